@@ -1,4 +1,6 @@
 import type { TLSSocket } from 'node:tls';
+import type { Clock } from '../base/clock.ts';
+import { TimeSlice } from '../base/time-slice.ts';
 import type { BaseExchange, ExchangeOwner } from './base-exchange.ts';
 import type { Peer } from './exchange.ts';
 
@@ -59,9 +61,17 @@ export class Connection implements ExchangeOwner {
     this.#ending.retire();
   }
 
-  /** The socket has closed. */
-  closed(): void {
-    for (const exchange of [...this.#exchanges]) exchange.connectionClosed();
+  /**
+   * The socket has closed: ends the requests, in time slices, since many connections with very many watches may close
+   * together. The promise resolves when all have ended.
+   */
+  async closed(clock: Clock): Promise<void> {
+    const slice = new TimeSlice(clock);
+    // An exchange that ends is deleted from the set.
+    for (const exchange of this.#exchanges) {
+      if (slice.over) await slice.next();
+      exchange.connectionClosed();
+    }
   }
 
   /** Aborts all requests with the given reason and closes. */

@@ -109,6 +109,8 @@ class TlsListener implements Listener {
   /** All TCP connections, including those still in the TLS handshake, so that none is leaked on close. */
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Map<TLSSocket, Connection>();
+  /** Number of closed connections whose requests have not all ended. */
+  #closing = 0;
   /** HTTP/1.1 connections that were sent an error before closing, with the bytes received until then. */
   readonly #refused = new WeakMap<Socket, number>();
   readonly #closed = Promise.withResolvers<void>();
@@ -225,7 +227,7 @@ class TlsListener implements Listener {
 
   /** A TLS socket closes slightly later than the TCP socket below it. */
   #checkClosed(): void {
-    if (this.#serverClosed && this.#connections.size === 0) this.#closed.resolve();
+    if (this.#serverClosed && this.#connections.size === 0 && this.#closing === 0) this.#closed.resolve();
   }
 
   #wire(): void {
@@ -287,8 +289,11 @@ class TlsListener implements Listener {
     this.#connections.set(socket, connection);
     socket.once('close', () => {
       this.#connections.delete(socket);
-      connection.closed();
-      this.#checkClosed();
+      this.#closing += 1;
+      void connection.closed(this.#clock).then(() => {
+        this.#closing -= 1;
+        this.#checkClosed();
+      });
     });
     if (!this.#accepting) connection.retire();
   }

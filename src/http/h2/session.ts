@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
+import { TimeSlice } from '../../base/time-slice.ts';
 import { inOwnTurn, workBegan } from '../../base/turns.ts';
 import { FinishedStreams } from './finished-streams.ts';
 import { FrameReader } from './frame-reader.ts';
@@ -559,12 +560,18 @@ export class Http2Session implements StreamSession {
     this.#state = 'closed';
     this.#block = undefined;
     this.writer.close();
-    this.#cutStreams();
+    this.#fed.clear();
+    if (this.#streams.size > 0) void this.#cutStreams();
   }
 
-  #cutStreams(): void {
-    for (const stream of [...this.#streams.values()]) stream.cut();
-    this.#fed.clear();
+  /** In time slices: many connections with very many watches may close together. */
+  async #cutStreams(): Promise<void> {
+    const slice = new TimeSlice(this.#clock);
+    // `cut` deletes the stream from the map.
+    for (const stream of this.#streams.values()) {
+      if (slice.over) await slice.next();
+      stream.cut();
+    }
   }
 
   #drop(chunk: Buffer): void {
