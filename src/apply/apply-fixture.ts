@@ -21,9 +21,9 @@ import {
 } from '../schema/schema.ts';
 import { applyConfiguration, keepTimesOfNoOp, updateManagedFields, type WriteSource } from './apply.ts';
 import { applyConflict } from './conflict.ts';
-import { describePath } from './field-path.ts';
-import { pathsOf } from './field-set.ts';
-import { decodeFields } from './fields-v1.ts';
+import { describePath } from './fields/field-path.ts';
+import { pathsOf } from './fields/field-set.ts';
+import { decodeFields } from './fields/fields-v1.ts';
 
 /** Test and benchmark support: sequences of writes, and the resulting object. */
 export type Operation = ApplyOperation | UpdateOperation;

@@ -7,13 +7,13 @@ import { capUpdaters } from './cap-updaters.ts';
 import { type ConfigurationProblem, readConfiguration } from './configuration.ts';
 import { type Conflict, conflictsOf } from './conflict.ts';
 import { equalValues } from './equal-values.ts';
-import { type FieldSet, has, noFields } from './field-set.ts';
+import { type FieldSet, has, noFields } from './fields/field-set.ts';
+import { objectShapeOf } from './fields/shape.ts';
 import { type ClientSideApply, keepLastApplied, lastAppliedFields } from './last-applied.ts';
 import { asksReset, decodeOwners, encodeOwners } from './managed-fields.ts';
 import { type Application, applyTo, ownersAfterUpdate } from './merge.ts';
 import { newObject } from './new-object.ts';
 import { noOwners, type Owners, type Writer } from './owners.ts';
-import { objectShapeOf } from './shape.ts';
 import type { Write } from './take-over.ts';
 import type { ConvertObject, VersionedObject } from './versions.ts';
 

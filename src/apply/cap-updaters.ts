@@ -1,6 +1,6 @@
 import { limits } from '../base/limits.ts';
 import { compareText } from './canonical-json.ts';
-import { union } from './field-set.ts';
+import { union } from './fields/field-set.ts';
 import { type Owner, type Owners, ownerId } from './owners.ts';
 
 /** The manager name of merged old updates. */

@@ -1,10 +1,17 @@
 import { isRecord } from '../schema/own-property.ts';
 import { equalValues } from './equal-values.ts';
-import { fieldElement, type PathElement } from './field-path.ts';
-import { type FieldNode, type FieldSet, leafNode, makeNode, noFields, recursiveDifference } from './field-set.ts';
-import { isWhole } from './fields-of.ts';
-import { itemsOf } from './list-items.ts';
-import { type FieldShape, isEmpty, type ListShape, type Shape, type StructShape } from './shape.ts';
+import { fieldElement, type PathElement } from './fields/field-path.ts';
+import {
+  type FieldNode,
+  type FieldSet,
+  leafNode,
+  makeNode,
+  noFields,
+  recursiveDifference,
+} from './fields/field-set.ts';
+import { isWhole } from './fields/fields-of.ts';
+import { itemsOf } from './fields/list-items.ts';
+import { type FieldShape, isEmpty, type ListShape, type Shape, type StructShape } from './fields/shape.ts';
 
 /**
  * The differences between two values; no field is in more than one set. Added and removed containers are included with

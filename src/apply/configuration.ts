@@ -4,8 +4,8 @@ import { applyDefaults } from '../schema/defaults.ts';
 import { joinPath } from '../schema/field-path.ts';
 import { isRecord, setOwn } from '../schema/own-property.ts';
 import type { Schema } from '../schema/schema.ts';
-import { describeElement, fieldElement, indexElement, type PathElement } from './field-path.ts';
-import type { LeafShape, ListShape, Shape, StructShape } from './shape.ts';
+import { describeElement, fieldElement, indexElement, type PathElement } from './fields/field-path.ts';
+import type { LeafShape, ListShape, Shape, StructShape } from './fields/shape.ts';
 
 /** A decoded configuration, and the problems found in it. */
 interface Configuration {

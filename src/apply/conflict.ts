@@ -1,8 +1,8 @@
 import { limits } from '../base/limits.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { compareText } from './canonical-json.ts';
-import { describePath, type FieldPath } from './field-path.ts';
-import { type FieldSet, pathsOf } from './field-set.ts';
+import { describePath, type FieldPath } from './fields/field-path.ts';
+import { type FieldSet, pathsOf } from './fields/field-set.ts';
 
 /** A field that an applier sets to another value than the manager that owns it. */
 export interface Conflict {

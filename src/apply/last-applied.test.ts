@@ -4,7 +4,7 @@ import { limits } from '../base/limits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { applyConfiguration } from './apply.ts';
 import { allShapes, firstMs, identified, ownersOf, run } from './apply-fixture.ts';
-import { describePath } from './field-path.ts';
+import { describePath } from './fields/field-path.ts';
 
 const annotation = 'client.example/last-applied';
 const clientSideApply = { manager: 'client', annotation };

@@ -6,8 +6,8 @@ import { isRecord } from '../schema/own-property.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { compareValues } from './compare-values.ts';
 import { readConfiguration } from './configuration.ts';
-import { difference, type FieldSet, noFields } from './field-set.ts';
-import { fieldsOf } from './fields-of.ts';
+import { difference, type FieldSet, noFields } from './fields/field-set.ts';
+import { fieldsOf } from './fields/fields-of.ts';
 import type { VersionedObject } from './versions.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { ManagedFieldsEntry } from '../meta/api-object.ts';
 import { compareText } from './canonical-json.ts';
-import { PathElementError } from './field-path.ts';
-import type { FieldSet } from './field-set.ts';
-import { decodeFields, encodeFields } from './fields-v1.ts';
+import { PathElementError } from './fields/field-path.ts';
+import type { FieldSet } from './fields/field-set.ts';
+import { decodeFields, encodeFields } from './fields/fields-v1.ts';
 import { type Owner, type Owners, ownerId } from './owners.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { getOwn, isRecord, setOwn } from '../schema/own-property.ts';
 import { equalValues } from './equal-values.ts';
-import { isWhole } from './fields-of.ts';
-import { itemsOf } from './list-items.ts';
-import { type FieldShape, isEmpty, type ListShape, type Shape, type StructShape } from './shape.ts';
+import { isWhole } from './fields/fields-of.ts';
+import { itemsOf } from './fields/list-items.ts';
+import { type FieldShape, isEmpty, type ListShape, type Shape, type StructShape } from './fields/shape.ts';
 
 /**
  * Merges an applied configuration into a live value. Nothing is removed: parts that only the live value has stay.

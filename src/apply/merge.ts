@@ -1,6 +1,6 @@
 import { equalValues } from './equal-values.ts';
-import { difference, equalSets, type FieldSet, noFields, recursiveDifference, union } from './field-set.ts';
-import { fieldsOf } from './fields-of.ts';
+import { difference, equalSets, type FieldSet, noFields, recursiveDifference, union } from './fields/field-set.ts';
+import { fieldsOf } from './fields/fields-of.ts';
 import { mergeValues } from './merge-values.ts';
 import { noOwners, type Owner, type Owners, ownerId, type Writer } from './owners.ts';
 import { prune } from './prune.ts';

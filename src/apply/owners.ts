@@ -1,4 +1,4 @@
-import { equalSets, type FieldSet, noFields, union } from './field-set.ts';
+import { equalSets, type FieldSet, noFields, union } from './fields/field-set.ts';
 
 /** What one manager owns through one kind of write: one managedFields entry. */
 export interface Owner {

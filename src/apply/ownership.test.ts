@@ -18,7 +18,7 @@ import {
   withStored,
 } from './apply-fixture.ts';
 import { applyConflict } from './conflict.ts';
-import { fieldSetOfNames } from './field-set.ts';
+import { fieldSetOfNames } from './fields/field-set.ts';
 
 const base = { schema: allShapes, apiVersion: 'v1', subresource: '', nowMs: firstMs, force: false };
 

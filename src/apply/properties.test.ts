@@ -17,12 +17,12 @@ import {
   step,
 } from './apply-fixture.ts';
 import { compareValues } from './compare-values.ts';
-import { describePath, type FieldPath } from './field-path.ts';
-import { pathsOf } from './field-set.ts';
-import { fieldsOf } from './fields-of.ts';
-import { decodeFields } from './fields-v1.ts';
-import { withNamedFields } from './remove-fields.ts';
-import { objectShapeOf } from './shape.ts';
+import { describePath, type FieldPath } from './fields/field-path.ts';
+import { pathsOf } from './fields/field-set.ts';
+import { fieldsOf } from './fields/fields-of.ts';
+import { decodeFields } from './fields/fields-v1.ts';
+import { withNamedFields } from './fields/remove-fields.ts';
+import { objectShapeOf } from './fields/shape.ts';
 
 /** Number of write sequences per property; `APPLY_SEQUENCES=10000` takes about a minute. */
 const sequences = Number(process.env['APPLY_SEQUENCES'] ?? 300);

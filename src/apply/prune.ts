@@ -1,7 +1,7 @@
-import { difference, type FieldSet, intersection, noFields, union } from './field-set.ts';
-import { fieldsOf } from './fields-of.ts';
+import { difference, type FieldSet, intersection, noFields, union } from './fields/field-set.ts';
+import { fieldsOf } from './fields/fields-of.ts';
+import { removeFields, withNamedFields } from './fields/remove-fields.ts';
 import { fieldsByVersion, type Owner, type Owners } from './owners.ts';
-import { removeFields, withNamedFields } from './remove-fields.ts';
 import { type ConvertObject, inVersion, type VersionedObject } from './versions.ts';
 
 /**

@@ -1,7 +1,7 @@
-import type { PathElement } from './field-path.ts';
-import { type FieldNode, type FieldSet, leafNode } from './field-set.ts';
-import { partShapeOf } from './remove-fields.ts';
-import type { Shape } from './shape.ts';
+import type { PathElement } from './fields/field-path.ts';
+import { type FieldNode, type FieldSet, leafNode } from './fields/field-set.ts';
+import { partShapeOf } from './fields/remove-fields.ts';
+import type { Shape } from './fields/shape.ts';
 
 /**
  * Adapts a set that was recorded under an older schema (spec section 4.7). If a granular value has become atomic, an

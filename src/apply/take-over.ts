@@ -1,5 +1,5 @@
 import { type Changes, compareValues, withoutFields } from './compare-values.ts';
-import { difference, type FieldSet, intersection, union } from './field-set.ts';
+import { difference, type FieldSet, intersection, union } from './fields/field-set.ts';
 import { type Owner, type Owners, setFields } from './owners.ts';
 import { type ConvertObject, inVersion, type VersionedObject } from './versions.ts';
 

@@ -1,8 +1,8 @@
 import type { StructSchema } from '../schema/schema.ts';
-import type { FieldSet } from './field-set.ts';
+import type { FieldSet } from './fields/field-set.ts';
+import { objectShapeOf, type StructShape } from './fields/shape.ts';
 import type { Owner, Owners } from './owners.ts';
 import { reconcile } from './reconcile.ts';
-import { objectShapeOf, type StructShape } from './shape.ts';
 
 /**
  * Converts an object to another version; undefined if that is no longer served. The object contains its own apiVersion.

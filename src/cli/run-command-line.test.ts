@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openSqliteStore } from '../store/drivers/sqlite/sqlite-store.ts';
 import { StoreError } from '../store/store.ts';
-import { commands } from './commands.ts';
+import { commands } from './commands/commands.ts';
 import { describeFailure } from './failure.ts';
 import { runCommandLine } from './run-command-line.ts';
 import { UsageError } from './usage-error.ts';

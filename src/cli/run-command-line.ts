@@ -1,7 +1,7 @@
-import type { Command, Terminal } from './command.ts';
-import { commands } from './commands.ts';
+import type { Command, Terminal } from './commands/command.ts';
+import { commands } from './commands/commands.ts';
 import { describeFailure } from './failure.ts';
-import { suggestion } from './flags.ts';
+import { suggestion } from './flags/flags.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Runs one command line and returns the exit code. Errors are shown, never thrown. */
@@ -15,7 +15,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
       const asksVersion = rest.some((arg) => /^--version(=true|=raw)?$/.test(arg));
       return await (asksVersion ? (await load('version')).run([], terminal) : command.run(rest, terminal));
     }
-    const { commandHelp } = await import('./help.ts');
+    const { commandHelp } = await import('./commands/help.ts');
     terminal.out(commandHelp(name, command));
     return 0;
   } catch (error) {

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { authenticationFlags } from '../../src/cli/authentication-flags.ts';
+import { authenticationFlags } from '../../src/cli/flags/authentication-flags.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { generateKey, keyToPem } from '../../src/pki/keys.ts';

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { pluginNames } from '../../src/admission/plugins.ts';
-import { type AbsentPlugins, ignoredPlugins, refusedPlugins } from '../../src/cli/admission-flags.ts';
-import { apiserver } from '../../src/cli/apiserver.ts';
-import type { Command } from '../../src/cli/command.ts';
-import { controllerManager } from '../../src/cli/controller-manager.ts';
-import type { PublishedFlags } from '../../src/cli/published-flags.ts';
+import { apiserver } from '../../src/cli/commands/apiserver.ts';
+import type { Command } from '../../src/cli/commands/command.ts';
+import { controllerManager } from '../../src/cli/commands/controller-manager.ts';
+import { up } from '../../src/cli/commands/up.ts';
+import { type AbsentPlugins, ignoredPlugins, refusedPlugins } from '../../src/cli/flags/admission-flags.ts';
+import type { PublishedFlags } from '../../src/cli/flags/published-flags.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
-import { up } from '../../src/cli/up.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import {
   apiserverFlags,

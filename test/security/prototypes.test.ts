@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { parseFlags } from '../../src/cli/flags.ts';
-import { serverFlags } from '../../src/cli/server-flags.ts';
+import { parseFlags } from '../../src/cli/flags/flags.ts';
+import { serverFlags } from '../../src/cli/flags/server-flags.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { requestText, sendRaw, statusOf } from '../support/raw-client.ts';
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
-import { backup } from '../../src/cli/backup.ts';
-import { commands } from '../../src/cli/commands.ts';
-import { restore } from '../../src/cli/restore.ts';
-import { serverFlags } from '../../src/cli/server-flags.ts';
+import { backup } from '../../src/cli/commands/backup.ts';
+import { commands } from '../../src/cli/commands/commands.ts';
+import { restore } from '../../src/cli/commands/restore.ts';
+import { serverFlags } from '../../src/cli/flags/server-flags.ts';
 import { featureGates } from '../../src/server/wiring/features.ts';
 
 /** What operators read says all that there is, and nothing that is not. */

@@ -9,7 +9,7 @@ import type { ClientRequest } from '../../src/outbound/transport.ts';
 import type { UserInfo } from '../../src/request/user-info.ts';
 import type { ApiServerConfig } from '../../src/server/wiring/config.ts';
 import { defaultFeatures } from '../../src/server/wiring/features.ts';
-import type { ServedScope } from '../../src/server/wiring/open-scopes.ts';
+import type { ServedScope } from '../../src/server/wiring/scopes/open-scopes.ts';
 
 /** A server in the process of a test, and what its clients see. */
 

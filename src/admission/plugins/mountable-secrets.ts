@@ -1,7 +1,7 @@
-import type { Container } from '../../kinds/core/pod/container.ts';
-import type { EphemeralContainer } from '../../kinds/core/pod/ephemeral-container.ts';
+import type { Container } from '../../kinds/core/pod/container/container.ts';
+import type { EphemeralContainer } from '../../kinds/core/pod/container/ephemeral-container.ts';
 import type { PodSpec } from '../../kinds/core/pod/pod-spec.ts';
-import type { Volume } from '../../kinds/core/pod/volume.ts';
+import type { Volume } from '../../kinds/core/pod/volumes/volume.ts';
 import type { ServiceAccount } from '../../kinds/core/service-account.ts';
 
 type AnyContainer = Container | EphemeralContainer;

@@ -4,7 +4,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import { isMirrorPod } from '../../kinds/core/pod/mirror-pod.ts';
 import { asPod, type Pod } from '../../kinds/core/pod/pod-schema.ts';
 import type { PodSpec } from '../../kinds/core/pod/pod-spec.ts';
-import type { Volume } from '../../kinds/core/pod/volume.ts';
+import type { Volume } from '../../kinds/core/pod/volumes/volume.ts';
 import { asServiceAccount, type ServiceAccount } from '../../kinds/core/service-account.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';

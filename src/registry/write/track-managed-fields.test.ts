@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { describePath, type FieldPath, isField, nameOf } from '../../apply/field-path.ts';
-import { pathsOf } from '../../apply/field-set.ts';
-import { fieldsOf } from '../../apply/fields-of.ts';
-import { decodeFields, encodeFields } from '../../apply/fields-v1.ts';
+import { describePath, type FieldPath, isField, nameOf } from '../../apply/fields/field-path.ts';
+import { pathsOf } from '../../apply/fields/field-set.ts';
+import { fieldsOf } from '../../apply/fields/fields-of.ts';
+import { decodeFields, encodeFields } from '../../apply/fields/fields-v1.ts';
+import { objectShapeOf } from '../../apply/fields/shape.ts';
 import { decodeOwners, encodeOwners } from '../../apply/managed-fields.ts';
-import { objectShapeOf } from '../../apply/shape.ts';
 import { ManualClock } from '../../base/clock.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../../meta/api-object.ts';
 import { StatusError } from '../../meta/status-error.ts';

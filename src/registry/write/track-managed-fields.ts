@@ -1,5 +1,5 @@
 import { updateManagedFields, type WriteSource } from '../../apply/apply.ts';
-import { type FieldSet, fieldSetOfNames, noFields } from '../../apply/field-set.ts';
+import { type FieldSet, fieldSetOfNames, noFields } from '../../apply/fields/field-set.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { managerBytesMax, unprintable } from '../../kinds/meta/managed-fields-validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';

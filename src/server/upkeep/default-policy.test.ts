@@ -6,7 +6,7 @@ import { orch } from '../../dialect/orch.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { StatusError, unknownOutcome } from '../../meta/status-error.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';
-import { servedRbac } from '../wiring/rbac.ts';
+import { servedRbac } from '../wiring/access/rbac.ts';
 import { ensureDefaultPolicy } from './default-policy.ts';
 
 const prefix = '/rbac.authorization.orch.io';

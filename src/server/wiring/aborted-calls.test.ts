@@ -17,7 +17,7 @@ import { seededRandom } from '../../base/random.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { KindServices } from '../../kinds/services.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';
-import { kindServices } from './kind-services.ts';
+import { kindServices } from './access/kind-services.ts';
 
 const complain = (message: string): never => assert.fail(`logged: ${message}`);
 const logger: Logger = { error: complain, warn: complain, info() {}, debug() {} };

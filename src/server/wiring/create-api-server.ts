@@ -5,8 +5,8 @@ import { makeBasis } from './basis.ts';
 import type { ApiServerConfig, ExternalAddress, ListenAddress } from './config.ts';
 import { type Environment, systemEnvironment } from './environment.ts';
 import { startConsistencyChecker } from './open-cache.ts';
-import { OpenScopes, type ServedScope } from './open-scopes.ts';
-import { openSharedParts } from './shared-parts.ts';
+import { OpenScopes, type ServedScope } from './scopes/open-scopes.ts';
+import { openSharedParts } from './scopes/shared-parts.ts';
 import { openStorage } from './storage.ts';
 
 /** A listener attached to a server, closed with it. Without one the server is reached in process only. */

@@ -8,8 +8,8 @@ import { type Logger, silentLogger } from '../../base/logger.ts';
 import { until } from '../../base/waits-fixture.ts';
 import { orch } from '../../dialect/orch.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';
+import { openRbac } from './access/rbac.ts';
 import { startInformer } from './object-informer.ts';
-import { openRbac } from './rbac.ts';
 
 const prefix = '/rbac.authorization.orch.io';
 const bytes = (value: unknown): Buffer => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));

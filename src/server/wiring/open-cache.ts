@@ -10,7 +10,7 @@ import type { Kind } from '../../kinds/kind.ts';
 import { defaultScope } from '../../meta/scope.ts';
 import { cachedResources } from '../../resources/resource.ts';
 import type { Store } from '../../store/store.ts';
-import { ScopeTables } from './scope-tables.ts';
+import { ScopeTables } from './scopes/scope-tables.ts';
 
 interface CacheParts {
   readonly store: Store;

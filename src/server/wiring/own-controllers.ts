@@ -4,7 +4,7 @@ import { type ControllerName, type ControllersContext, startControllers } from '
 import { runAsLeader } from '../../controllers/run-controllers.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { managerUser, systemAccount } from '../upkeep/bootstrap.ts';
-import type { Access } from './access.ts';
+import type { Access } from './access/access.ts';
 import type { Basis } from './basis.ts';
 import type { ApiServerConfig } from './config.ts';
 import type { LoopbackClients } from './loopback-clients.ts';

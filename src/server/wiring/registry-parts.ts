@@ -4,13 +4,13 @@ import type { KindServices } from '../../kinds/services.ts';
 import type { RegistryParts } from '../../registry/verb.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
-import type { Access } from './access.ts';
-import { type AdmissionLookups, admissionLookups, composeAdmission } from './admission.ts';
+import type { Access } from './access/access.ts';
+import { type AdmissionLookups, admissionLookups, composeAdmission } from './access/admission.ts';
+import { kindServices } from './access/kind-services.ts';
 import type { ApiServerConfig } from './config.ts';
 import { namesOfEnabled } from './features.ts';
-import { kindServices } from './kind-services.ts';
-import { namespaceIdentity } from './namespace-identity.ts';
-import type { ScopeParts } from './scope-parts.ts';
+import { namespaceIdentity } from './scopes/namespace-identity.ts';
+import type { ScopeParts } from './scopes/scope-parts.ts';
 
 /** The dependencies of the registry's verbs. */
 export function registryParts(

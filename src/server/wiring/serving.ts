@@ -12,10 +12,10 @@ import type { RequestObserver } from '../serving/observe/request-observer.ts';
 import { tracing } from '../serving/observe/tracing.ts';
 import { servePipeline, stages } from '../serving/pipeline.ts';
 import { Responder } from '../serving/responder.ts';
-import type { Access } from './access.ts';
+import type { Access } from './access/access.ts';
 import type { ApiServerConfig } from './config.ts';
 import { registryParts } from './registry-parts.ts';
-import type { ScopeParts } from './scope-parts.ts';
+import type { ScopeParts } from './scopes/scope-parts.ts';
 
 /** The request path of a scope. */
 export interface Serving {

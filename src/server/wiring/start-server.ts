@@ -1,11 +1,11 @@
 import { sendStatus } from '../../content/status.ts';
 import { type Listener, listen } from '../../http/listener.ts';
 import { assignAuditId } from '../serving/observe/audit-id.ts';
+import { isWatch } from './access/cors.ts';
+import { ServedCertificates } from './access/served-certificates.ts';
 import type { RunningServer, ServerConfig } from './config.ts';
-import { isWatch } from './cors.ts';
 import { type ApiServer, createApiServer } from './create-api-server.ts';
 import { type Environment, systemEnvironment } from './environment.ts';
-import { ServedCertificates } from './served-certificates.ts';
 
 /** Starts a server that listens. Errors say what to do about them. */
 export async function startServer(

@@ -10,7 +10,7 @@ import type { Basis } from './basis.ts';
 import type { ApiServerConfig } from './config.ts';
 import { namesOfEnabled } from './features.ts';
 import { openCache } from './open-cache.ts';
-import type { ScopeTables } from './scope-tables.ts';
+import type { ScopeTables } from './scopes/scope-tables.ts';
 
 /** Storage for the objects of all scopes. */
 export interface Storage {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { imageTag } from './image-name.ts';
+import { imageTag } from './container/image-name.ts';
 import { defaultPod } from './pod-defaults.ts';
 import { containerWith, created, podWith } from './pod-fixture.ts';
 import { asPod } from './pod-schema.ts';

@@ -1,12 +1,12 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { formatQuantity, parseQuantity, roundUpQuantity } from '../../../schema/quantity.ts';
-import type { Container } from './container.ts';
-import type { EphemeralContainer } from './ephemeral-container.ts';
-import { defaultPullPolicy } from './image-name.ts';
+import type { Container } from './container/container.ts';
+import type { EphemeralContainer } from './container/ephemeral-container.ts';
+import { defaultPullPolicy } from './container/image-name.ts';
 import { asPod } from './pod-schema.ts';
 import type { PodSpec } from './pod-spec.ts';
 import type { PodStatus } from './pod-status.ts';
-import { type Volume, volumeSources } from './volume.ts';
+import { type Volume, volumeSources } from './volumes/volume.ts';
 
 /**
  * Sets the defaults of a pod that depend on other fields; constant ones are in the schema. Idempotent.

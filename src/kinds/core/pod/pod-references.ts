@@ -1,7 +1,7 @@
-import type { Container } from './container.ts';
-import type { EphemeralContainer } from './ephemeral-container.ts';
+import type { Container } from './container/container.ts';
+import type { EphemeralContainer } from './container/ephemeral-container.ts';
 import type { Pod } from './pod-schema.ts';
-import type { Volume } from './volume.ts';
+import type { Volume } from './volumes/volume.ts';
 
 /** Names of the objects in its namespace that a pod refers to, other than its service account. */
 interface PodReferences {

@@ -1,14 +1,14 @@
 import { bool, enumOf, type Infer, int32, int64, list, map, mergeList, opt, ptr, quantity, req, string, struct } from '../../../schema/schema.ts';
 import { localObjectReference } from '../references.ts';
 import { affinity } from './affinity.ts';
-import { container } from './container.ts';
-import { resourceRequirements } from './container-resources.ts';
+import { container } from './container/container.ts';
+import { resourceRequirements } from './container/container-resources.ts';
+import { ephemeralContainer } from './container/ephemeral-container.ts';
+import { podSecurityContext } from './container/security-context.ts';
 import { hostAlias, podDNSConfig } from './dns.ts';
-import { ephemeralContainer } from './ephemeral-container.ts';
-import { podSecurityContext } from './security-context.ts';
 import { toleration } from './toleration.ts';
 import { topologySpreadConstraint } from './topology-spread.ts';
-import { volume } from './volume.ts';
+import { volume } from './volumes/volume.ts';
 
 const podReadinessGate = struct('api.core.v1.PodReadinessGate', 'A condition that counts towards the readiness of a pod.', {
   conditionType: req(1, string({ format: 'qualifiedName' }), "Type of the condition in the pod's status that must be true."),

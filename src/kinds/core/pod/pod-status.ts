@@ -1,5 +1,5 @@
 import { always, type Infer, list, mergeList, opt, ptr, string, struct, time } from '../../../schema/schema.ts';
-import { containerStatus } from './container-status.ts';
+import { containerStatus } from './container/container-status.ts';
 
 const podCondition = struct('api.core.v1.PodCondition', 'One aspect of a pod that is true, false or unknown.', {
   type: always(1, string(), 'Name of the condition.'),

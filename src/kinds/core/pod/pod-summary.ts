@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
-import type { ContainerStatus } from './container-status.ts';
+import type { ContainerStatus } from './container/container-status.ts';
 import { asPod, type Pod } from './pod-schema.ts';
 
 /** Values of the columns Ready, Status and Restarts, computed as kube-apiserver does. */

@@ -1,5 +1,5 @@
 import { addQuantity, compareQuantity, parseQuantity, type Quantity } from '../../../schema/quantity.ts';
-import type { Container } from './container.ts';
+import type { Container } from './container/container.ts';
 import type { PodSpec } from './pod-spec.ts';
 
 type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';

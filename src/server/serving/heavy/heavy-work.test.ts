@@ -31,7 +31,7 @@ import { cachedResources } from '../../../resources/resource.ts';
 import { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import { map as mapOf, opt, string } from '../../../schema/schema.ts';
 import { openMemoryStore } from '../../../store/drivers/memory/memory-store.ts';
-import { type AdmissionLookups, composeAdmission } from '../../wiring/admission.ts';
+import { type AdmissionLookups, composeAdmission } from '../../wiring/access/admission.ts';
 import { HeavyWork, type ReceivedRequest } from './heavy-work.ts';
 import { JobThread } from './job-thread.ts';
 import { jobsOf } from './jobs.ts';

@@ -16,7 +16,7 @@ import type { RegistryParts, RequestBody, VerbRequest } from '../../../registry/
 import type { ResourceRequest } from '../../../request/request-info.ts';
 import type { Resource, ServedResource } from '../../../resources/resource.ts';
 import type { UpdateOptions } from '../../../store/store.ts';
-import type { AdmissionLookups } from '../../wiring/admission.ts';
+import type { AdmissionLookups } from '../../wiring/access/admission.ts';
 import type { JobThread } from './job-thread.ts';
 import type {
   DocumentInput,

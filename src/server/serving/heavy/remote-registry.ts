@@ -18,7 +18,7 @@ import type { Decision } from '../../../request/access.ts';
 import { enabledKinds } from '../../../resources/enabled-kinds.ts';
 import { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import type { Committed, Store, StoreRecord } from '../../../store/store.ts';
-import { type AdmissionLookups, composeAdmission } from '../../wiring/admission.ts';
+import { type AdmissionLookups, composeAdmission } from '../../wiring/access/admission.ts';
 import type { JobContext } from './serve-jobs.ts';
 
 /** An object as cached on the main thread. */

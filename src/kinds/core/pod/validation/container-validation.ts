@@ -6,8 +6,8 @@ import {
   invalid,
   required,
 } from '../../../../meta/field-error.ts';
-import type { Container } from '../container.ts';
-import type { EphemeralContainer } from '../ephemeral-container.ts';
+import type { Container } from '../container/container.ts';
+import type { EphemeralContainer } from '../container/ephemeral-container.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import { validateEnv, validateEnvFrom } from './env-validation.ts';
 import { notFound } from './field-checks.ts';

@@ -1,6 +1,6 @@
 import { errorsOfEach, type FieldError, invalid, required } from '../../../../meta/field-error.ts';
 import { type FormatCheck, isDataKey, isDnsSubdomain } from '../../../../schema/formats.ts';
-import type { EnvFromSource, EnvVar } from '../env.ts';
+import type { EnvFromSource, EnvVar } from '../container/env.ts';
 import { failing } from './field-checks.ts';
 import { environmentFields, validateFieldSelector, validateResourceSelector } from './selector-validation.ts';
 

@@ -1,7 +1,7 @@
 import { errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
-import type { Container } from '../container.ts';
-import type { Volume } from '../volume.ts';
-import type { VolumeDevice, VolumeMount } from '../volume-mount.ts';
+import type { Container } from '../container/container.ts';
+import type { VolumeDevice, VolumeMount } from '../container/volume-mount.ts';
+import type { Volume } from '../volumes/volume.ts';
 import { failing, hasNoBacksteps, isDescendingPath, notFound } from './field-checks.ts';
 
 /** Volumes of a pod by name. */

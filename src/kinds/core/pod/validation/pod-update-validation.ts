@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Dialect } from '../../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
-import type { Container } from '../container.ts';
+import type { Container } from '../container/container.ts';
 import { asPod } from '../pod-schema.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import type { Toleration } from '../toleration.ts';

@@ -1,5 +1,5 @@
 import { duplicate, errorsOfEach, type FieldError, invalid } from '../../../../meta/field-error.ts';
-import type { Container, ContainerPort } from '../container.ts';
+import type { Container, ContainerPort } from '../container/container.ts';
 import { failing, isPortName } from './field-checks.ts';
 
 /** Port names of one container. The schema checks the numbers. */

@@ -1,8 +1,8 @@
 import { errorsOfEach, type FieldError, invalid, required } from '../../../../meta/field-error.ts';
 import type { FormatCheck } from '../../../../schema/formats.ts';
-import type { Container } from '../container.ts';
-import type { Lifecycle } from '../lifecycle.ts';
-import type { Probe } from '../probe.ts';
+import type { Container } from '../container/container.ts';
+import type { Lifecycle } from '../container/lifecycle.ts';
+import type { Probe } from '../container/probe.ts';
 import { failing, validatePort } from './field-checks.ts';
 
 /** Probes and lifecycle handlers of a container that may have them. `graceSeconds` is the pod's grace period. */

@@ -1,7 +1,7 @@
 import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
 import { isQualifiedName } from '../../../../schema/formats.ts';
 import { compareQuantity, parseQuantity, type Quantity } from '../../../../schema/quantity.ts';
-import type { ResourceRequirements } from '../container-resources.ts';
+import type { ResourceRequirements } from '../container/container-resources.ts';
 import { failing, notFound } from './field-checks.ts';
 
 /** Context of the resource rules. */

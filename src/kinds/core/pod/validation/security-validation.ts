@@ -1,6 +1,6 @@
 import { errorsOfEach, type FieldError, forbidden, invalid, required, tooLong } from '../../../../meta/field-error.ts';
+import type { PodSecurityContext, SecurityContext } from '../container/security-context.ts';
 import type { PodSpec } from '../pod-spec.ts';
-import type { PodSecurityContext, SecurityContext } from '../security-context.ts';
 import { failing, isDescendingPath } from './field-checks.ts';
 
 const sysctlLengthMax = 253;

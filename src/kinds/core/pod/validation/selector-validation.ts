@@ -1,6 +1,6 @@
 import { type FieldError, invalid, notSupported, required } from '../../../../meta/field-error.ts';
 import { isQualifiedName } from '../../../../schema/formats.ts';
-import type { ObjectFieldSelector, ResourceFieldSelector } from '../env.ts';
+import type { ObjectFieldSelector, ResourceFieldSelector } from '../container/env.ts';
 import { failing } from './field-checks.ts';
 
 /** Pod fields available to environment variables. */

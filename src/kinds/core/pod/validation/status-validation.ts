@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
 import { isIpAddress, isQualifiedName } from '../../../../schema/formats.ts';
-import type { ContainerStatus } from '../container-status.ts';
+import type { ContainerStatus } from '../container/container-status.ts';
 import { asPod } from '../pod-schema.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import type { PodStatus } from '../pod-status.ts';

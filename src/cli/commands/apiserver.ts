@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import { makePrivateDirectory } from '../../base/atomic-file.ts';
+import { systemClock } from '../../base/clock.ts';
+import { systemRandom } from '../../base/random.ts';
+import { ensureSelfSigned } from '../../pki/ca.ts';
+import { httpsUrl } from '../../server/wiring/addresses.ts';
+import type { ServerConfig } from '../../server/wiring/config.ts';
+import { servedHosts } from '../addresses.ts';
+import { ignoredPluginFlags } from '../flags/admission-flags.ts';
+import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
+import { readBrowserOptions } from '../flags/browser-flags.ts';
+import { ignoredGates } from '../flags/feature-gate-flag.ts';
+import { commandLogger } from '../flags/logging-flags.ts';
+import { warnOfIgnored } from '../flags/published-flags.ts';
+import { type ServerFlagValues, serverFlags } from '../flags/server-flags.ts';
+import { certificateDirectory, readServerOptions } from '../flags/server-options.ts';
+import { readTls } from '../flags/tls-flags.ts';
+import { defineCommand } from './command.ts';
+import { runServer } from './run-server.ts';
+import { givenServing, type ServingCertificate, servingConfig } from './serving-certificate.ts';
+
+export const apiserver = defineCommand({
+  summary: 'The API server for production: only what the flags say',
+  description:
+    'Serves the API. Who may come in is what --client-ca-file and --token-auth-file say: nobody is made here. Without\n' +
+    '--tls-cert-file it serves with apiserver.crt and apiserver.key of --cert-dir, and signs them itself where they are\n' +
+    'missing. The log goes to standard error, a JSON object a line.',
+  flags: serverFlags,
+  published: apiserverPublishedFlags,
+  async run(values, terminal, ignored) {
+    const logger = commandLogger(values, 'json', { clock: systemClock, terminal });
+    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(values), ...ignoredGates(values['feature-gates'])]);
+    const context = { clock: systemClock, logger };
+    const tls = readTls(values, context);
+    const config: ServerConfig = {
+      ...(await readBrowserOptions(values)),
+      ...readServerOptions(values),
+      ...servingConfig(givenServing(values) ?? ownServing(values), context),
+      tls,
+      // Controllers run in a separate program: `orch controller-manager`.
+      controllers: { run: [], rootAuthority: '' },
+      logger,
+    };
+    return runServer(config, ({ address, port }) => logger.info('serving', { url: httpsUrl(address, port) }));
+  },
+});
+
+/** A self-signed pair in --cert-dir; an existing one is reused. */
+function ownServing(values: ServerFlagValues): ServingCertificate {
+  const directory = certificateDirectory(values);
+  makePrivateDirectory(directory);
+  const files = { certificate: join(directory, 'apiserver.crt'), key: join(directory, 'apiserver.key') };
+  const purpose = { subject: { commonName: 'orch-apiserver' }, use: 'serverAuth' } as const;
+  const context = { clock: systemClock, random: systemRandom };
+  return { files, read: () => ensureSelfSigned(files, { ...purpose, hosts: servedHosts(values) }, context) };
+}

@@ -1,0 +1,49 @@
+import { type FlagTable, type FlagValues, parseFlags } from '../flags/flags.ts';
+import { type IgnoredFlag, ignoredFlags, type PublishedFlags, publishedFlagTable } from '../flags/published-flags.ts';
+
+/** Output of a command. Texts include their line breaks. */
+export interface Terminal {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** True if `err` is a terminal, so that a progress line may be redrawn. */
+  readonly interactive: boolean;
+}
+
+/** One command of the command line. */
+export interface Command {
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** Text for its own help, with the line breaks as shown. */
+  readonly description: string;
+  readonly flags: FlagTable;
+  /** Flags of the published program that the command accepts in addition. */
+  readonly published: PublishedFlags;
+  /** Runs the command. Resolves to the exit code; the caller shows UsageErrors and other errors. */
+  run(args: readonly string[], terminal: Terminal): Promise<number>;
+}
+
+interface CommandDefinition<Table extends FlagTable> {
+  readonly summary: string;
+  readonly description: string;
+  readonly flags: Table;
+  readonly published?: PublishedFlags;
+  /** `ignored` are the given flags without effect: the command warns about them. */
+  readonly run: (values: FlagValues<Table>, terminal: Terminal, ignored: readonly IgnoredFlag[]) => Promise<number>;
+}
+
+const none: PublishedFlags = { ignored: [], refused: [] };
+
+/** Defines a command with its own flags and, in addition, those published flags that it does not implement. */
+export const defineCommand = <const Table extends FlagTable>(definition: CommandDefinition<Table>): Command => {
+  const { summary, description, flags, published = none } = definition;
+  return {
+    summary,
+    description,
+    flags,
+    published,
+    run: async (args, terminal) => {
+      const values = parseFlags({ ...publishedFlagTable(published), ...flags }, args);
+      return definition.run(values as FlagValues<Table>, terminal, ignoredFlags(published, values));
+    },
+  };
+};

@@ -1,0 +1,33 @@
+import type { RunningServer, ServerConfig } from '../../server/wiring/config.ts';
+import { untilStopped } from '../until-stopped.ts';
+import { UsageError } from '../usage-error.ts';
+
+/** Runs a server until a signal stops it in order. Resolves to the exit code. */
+export async function runServer(config: ServerConfig, started: (server: RunningServer) => void): Promise<number> {
+  const { startServer } = await import('../../server/wiring/start-server.ts');
+  return untilStopped(config.logger, async (stopped) => {
+    const server = await startServer(config).catch((error: unknown) => {
+      throw explainListenError(error, config);
+    });
+    started(server);
+    await Promise.race([stopped, server.done]);
+    await server.stop();
+    await server.done;
+  });
+}
+
+/** Explains the operating system's listen errors in terms of the flags. */
+function explainListenError(error: unknown, { listen }: Pick<ServerConfig, 'listen'>): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const at = `${listen.address} port ${listen.port}`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return new UsageError(`${at} is in use: stop the program that listens there, or choose another --secure-port`);
+    case 'EACCES':
+      return new UsageError(`${at}: not permitted to listen there: choose a --secure-port above 1023`);
+    case 'EADDRNOTAVAIL':
+      return new UsageError(`--bind-address: ${listen.address} is not an address of this machine`);
+    default:
+      return error;
+  }
+}

@@ -1,0 +1,113 @@
+import { join } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
+import { chooseControllers } from '../../controllers/controllers.ts';
+import { dialects } from '../../dialect/dialects.ts';
+import { ensureKey } from '../../pki/key-pair-files.ts';
+import { httpsUrl, localAddress } from '../../server/wiring/addresses.ts';
+import type { ListenAddress, ServerConfig } from '../../server/wiring/config.ts';
+import { ignoredPluginFlags } from '../flags/admission-flags.ts';
+import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
+import { readBrowserOptions } from '../flags/browser-flags.ts';
+import { controllersFlag } from '../flags/controllers-flag.ts';
+import { ignoredGates } from '../flags/feature-gate-flag.ts';
+import { readBytes } from '../flags/flag-files.ts';
+import { commandLogger } from '../flags/logging-flags.ts';
+import { warnOfIgnored } from '../flags/published-flags.ts';
+import { type ServerFlagValues, serverFlags } from '../flags/server-flags.ts';
+import { certificateDirectory, readServerOptions } from '../flags/server-options.ts';
+import { readTls } from '../flags/tls-flags.ts';
+import { defineCommand } from './command.ts';
+import { runServer } from './run-server.ts';
+import { makeDirectories, UpCertificates } from './up-certificates.ts';
+import { productVersion } from './version.ts';
+
+export const up = defineCommand({
+  summary: 'Starts everything in one process; needs no configuration',
+  description:
+    'Makes a private authority, certificates and an administrator under --data-dir on the first start, serves the API\n' +
+    'from there, and writes <data-dir>/admin.kubeconfig. Every flag of `orch apiserver` works here too; authorities of\n' +
+    '--client-ca-file are trusted beside its own.',
+  flags: { ...serverFlags, controllers: controllersFlag },
+  published: apiserverPublishedFlags,
+  async run(given, terminal, ignored) {
+    const logger = commandLogger(given, 'text', { clock: systemClock, terminal });
+    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(given), ...ignoredGates(given['feature-gates'])]);
+    const values = { ...given, ...ownSettings(given) };
+    const run = chooseControllers(values.controllers);
+    const browsers = await readBrowserOptions(values);
+    const tls = readTls(values, { clock: systemClock, logger });
+    const options = readServerOptions(values, (path) => readTokenKey(values, path));
+    const certificates = new UpCertificates(values, { clock: systemClock, logger });
+    const { kubeconfig, authority } = certificates;
+    const config: ServerConfig = {
+      ...browsers,
+      ...options,
+      ...certificates.server,
+      tls,
+      authentication: {
+        ...options.authentication,
+        clientAuthorities: { ...options.authentication.clientAuthorities, fixed: [authority.certificatePem] },
+      },
+      controllers: { run, rootAuthority: certificates.authorities },
+      logger,
+    };
+    try {
+      return await runServer(config, (server) => {
+        const url = localUrl(values, server);
+        const { name: dialect, commandLineClient: client } = options.dialect;
+        terminal.out(welcome({ dialect, url, kubeconfig, client }));
+      });
+    } finally {
+      certificates.close();
+    }
+  },
+});
+
+/** Settings of `up` that the flags did not give. */
+function ownSettings(values: ServerFlagValues): Partial<ServerFlagValues> {
+  const issuers = values['service-account-issuer'];
+  return {
+    'service-account-signing-key-file': values['service-account-signing-key-file'] ?? tokenKeyFile(values),
+    'service-account-issuer': issuers.length > 0 ? issuers : [dialects[values.dialect].tokenIssuer],
+  };
+}
+
+const tokenKeyFile = (values: ServerFlagValues): string => join(certificateDirectory(values), 'service-account.key');
+
+/** Creates the default key before it is first read. */
+function readTokenKey(values: ServerFlagValues, path: string): Buffer {
+  if (path === tokenKeyFile(values)) {
+    makeDirectories(values);
+    ensureKey(path);
+  }
+  return readBytes(path);
+}
+
+const localUrl = (values: ServerFlagValues, { port }: ListenAddress): string =>
+  httpsUrl(localAddress(values['bind-address']), port);
+
+interface Welcome {
+  readonly dialect: string;
+  readonly url: string;
+  readonly kubeconfig: string;
+  readonly client: string;
+}
+
+function welcome({ dialect, url, kubeconfig, client }: Welcome): string {
+  const command = `  ${client} --kubeconfig ${shellWord(kubeconfig)}`;
+  return [
+    `orch ${productVersion} listens on ${url} (dialect ${dialect})`,
+    `${kubeconfig} may do everything: keep it to yourself`,
+    '',
+    'Try:',
+    `${command} get namespaces`,
+    `${command} create configmap greeting --from-literal=text=hello`,
+    `${command} get configmaps --watch`,
+    '',
+    '',
+  ].join('\n');
+}
+
+/** Quotes a word for the shell if needed. */
+const shellWord = (word: string): string =>
+  /^[-\w./:@%+=,]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

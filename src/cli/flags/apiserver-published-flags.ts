@@ -1,0 +1,220 @@
+import { publishedFlagNames as names } from '../../dialect/published-flag-names.ts';
+import { forms, off, on, type PublishedFlags } from './published-flags.ts';
+
+const { duration, integer, oneOf, settings, size, text, unsigned } = forms;
+
+/** The versions in a text such as `1.32,COMPONENT=1.32`. */
+const versionsIn = (text: string): readonly string[] => text.match(/\d+\.\d+(?=\s*(?:,|$))/g) ?? [];
+
+/** Flags that exist for both audit backends. */
+const auditFlags = (backend: 'log' | 'webhook'): readonly string[] =>
+  [
+    'batch-buffer-size',
+    'batch-max-size',
+    'batch-max-wait',
+    'batch-throttle-burst',
+    'batch-throttle-enable',
+    'batch-throttle-qps',
+    'mode',
+    'truncate-enabled',
+    'truncate-max-batch-size',
+    'truncate-max-event-size',
+    'version',
+  ].map((name) => `audit-${backend}-${name}`);
+
+const auditLogFlags = ['compress', 'format', 'maxage', 'maxbackup', 'maxsize', 'path'].map(
+  (name) => `audit-log-${name}`,
+);
+const auditWebhookFlags = ['batch-initial-backoff', 'config-file', 'initial-backoff'].map(
+  (name) => `audit-webhook-${name}`,
+);
+
+/** Flags of kube-apiserver 1.32 that `up` and `apiserver` do not implement. */
+export const apiserverPublishedFlags: PublishedFlags = {
+  ignored: [
+    {
+      because: 'this server never calls the agents of nodes',
+      flags: {
+        [names.agentAuthority]: text,
+        [names.agentClientCertificate]: text,
+        [names.agentClientKey]: text,
+        [names.agentPort]: unsigned,
+        [names.agentAddressTypes]: text,
+        [names.agentReadOnlyPort]: unsigned,
+        [names.agentTimeout]: duration,
+      },
+    },
+    {
+      because: 'services, their addresses and their endpoints are not served yet',
+      flags: {
+        'apiserver-count': integer,
+        'endpoint-reconciler-type': oneOf('master-count', 'lease', 'none'),
+        [names.serviceNodePort]: integer,
+        'service-cluster-ip-range': forms.networks,
+        'service-node-port-range': forms.ports,
+      },
+    },
+    {
+      because: 'all reads come from one cache that holds every object',
+      flags: { 'default-watch-cache-size': integer, 'watch-cache': forms.switch, 'watch-cache-sizes': forms.sizes },
+    },
+    { because: 'objects are stored as JSON', flags: { 'storage-media-type': text } },
+    {
+      because: 'how etcd is asked, measured and compacted is fixed; history lasts five minutes at most',
+      flags: {
+        'etcd-compaction-interval': duration,
+        'etcd-count-metric-poll-period': duration,
+        'etcd-db-metric-poll-interval': duration,
+        'etcd-healthcheck-timeout': duration,
+        'etcd-readycheck-timeout': duration,
+        'lease-reuse-duration-seconds': integer,
+        'storage-initialization-timeout': duration,
+      },
+    },
+    { because: 'pods may always have privileged containers', flags: { 'allow-privileged': forms.switch } },
+    {
+      because: 'garbage is collected by garbage-collector-controller, wherever it runs',
+      flags: { 'enable-garbage-collector': forms.switch },
+    },
+    {
+      because: 'how many objects of a collection are deleted at once is fixed',
+      flags: { 'delete-collection-workers': integer },
+    },
+    {
+      because: 'there is no such admission plugin yet',
+      flags: { 'default-not-ready-toleration-seconds': integer, 'default-unreachable-toleration-seconds': integer },
+    },
+    {
+      because: 'the APIs and the behavior that are served are fixed',
+      flags: { 'emulated-version': forms.versions, 'runtime-config': forms.apis },
+    },
+    {
+      because: 'APIs of other servers are not joined to this one yet',
+      flags: {
+        'aggregator-reject-forwarding-redirect': forms.switch,
+        'enable-aggregator-routing': forms.switch,
+        'peer-advertise-ip': text,
+        'peer-advertise-port': text,
+        'peer-ca-file': text,
+        'proxy-client-cert-file': text,
+        'proxy-client-key-file': text,
+      },
+    },
+    {
+      because: 'those who compete for a lease settle it among themselves',
+      flags: {
+        'coordinated-leadership-lease-duration': duration,
+        'coordinated-leadership-renew-deadline': duration,
+        'coordinated-leadership-retry-period': duration,
+      },
+    },
+    {
+      because: 'seats are always shared out by priority and user',
+      flags: { 'enable-priority-and-fairness': forms.switch },
+    },
+    {
+      because: 'connections are bounded by what they have in flight, not by speed',
+      flags: { 'max-connection-bytes-per-sec': integer },
+    },
+    {
+      because: 'a stop always ends watches and lets other requests finish',
+      flags: { 'shutdown-send-retry-after': forms.switch, 'shutdown-watch-termination-grace-period': duration },
+    },
+    {
+      because: 'both versions of HTTP are served on a port of this process alone',
+      flags: {
+        'disable-http2-serving': forms.switch,
+        'permit-address-sharing': forms.switch,
+        'permit-port-sharing': forms.switch,
+      },
+    },
+    {
+      because: 'profiles are not served',
+      flags: { 'contention-profiling': forms.switch, 'debug-socket-path': text, profiling: forms.switch },
+    },
+    {
+      because: 'the metrics and their labels are fixed',
+      flags: {
+        'allow-metric-labels': settings,
+        'allow-metric-labels-manifest': text,
+        'disabled-metrics': text,
+        'show-hidden-metrics-for-version': forms.version,
+      },
+    },
+    {
+      because: 'the log goes to standard error, a line at a time, with one level for all',
+      flags: {
+        'enable-logs-handler': forms.switch,
+        'log-flush-frequency': duration,
+        'log-json-info-buffer-size': size,
+        'log-json-split-stream': forms.switch,
+        'log-text-info-buffer-size': size,
+        'log-text-split-stream': forms.switch,
+        vmodule: forms.levels,
+      },
+    },
+    { because: 'there are no cloud providers', flags: { 'cloud-config': text, 'cloud-provider': text } },
+  ],
+  refused: [
+    {
+      because: 'requests are not audited yet: leave it out where you can do without',
+      flags: [
+        ...auditFlags('log'),
+        ...auditFlags('webhook'),
+        ...auditLogFlags,
+        ...auditWebhookFlags,
+        'audit-policy-file',
+      ],
+    },
+    {
+      because: 'objects are not encrypted by this server yet: encrypt the disk, and leave it out',
+      flags: ['encryption-provider-config', 'encryption-provider-config-automatic-reload'],
+    },
+    {
+      because: 'use --enable-admission-plugins and --disable-admission-plugins',
+      flags: ['admission-control'],
+    },
+    {
+      because: 'no admission plugin here reads a configuration: leave it out',
+      flags: ['admission-control-config-file'],
+    },
+    {
+      because: 'this server always connects directly: leave it out where that is allowed',
+      flags: ['egress-selector-config-file'],
+    },
+    { because: 'all objects are kept in one store: see --etcd-servers', flags: ['etcd-servers-overrides'] },
+    {
+      because: 'keys are read from files only: see --service-account-signing-key-file',
+      flags: ['service-account-signing-endpoint'],
+    },
+    { because: 'traces are not recorded yet: leave it out', flags: ['tracing-config-file'] },
+    {
+      because: 'privileged containers cannot be forbidden by a flag: leave it out',
+      values: { 'allow-privileged': off },
+    },
+    { because: 'HTTP/2 cannot be switched off: put a proxy in front', values: { 'disable-http2-serving': on } },
+    {
+      because: 'leave garbage-collector-controller out of --controllers, wherever controllers run',
+      values: { 'enable-garbage-collector': off },
+    },
+    {
+      because: 'history ends after five minutes, whoever compacts: leave it out',
+      values: { 'etcd-compaction-interval': { shown: '0', test: (value) => value === 0 } },
+    },
+    {
+      because: 'the behavior of 1.32 is served, and no other',
+      values: {
+        'emulated-version': {
+          shown: '1.31',
+          test: (value) => versionsIn(String(value)).some((version) => version !== '1.32'),
+        },
+      },
+    },
+    {
+      because: 'APIs cannot be switched off: forbid their use by roles',
+      values: {
+        'runtime-config': { shown: 'API=false', test: (value) => /=\s*(0|f|false)\s*(,|$)/i.test(String(value)) },
+      },
+    },
+  ],
+};

@@ -1,0 +1,206 @@
+import { publishedFlagNames as names } from '../../dialect/published-flag-names.ts';
+import { forms, off, type PublishedFlags } from './published-flags.ts';
+
+const { duration, float, integer, oneOf, settings, size, text } = forms;
+
+/** Entries for flags of the same form. */
+const all = (form: (typeof forms)['text'], ...flags: readonly string[]) =>
+  Object.fromEntries(flags.map((name) => [name, form] as const));
+
+/** Flags of kube-controller-manager 1.32 that `controller-manager` does not implement. */
+export const controllerManagerPublishedFlags: PublishedFlags = {
+  ignored: [
+    {
+      because: 'the controllers serve no port: nothing comes in, and health is the process itself',
+      flags: {
+        ...all(
+          text,
+          'authentication-kubeconfig',
+          'authorization-always-allow-paths',
+          'authorization-kubeconfig',
+          'cert-dir',
+          'client-ca-file',
+          'requestheader-allowed-names',
+          'requestheader-client-ca-file',
+          'requestheader-extra-headers-prefix',
+          'requestheader-group-headers',
+          'requestheader-uid-headers',
+          'requestheader-username-headers',
+          'tls-cert-file',
+          'tls-cipher-suites',
+          'tls-min-version',
+          'tls-private-key-file',
+          'tls-sni-cert-key',
+        ),
+        ...all(
+          duration,
+          'authentication-token-webhook-cache-ttl',
+          'authorization-webhook-cache-authorized-ttl',
+          'authorization-webhook-cache-unauthorized-ttl',
+        ),
+        ...all(
+          forms.switch,
+          'authentication-skip-lookup',
+          'authentication-tolerate-lookup-failure',
+          'disable-http2-serving',
+          'permit-address-sharing',
+          'permit-port-sharing',
+        ),
+        'bind-address': forms.ip,
+        ...all(integer, 'http2-max-streams-per-connection', 'secure-port'),
+      },
+    },
+    {
+      because: 'the controller that reads it is not here yet',
+      flags: {
+        ...all(
+          integer,
+          'concurrent-cron-job-syncs',
+          'concurrent-deployment-syncs',
+          'concurrent-endpoint-syncs',
+          'concurrent-ephemeralvolume-syncs',
+          'concurrent-horizontal-pod-autoscaler-syncs',
+          'concurrent-job-syncs',
+          'concurrent-rc-syncs',
+          'concurrent-replicaset-syncs',
+          'concurrent-resource-quota-syncs',
+          'concurrent-service-endpoint-syncs',
+          'concurrent-service-syncs',
+          'concurrent-statefulset-syncs',
+          'concurrent-ttl-after-finished-syncs',
+          'concurrent-validating-admission-policy-status-syncs',
+          'deleting-pods-burst',
+          'large-cluster-size-threshold',
+          'max-endpoints-per-slice',
+          'mirroring-concurrent-service-endpoint-syncs',
+          'mirroring-max-endpoints-per-subset',
+          'node-cidr-mask-size',
+          'node-cidr-mask-size-ipv4',
+          'node-cidr-mask-size-ipv6',
+          'pv-recycler-increment-timeout-nfs',
+          'pv-recycler-minimum-timeout-hostpath',
+          'pv-recycler-minimum-timeout-nfs',
+          'pv-recycler-timeout-increment-hostpath',
+          'register-retry-count',
+          'terminated-pod-gc-threshold',
+        ),
+        ...all(
+          duration,
+          'attach-detach-reconcile-sync-period',
+          'cluster-signing-duration',
+          'endpoint-updates-batch-period',
+          'endpointslice-updates-batch-period',
+          'horizontal-pod-autoscaler-cpu-initialization-period',
+          'horizontal-pod-autoscaler-downscale-delay',
+          'horizontal-pod-autoscaler-downscale-stabilization',
+          'horizontal-pod-autoscaler-initial-readiness-delay',
+          'horizontal-pod-autoscaler-sync-period',
+          'horizontal-pod-autoscaler-upscale-delay',
+          'legacy-service-account-token-clean-up-period',
+          'mirroring-endpointslice-updates-batch-period',
+          'node-monitor-grace-period',
+          'node-monitor-period',
+          'node-startup-grace-period',
+          'node-sync-period',
+          'pvclaimbinder-sync-period',
+          'resource-quota-sync-period',
+          'route-reconciliation-period',
+        ),
+        ...all(
+          float,
+          'deleting-pods-qps',
+          'horizontal-pod-autoscaler-tolerance',
+          'node-eviction-rate',
+          'secondary-node-eviction-rate',
+          'unhealthy-zone-threshold',
+        ),
+        ...all(
+          forms.switch,
+          'allocate-node-cidrs',
+          'configure-cloud-routes',
+          'disable-attach-detach-reconcile-sync',
+          'disable-force-detach-on-timeout',
+          'enable-dynamic-provisioning',
+          'enable-hostpath-provisioner',
+        ),
+        ...all(
+          text,
+          'cidr-allocator-type',
+          'cluster-signing-cert-file',
+          'cluster-signing-key-file',
+          'cluster-signing-legacy-unknown-cert-file',
+          'cluster-signing-legacy-unknown-key-file',
+          names.agentClientSignerCertificate,
+          names.agentClientSignerKey,
+          names.agentServingSignerCertificate,
+          names.agentServingSignerKey,
+          names.clientSignerCertificate,
+          names.clientSignerKey,
+          'flex-volume-plugin-dir',
+          'pv-recycler-pod-template-filepath-hostpath',
+          'pv-recycler-pod-template-filepath-nfs',
+        ),
+        ...all(forms.networks, 'cluster-cidr', 'service-cluster-ip-range'),
+      },
+    },
+    {
+      because: 'how much a controller does at once, and how often, is fixed',
+      flags: {
+        ...all(integer, 'concurrent-gc-syncs', 'concurrent-namespace-syncs', 'concurrent-serviceaccount-token-syncs'),
+        ...all(duration, 'controller-start-interval', 'min-resync-period', 'namespace-sync-period'),
+      },
+    },
+    {
+      because: 'the server bounds what its clients ask for; objects travel as JSON',
+      flags: { [names.clientBurst]: integer, [names.clientContentType]: text, [names.clientRate]: float },
+    },
+    {
+      because: 'garbage is collected by garbage-collector-controller, which --controllers chooses',
+      flags: { 'enable-garbage-collector': forms.switch },
+    },
+    {
+      because: 'all controllers are led by one Lease',
+      flags: {
+        'enable-leader-migration': forms.switch,
+        'leader-elect-resource-lock': oneOf('leases'),
+        'leader-migration-config': text,
+      },
+    },
+    {
+      because: 'the controllers have no features to switch',
+      flags: { 'emulated-version': forms.versions, 'feature-gates': forms.gates },
+    },
+    {
+      because: 'there are no cloud providers',
+      flags: {
+        ...all(text, 'cloud-config', 'cloud-provider', 'cluster-name', 'external-cloud-volume-plugin'),
+        'allow-untagged-cloud': forms.switch,
+      },
+    },
+    {
+      because: 'neither profiles nor metrics are served',
+      flags: {
+        'allow-metric-labels': settings,
+        ...all(text, 'allow-metric-labels-manifest', 'disabled-metrics'),
+        ...all(forms.switch, 'contention-profiling', 'profiling'),
+        'show-hidden-metrics-for-version': forms.version,
+      },
+    },
+    {
+      because: 'the log goes to standard error, a line at a time, with one level for all',
+      flags: {
+        'log-flush-frequency': duration,
+        ...all(size, 'log-json-info-buffer-size', 'log-text-info-buffer-size'),
+        ...all(forms.switch, 'log-json-split-stream', 'log-text-split-stream'),
+        vmodule: forms.levels,
+      },
+    },
+  ],
+  refused: [
+    { because: 'the connection file says where the server is: see --kubeconfig', flags: ['master'] },
+    {
+      because: 'leave garbage-collector-controller out of --controllers: --controllers=*,-garbage-collector-controller',
+      values: { 'enable-garbage-collector': off },
+    },
+  ],
+};

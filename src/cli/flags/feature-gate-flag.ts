@@ -1,0 +1,57 @@
+import { publishedFeatureGates } from '../../dialect/published-feature-gates.ts';
+import { defaultFeatures, type Features, featureGates } from '../../server/wiring/features.ts';
+import type { Flag } from './flags.ts';
+import type { IgnoredFlag } from './published-flags.ts';
+
+/** The value of `--feature-gates`. */
+interface FeatureGateSettings {
+  /** Given gates by name: ours, and published ones without effect here. */
+  readonly given: ReadonlyMap<string, boolean>;
+  readonly features: Features;
+}
+
+/** `AllAlpha` and `AllBeta` set every gate of a stage that is not named itself. */
+const stages = { AllAlpha: 'alpha', AllBeta: 'beta' } as const;
+
+/** `Name=true,Other=false`; repeated flags accumulate. */
+export const featureGateFlag: Flag<FeatureGateSettings> = {
+  isSwitch: false,
+  placeholder: 'NAME=BOOL,...',
+  help: `switches features on or off, all of a stage by ${Object.keys(stages).join(' and ')}; ${describeGates()}`,
+  default: { given: new Map(), features: defaultFeatures },
+  defaultText: '',
+  parse(value, before) {
+    const given = new Map(before?.given);
+    for (const item of value.split(',').filter((each) => each.trim() !== '')) {
+      const [, name, setting] = /^\s*(?:kube:)?([^=:\s]+)\s*=\s*(true|t|1|false|f|0)\s*$/i.exec(item) ?? [];
+      if (name === undefined || setting === undefined)
+        throw new Error(`${JSON.stringify(item)} is not NAME=true or NAME=false`);
+      if (!Object.hasOwn(featureGates, name) && !Object.hasOwn(stages, name) && !publishedFeatureGates.has(name))
+        throw new Error(`unknown name ${JSON.stringify(name)}; known: ${Object.keys(featureGates).join(', ')}`);
+      given.set(name, /^[t1]/i.test(setting));
+    }
+    return { given, features: featuresOf(given) };
+  },
+};
+
+function featuresOf(given: ReadonlyMap<string, boolean>): Features {
+  const [allAlpha, allBeta] = [given.get('AllAlpha'), given.get('AllBeta')];
+  const settings = Object.entries(featureGates).map(([name, gate]) => {
+    const ofStage = gate.stage === 'alpha' ? allAlpha : allBeta;
+    return [name, given.get(name) ?? ofStage ?? gate.default] as const;
+  });
+  return Object.fromEntries(settings) as Features;
+}
+
+/** Given gates without effect, each once. */
+export const ignoredGates = ({ given }: FeatureGateSettings): readonly IgnoredFlag[] =>
+  [...given.keys()]
+    .filter((name) => publishedFeatureGates.has(name))
+    .map((name) => ({ name: `feature-gates=${name}`, because: 'this server has no such feature to switch' }));
+
+function describeGates(): string {
+  const gates = Object.entries(featureGates).map(
+    ([name, gate]) => `${name} (${gate.stage}, ${gate.default ? 'on' : 'off'}): ${gate.help}`,
+  );
+  return gates.join('; ');
+}

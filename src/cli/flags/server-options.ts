@@ -1,0 +1,112 @@
+import { dirname, join } from 'node:path';
+import { makePrivateDirectory } from '../../base/atomic-file.ts';
+import { dialects } from '../../dialect/dialects.ts';
+import { readKeyPair } from '../../pki/key-pair-files.ts';
+import type { KeyPairPem, ServerConfig, StorageConfig } from '../../server/wiring/config.ts';
+import { externalAddress } from '../addresses.ts';
+import { UsageError } from '../usage-error.ts';
+import { readAdmissionPlugins } from './admission-flags.ts';
+import { readAuthentication } from './authentication-options.ts';
+import { readAuthorization } from './authorization-options.ts';
+import { named, readBundle, readBytes } from './flag-files.ts';
+import { logsRequests } from './logging-flags.ts';
+import { readRequests } from './request-flags.ts';
+import type { ServerFlagValues } from './server-flags.ts';
+
+/**
+ * Reads the configuration that depends on flags alone. Files are read and validated, those with token keys by
+ * `readTokenKey`. Directories are created last, so that invalid flags leave nothing behind.
+ */
+export function readServerOptions(
+  values: ServerFlagValues,
+  readTokenKey: (path: string) => Buffer = readBytes,
+): Omit<ServerConfig, 'serving' | 'followServing' | 'tls' | 'logger' | 'beforeReady' | 'controllers'> {
+  const authorization = readAuthorization(values);
+  const admissionPlugins = readAdmissionPlugins(values);
+  return {
+    dialect: dialects[values.dialect],
+    listen: { address: values['bind-address'], port: values['secure-port'] },
+    external: externalAddress(values),
+    requests: readRequests(values),
+    authorization,
+    accessLog: logsRequests(values),
+    livezGraceMs: values['livez-grace-period'],
+    shutdownDelayMs: values['shutdown-delay-duration'],
+    timesToLiveMs: { event: values['event-ttl'] },
+    features: values['feature-gates'].features,
+    admissionPlugins,
+    authentication: readAuthentication(values, readTokenKey),
+    storage: readStorage(values),
+  };
+}
+
+/** The directory for the server's own keys and certificates. */
+export const certificateDirectory = (values: ServerFlagValues): string =>
+  values['cert-dir'] ?? join(values['data-dir'], 'pki');
+
+/** The serving pair named by the flags; undefined if none is. */
+export function readServingPair(values: ServerFlagValues): KeyPairPem | undefined {
+  return readPair(values, 'tls-cert-file', 'tls-private-key-file');
+}
+
+function readStorage(values: ServerFlagValues): StorageConfig {
+  const etcdFlags = (['etcd-servers', 'etcd-cafile', 'etcd-certfile', 'etcd-keyfile'] as const).filter(
+    (name) => values[name] !== undefined && values[name].length > 0,
+  );
+  const backend = values['storage-backend'] || (values['etcd-servers'].length > 0 ? 'etcd3' : 'sqlite');
+  if (backend === 'sqlite') {
+    if (etcdFlags.length > 0) throw new UsageError(`--${etcdFlags[0]} goes with --storage-backend=etcd3 only`);
+    return sqliteStorage(values);
+  }
+  if (values['sqlite-file'] !== undefined)
+    throw new UsageError('--sqlite-file goes with --storage-backend=sqlite only');
+  return etcdStorage(values);
+}
+
+function sqliteStorage(values: ServerFlagValues): StorageConfig {
+  const file = databaseFile(values);
+  named(values['sqlite-file'] === undefined ? 'data-dir' : 'sqlite-file', () => makePrivateDirectory(dirname(file)));
+  return { backend: 'sqlite', file };
+}
+
+/** The database named by the flags. */
+export const databaseFile = (values: Pick<ServerFlagValues, 'sqlite-file' | 'data-dir'>): string =>
+  values['sqlite-file'] ?? join(values['data-dir'], 'orch.db');
+
+function etcdStorage(values: ServerFlagValues): StorageConfig {
+  const endpoints = values['etcd-servers'];
+  if (endpoints.length === 0) throw new UsageError('--storage-backend=etcd3 needs --etcd-servers');
+  named('etcd-servers', () => endpoints.forEach(checkEndpoint));
+  const prefix = `/${values['etcd-prefix'].replace(/^\/+|\/+$/g, '')}`;
+  if (prefix === '/') throw new UsageError('--etcd-prefix: must not be empty');
+  const caFile = values['etcd-cafile'];
+  const client = readPair(values, 'etcd-certfile', 'etcd-keyfile');
+  const tls = {
+    ...(caFile !== undefined && { authorities: readBundle('etcd-cafile', caFile) }),
+    ...(client && { client }),
+  };
+  return { backend: 'etcd3', endpoints, prefix, ...(Object.keys(tls).length > 0 && { tls }) };
+}
+
+function checkEndpoint(endpoint: string): void {
+  // Not echoed: the part before the @ may contain a password.
+  if (endpoint.includes('@')) throw new Error('an address with a user name is not taken: see --etcd-certfile');
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || !/^\/?$/.test(url.pathname)) {
+    throw new Error(`${JSON.stringify(endpoint)} is not of the form https://HOST:PORT`);
+  }
+}
+
+/** A certificate and key from the files of two flags, which must be given together. */
+function readPair(
+  values: ServerFlagValues,
+  certificateFlag: 'tls-cert-file' | 'etcd-certfile',
+  keyFlag: 'tls-private-key-file' | 'etcd-keyfile',
+): KeyPairPem | undefined {
+  const [certificate, key] = [values[certificateFlag], values[keyFlag]];
+  if (certificate === undefined && key === undefined) return undefined;
+  if (certificate === undefined) throw new UsageError(`--${keyFlag} needs --${certificateFlag}`);
+  if (key === undefined) throw new UsageError(`--${certificateFlag} needs --${keyFlag}`);
+  const pair = named(certificateFlag, () => readKeyPair({ certificate, key }));
+  return { certificate: pair.certificatePem, key: pair.keyPem };
+}

@@ -1,0 +1,144 @@
+import { type AdmissionPlugin, admissionChain } from '../../../admission/chain.ts';
+import { type NamespacePhase, namespaceLifecycle } from '../../../admission/plugins/namespace-lifecycle.ts';
+import { nodeRestriction } from '../../../admission/plugins/node-restriction/node-restriction.ts';
+import {
+  type OwnerResource,
+  ownerReferencesPermissionEnforcement,
+} from '../../../admission/plugins/owner-references-permission-enforcement.ts';
+import { serviceAccount } from '../../../admission/plugins/service-account.ts';
+import type { PluginName } from '../../../admission/plugins.ts';
+import type { Authorizer } from '../../../authz/authorizer.ts';
+import type { EscalationContext } from '../../../authz/rbac/escalation.ts';
+import type { RbacIndex } from '../../../authz/rbac/rbac-index.ts';
+import type { Caller } from '../../../base/caller.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Random } from '../../../base/random.ts';
+import type { WatchCache } from '../../../cache/cache.ts';
+import { parseStored } from '../../../codec/json.ts';
+import type { Dialect } from '../../../dialect/dialect.ts';
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { commonNameOfRequest } from '../../../pki/certificate-request.ts';
+import type { Decision } from '../../../request/access.ts';
+import type { Admission } from '../../../request/admission.ts';
+import type { ResourceAttributes } from '../../../request/authorization-attributes.ts';
+import type { UserInfo } from '../../../request/user-info.ts';
+import type { ServedResource } from '../../../resources/resource.ts';
+import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
+import { escalationPrevention } from './rbac.ts';
+
+/**
+ * Lookups that admission plugins need from the server. Arguments and results are plain data, so that plugins on the
+ * second thread can use them by message.
+ */
+export interface AdmissionLookups {
+  namespacePhase(name: string): NamespacePhase | Promise<NamespacePhase>;
+  /** An object of the core group, not older than any write acknowledged before the call. */
+  object(resource: LookedUp, namespace: string, name: string): ApiObject | undefined | Promise<ApiObject | undefined>;
+  /** Decision of the authorizer chain. The signal of the request stays on its thread. */
+  authorize(attributes: ResourceAttributes, user: UserInfo, request: Caller): Decision | Promise<Decision>;
+  /** The served resources of a kind in a version; empty if none. */
+  resourcesOf(apiVersion: string, kind: string): readonly OwnerResource[] | Promise<readonly OwnerResource[]>;
+  readonly heldRules: EscalationContext['heldRules'];
+  readonly roleRules: EscalationContext['roleRules'];
+}
+
+type LookedUp = 'serviceaccounts' | 'pods' | 'nodes';
+
+interface LookupParts {
+  readonly cache: WatchCache;
+  readonly resources: ResourceRegistry;
+  readonly authorizer: Authorizer;
+  readonly rbac: RbacIndex;
+}
+
+/** Reads from the cache, and waits for it if it may be behind. */
+export function admissionLookups({ cache, resources, authorizer, rbac }: LookupParts): AdmissionLookups {
+  const core = (resource: string) => resources.finder('', 'v1', resource);
+  const namespaces = core('namespaces');
+  const served: Readonly<Record<LookedUp, () => ServedResource | undefined>> = {
+    serviceaccounts: core('serviceaccounts'),
+    pods: core('pods'),
+    nodes: core('nodes'),
+  };
+  return {
+    namespacePhase: (name) =>
+      phaseOf(namespaces(), name) ?? cache.fresh().then(() => phaseOf(namespaces(), name) ?? 'absent'),
+    object: (resource, namespace, name) =>
+      objectOf(served[resource](), namespace, name) ??
+      cache.fresh().then(() => objectOf(served[resource](), namespace, name)),
+    resourcesOf: (apiVersion, kind) => ownerResources(resources, apiVersion, kind),
+    authorize: (attributes, user, request) => authorizer.authorize(attributes, user, request),
+    heldRules: (user, namespace) => rbac.heldRules(user, namespace),
+    roleRules: (kind, name, namespace) => rbac.roleRules(kind, name, namespace),
+  };
+}
+
+interface AdmissionParts {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly lookups: AdmissionLookups;
+}
+
+/**
+ * The chain of enabled plugins in the order of `names`, followed by escalation prevention, which no flag disables.
+ */
+export const composeAdmission = (names: readonly PluginName[], parts: AdmissionParts): Admission =>
+  admissionChain([
+    ...names.map((name) => makers[name](parts)),
+    escalationPrevention(parts.dialect, {
+      heldRules: parts.lookups.heldRules,
+      roleRules: parts.lookups.roleRules,
+      isAllowed: async (attributes, user, request) =>
+        (await parts.lookups.authorize(attributes, user, request)).verdict === 'allow',
+    }),
+  ]);
+
+const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPlugin>> = {
+  NamespaceLifecycle: ({ dialect, lookups }) =>
+    namespaceLifecycle({
+      phase: (name) => lookups.namespacePhase(name),
+      immortal: new Set(['default', dialect.namespaces.system, dialect.namespaces.public]),
+      exempt: new Set([`localsubjectaccessreviews.${dialect.group('authorization')}`]),
+    }),
+  ServiceAccount: ({ dialect, clock, random, lookups }) =>
+    serviceAccount({
+      dialect,
+      clock,
+      random,
+      account: (namespace, name) => lookups.object('serviceaccounts', namespace, name),
+    }),
+  NodeRestriction: ({ dialect, lookups }) =>
+    nodeRestriction({
+      dialect,
+      pod: (namespace, name) => lookups.object('pods', namespace, name),
+      node: (name) => lookups.object('nodes', '', name),
+      commonName: (request) => commonNameOfRequest(Buffer.from(request, 'base64').toString()),
+    }),
+  OwnerReferencesPermissionEnforcement: ({ lookups }) =>
+    ownerReferencesPermissionEnforcement({
+      authorize: async (question, user, request) => {
+        const { verdict, reason } = await lookups.authorize({ type: 'resource', ...question }, user, request);
+        return { allowed: verdict === 'allow', reason };
+      },
+      resourcesOf: (apiVersion, kind) => lookups.resourcesOf(apiVersion, kind),
+    }),
+};
+
+function ownerResources({ table }: ResourceRegistry, apiVersion: string, kind: string): readonly OwnerResource[] {
+  const slash = apiVersion.indexOf('/');
+  const group = slash < 0 ? '' : apiVersion.slice(0, slash);
+  return [...table.ofGroup(group)]
+    .filter((served) => served.apiVersion === apiVersion && served.kind.kind === kind)
+    .map(({ name, kind: { version, scope } }) => ({ ...name, version, namespaced: scope === 'Namespaced' }));
+}
+
+function phaseOf(served: ServedResource | undefined, name: string): Exclude<NamespacePhase, 'absent'> | undefined {
+  const entry = served?.collection.get(served.objectKey('', name));
+  return entry && (entry.field('status.phase') === 'Terminating' ? 'Terminating' : 'Active');
+}
+
+function objectOf(served: ServedResource | undefined, namespace: string, name: string): ApiObject | undefined {
+  const entry = served?.collection.get(served.objectKey(namespace, name));
+  return entry && (parseStored(entry.bytes) as ApiObject);
+}

@@ -1,0 +1,39 @@
+import type { TokenObjects } from '../../../authn/service-account/revocation.ts';
+import type { CacheEntry, WatchCache } from '../../../cache/cache.ts';
+import { parseStored } from '../../../codec/json.ts';
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { freshObject } from '../../../registry/read/fresh-object.ts';
+import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
+
+/**
+ * Looks up service accounts and the objects that tokens are bound to. Synchronous from the cache, since every request
+ * needs it; a cache entry is parsed once and memoised.
+ */
+export function identityObjects(cache: WatchCache, resources: ResourceRegistry): TokenObjects {
+  const parsed = new WeakMap<CacheEntry, ApiObject>();
+  const find = (resource: string): TokenObjects['account'] => {
+    const find = resources.finder('', 'v1', resource);
+    const cached = (namespace: string, name: string): ApiObject | undefined => {
+      const served = find();
+      const entry = served?.collection.get(served.objectKey(namespace, name));
+      if (!entry) return undefined;
+      const known = parsed.get(entry);
+      if (known) return known;
+      const object = parseStored(entry.bytes) as ApiObject;
+      parsed.set(entry, object);
+      return object;
+    };
+    return (namespace, name, freshness) => {
+      const known = freshness === 'cache' || cache.isFresh() ? cached(namespace, name) : undefined;
+      const served = find();
+      return known || freshness === 'cache' || !served ? known : freshObject(cache, served, { namespace, name });
+    };
+  };
+  const node = find('nodes');
+  return {
+    account: find('serviceaccounts'),
+    pod: find('pods'),
+    secret: find('secrets'),
+    node: (name, freshness) => node('', name, freshness),
+  };
+}

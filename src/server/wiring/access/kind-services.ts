@@ -1,0 +1,53 @@
+import type { TokenAuthenticator } from '../../../authn/authenticator.ts';
+import { asAuthenticated } from '../../../authn/authenticator.ts';
+import type { Authorizer } from '../../../authz/authorizer.ts';
+import type { RuleResolver } from '../../../authz/rule-resolver.ts';
+import type { Caller } from '../../../base/caller.ts';
+import type { WatchCache } from '../../../cache/cache.ts';
+import type { KindServices } from '../../../kinds/services.ts';
+import { internalError, noSuchPath } from '../../../meta/status-error.ts';
+import { freshObject } from '../../../registry/read/fresh-object.ts';
+import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
+
+/** Dependencies of `kindServices`. */
+export interface KindServiceParts {
+  readonly authorizer: Authorizer;
+  readonly rules: RuleResolver;
+  /** All bearer token authenticators. */
+  readonly tokens: TokenAuthenticator;
+  readonly apiAudiences: readonly string[];
+  readonly cache: Pick<WatchCache, 'isFresh' | 'fresh'>;
+  readonly resources: ResourceRegistry;
+  /** Absent if the server has no key to sign tokens. */
+  readonly issuing?: Pick<KindServices, 'tokenLifetime' | 'issueToken'>;
+}
+
+/**
+ * Services for kinds that are answered instead of stored, for one request: whatever waits for others is aborted with
+ * it.
+ */
+export function kindServices(parts: KindServiceParts): (request: Caller) => KindServices {
+  const { authorizer, rules, tokens, apiAudiences, cache, resources, issuing = withoutKey } = parts;
+  return (request) => ({
+    apiAudiences,
+    authenticateToken: async (token, audiences) => {
+      const identity = await tokens.authenticateToken(token, audiences, request);
+      return identity && { ...identity, user: asAuthenticated(identity.user) };
+    },
+    authorize: (user, attributes) => authorizer.authorize(attributes, user, request),
+    rulesFor: (user, namespace) => rules.rulesFor(user, namespace),
+    tokenLifetime: issuing.tokenLifetime,
+    issueToken: issuing.issueToken,
+    object: async (resource, namespace, name) => {
+      const served = resources.find('', 'v1', resource);
+      if (!served) throw internalError(new Error(`${resource} are not served`));
+      return freshObject(cache, served, { namespace, name, signal: request.signal });
+    },
+  });
+}
+
+/** As in kube-apiserver without a signing key: the path does not exist. */
+const refuse = (): never => {
+  throw noSuchPath();
+};
+const withoutKey: Pick<KindServices, 'tokenLifetime' | 'issueToken'> = { tokenLifetime: refuse, issueToken: refuse };

@@ -1,0 +1,47 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/logger.ts';
+import type { Dialect } from '../../../dialect/dialect.ts';
+import type { ConnectionConfig } from '../../../outbound/connection-config.ts';
+import { inClusterConnection } from '../../../outbound/connection-files/in-cluster.ts';
+import { readKubeconfig } from '../../../outbound/connection-files/kubeconfig.ts';
+import { type WebhookSender, webhookSender } from '../../../outbound/webhook-sender.ts';
+import type { OutsideWorld } from '../environment.ts';
+
+interface WebhookParts {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly environment: OutsideWorld;
+}
+
+/** How a webhook is reached. */
+type WebhookTarget =
+  | { readonly type: 'file'; readonly file: string }
+  /** `path` at the API server of the cluster that this program runs in. */
+  | { readonly type: 'inCluster'; readonly path: string };
+
+/** Opens a webhook client. Throws if the connection file cannot be used; sends nothing yet. */
+export function openWebhook(
+  target: WebhookTarget,
+  timeoutMs: number,
+  { dialect, clock, logger, environment }: WebhookParts,
+): WebhookSender {
+  return webhookSender(connectionOf(target, dialect, environment), {
+    clock,
+    network: environment.network,
+    files: environment.files,
+    timeoutMs,
+    userAgent: 'orch',
+    pluginHost: {
+      environment: environment.variables,
+      interactive: false,
+      stderr: (text) => logger.warn('output of a credential plugin', { text: text.trimEnd() }),
+    },
+  });
+}
+
+function connectionOf(target: WebhookTarget, dialect: Dialect, environment: OutsideWorld): ConnectionConfig {
+  if (target.type === 'file') return readKubeconfig(target.file, dialect, environment.files);
+  const connection = inClusterConnection(dialect, environment);
+  return { ...connection, server: new URL(target.path, connection.server) };
+}

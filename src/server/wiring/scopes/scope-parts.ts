@@ -1,0 +1,12 @@
+import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
+import type { LoopbackClients } from '../loopback-clients.ts';
+import type { SharedParts } from './shared-parts.ts';
+
+/**
+ * The dependencies of the parts of one scope. `held` closes with the scope; `metrics` is the scope's part of all
+ * metrics.
+ */
+export interface ScopeParts extends SharedParts {
+  readonly resources: ResourceRegistry;
+  readonly clients: LoopbackClients;
+}

@@ -1,0 +1,107 @@
+import { type Closable, ClosableStack } from '../../../base/disposable.ts';
+import type { ApiClient } from '../../../client/api-client.ts';
+import type { Exchange } from '../../../http/exchange.ts';
+import type { Transport } from '../../../outbound/transport.ts';
+import type { UserInfo } from '../../../request/user-info.ts';
+import type { ServedResource } from '../../../resources/resource.ts';
+import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
+import { createNamespaces } from '../../upkeep/bootstrap.ts';
+import { ensureDefaultPolicy } from '../../upkeep/default-policy.ts';
+import { expireObjects } from '../../upkeep/object-expiry.ts';
+import { type Access, openAccess } from '../access/access.ts';
+import { servedRbac } from '../access/rbac.ts';
+import type { ApiServerConfig } from '../config.ts';
+import { LoopbackClients } from '../loopback-clients.ts';
+import { startOwnControllers } from '../own-controllers.ts';
+import { openServing, type Serving } from '../serving.ts';
+import type { ScopeParts } from './scope-parts.ts';
+import type { SharedParts } from './shared-parts.ts';
+
+/** One control plane: serves the requests of a scope. */
+export interface ScopeServer extends Closable {
+  /** Serves a request in this scope, whatever its origin. */
+  readonly handle: (exchange: Exchange) => void;
+  /** The served resources; may change at run time. */
+  readonly resources: ResourceRegistry;
+  /** An in-process transport with this identity: through the whole pipeline, without a connection. */
+  transportAs(user: UserInfo): Transport;
+  /** The same as a typed client; `name` is its user agent. */
+  clientAs(user: UserInfo, name: string): ApiClient;
+  /** Creates the initial objects (namespaces, default roles). Resolves when they are effective. */
+  prepare(): Promise<void>;
+  startControllers(): void;
+  endWatches(): void;
+}
+
+/** Opens a scope over its table of resources, which closes with it. Closes what was opened on failure. */
+export async function openScopeServer(
+  config: ApiServerConfig,
+  shared: SharedParts,
+  resources: ResourceRegistry,
+): Promise<ScopeServer> {
+  const held = new ClosableStack();
+  const close = (): void => {
+    held.close();
+    shared.tables.close(resources);
+  };
+  try {
+    const metrics = held.add(shared.metrics.part());
+    const clients = new LoopbackClients((exchange) => serving.handle(exchange));
+    const parts: ScopeParts = { ...shared, held, metrics, resources, clients };
+    held.add(expireObjects({ ...parts, timesToLiveMs: config.timesToLiveMs }));
+    const access = await openAccess(config, parts);
+    const serving = openServing(config, { ...parts, ...access });
+    return scopeServer(config, { ...parts, ...access, ...serving }, close);
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Serving, close: () => void): ScopeServer {
+  const { handle, resources, clients, responder, authorization, cache } = parts;
+  const controllers = new ClosableStack();
+  const endWatches = (): void => {
+    controllers.close();
+    responder.endWatches();
+  };
+  return {
+    ...{ handle, resources, endWatches },
+    transportAs: (user) => clients.transportAs(user),
+    clientAs: (user, name) => clients.clientAs(user, name),
+    async prepare() {
+      await makeInitialObjects(parts);
+      await authorization.reached(await cache.fresh());
+    },
+    startControllers: () => void controllers.add(startOwnControllers(config, parts)),
+    close() {
+      endWatches();
+      close();
+    },
+  };
+}
+
+/** Ensures the objects that exist after every start: namespaces and the default policy. */
+async function makeInitialObjects({
+  dialect,
+  logger,
+  clients,
+  cache,
+  resources,
+  registry,
+}: ScopeParts & Serving): Promise<void> {
+  await createNamespaces(registry, servedNamespaces(resources), dialect);
+  await ensureDefaultPolicy({
+    ...{ dialect, logger },
+    client: clients.server,
+    fresh: () => cache.fresh(),
+    servedAs: (kind) => servedRbac(resources, dialect, kind),
+  });
+}
+
+/** Namespaces, the one resource that every server needs. */
+function servedNamespaces(resources: ResourceRegistry): ServedResource {
+  const served = resources.find('', 'v1', 'namespaces');
+  if (!served) throw new Error('namespaces are not served');
+  return served;
+}

@@ -1,0 +1,67 @@
+import { DocumentForms } from '../../../content/document-forms.ts';
+import { SharedCapacity } from '../../serving/flow-control/shared-capacity.ts';
+import { JobThread } from '../../serving/heavy/job-thread.ts';
+import { observeEventLoopDelay } from '../../serving/observe/event-loop-delay.ts';
+import { Health } from '../../upkeep/health.ts';
+import { storeHealth } from '../../upkeep/store-health.ts';
+import { type Cors, openCors } from '../access/cors.ts';
+import { type IdentitySources, openIdentitySources } from '../access/identity-sources.ts';
+import type { Basis } from '../basis.ts';
+import type { ApiServerConfig } from '../config.ts';
+import type { Storage } from '../storage.ts';
+
+/** What all scopes of a process share. */
+export interface SharedParts extends Basis, Storage {
+  readonly identities: IdentitySources;
+  readonly cors: Cors;
+  readonly capacity: SharedCapacity;
+  /** The thread for heavy work. */
+  readonly thread: JobThread;
+  readonly health: Health;
+  /** Encoded discovery and OpenAPI documents, under one memory budget. */
+  readonly forms: DocumentForms;
+  /** `host:port` of this server. */
+  readonly serverAddress: () => string;
+}
+
+interface SharedPartsOptions extends Basis, Storage {
+  readonly serverAddress: () => string;
+  /** Called when the authorities of clients have changed. */
+  readonly authoritiesChanged: () => void;
+}
+
+/** Opens the shared parts, which close with the server. */
+export async function openSharedParts(config: ApiServerConfig, parts: SharedPartsOptions): Promise<SharedParts> {
+  const { clock, random, logger, dialect, metrics, held, shutdown, environment, serverAddress } = parts;
+  const { inFlightMax: max, timeoutMs: requestMsMax } = config.requests;
+  const capacity = held.add(new SharedCapacity({ clock, dialect, metrics, max, requestMsMax }));
+  const thread = new JobThread({ clock, logger, startWorker: environment.startHeavyWorker });
+  shutdown.add('the thread for heavy work', () => thread.close());
+  const { measureEventLoop } = environment;
+  if (measureEventLoop) held.add(observeEventLoopDelay(metrics, measureEventLoop));
+  return {
+    ...{ ...parts, capacity, thread },
+    cors: await openCors(config, random),
+    identities: await openIdentitySources({
+      ...parts,
+      config: config.authentication,
+      externalAddress: serverAddress,
+    }),
+    health: openHealth(config, parts, capacity),
+    forms: new DocumentForms(),
+  };
+}
+
+function openHealth(
+  { livezGraceMs }: ApiServerConfig,
+  { clock, logger, shutdown, cache, store }: Basis & Storage,
+  capacity: SharedCapacity,
+): Health {
+  return new Health({
+    ...{ clock, logger, livezGraceMs },
+    stopping: () => shutdown.stopping,
+    cacheSynced: () => cache.revision > 0,
+    storeProblem: storeHealth(store, clock),
+    writeProblem: () => capacity.writeProblem(),
+  });
+}
