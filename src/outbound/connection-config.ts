@@ -5,7 +5,7 @@ export interface ConnectionConfig {
    * complete target, as for webhooks.
    */
   readonly server: URL;
-  /** PEM of the CAs that the server's certificate is verified against; undefined: the runtime's. */
+  /** PEM of the CAs that the server's certificate is verified against; undefined: the operating system's. */
   readonly authorities: string | undefined;
   /** Name in the server's certificate, if it differs from the host of `server`. */
   readonly serverName: string | undefined;

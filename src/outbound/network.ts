@@ -10,9 +10,8 @@ export interface Network {
 }
 
 export interface ConnectOptions {
-  /** PEM of the CAs to verify servers against; `trust` selects the operating system's. Default: the runtime's. */
+  /** PEM of the CAs to verify servers against. Default: the operating system's; if there are none, the runtime's. */
   readonly authorities?: string;
-  readonly trust?: 'system';
   /** Name in the server's certificate, if it differs from the host of the request. */
   readonly serverName?: string;
   /** Server certificates are not verified, so any server is accepted. */
@@ -114,34 +113,35 @@ class SystemConnections implements HttpsConnections {
   }
 }
 
-function createAgent({
-  authorities,
-  trust,
-  serverName,
-  insecure,
-  certificate,
-  keepAlive,
-}: ConnectOptions): https.Agent {
+function createAgent({ authorities, serverName, insecure, certificate, keepAlive }: ConnectOptions): https.Agent {
   return new https.Agent({
     keepAlive,
-    rejectUnauthorized: insecure !== true,
-    ...(trust === 'system' && { secureContext: systemContext() }),
-    ...(authorities !== undefined && { ca: authorities }),
+    ...(insecure ? { rejectUnauthorized: false } : trusting(authorities, certificate !== undefined)),
     ...(serverName !== undefined && { servername: serverName }),
     ...(certificate && { cert: certificate.certificate, key: certificate.key }),
   });
 }
 
-/** Cached: reading the operating system's CAs takes longer than the rest of a request. */
-let madeForSystem: SecureContext | undefined;
+type Trust = Pick<https.AgentOptions, 'ca' | 'secureContext'>;
 
-/** Trusts the operating system's CAs; if there are none, as in small containers, the runtime's. */
+/** A context holds the certificate as well, so that clients with one of their own cannot share it. */
+function trusting(authorities: string | undefined, hasCertificate: boolean): Trust {
+  if (authorities !== undefined) return { ca: authorities };
+  return hasCertificate ? { ca: systemAuthorities() } : { secureContext: systemContext() };
+}
+
+/** The operating system's CAs; if there are none, as in small containers, the runtime's. */
+function systemAuthorities(): string[] {
+  const system = getCACertificates('system');
+  return system.length > 0 ? system : getCACertificates('default');
+}
+
+/** Cached: parsing all these CAs takes longer than the rest of a request. */
+let sharedContext: SecureContext | undefined;
+
 function systemContext(): SecureContext {
-  if (!madeForSystem) {
-    const system = getCACertificates('system');
-    madeForSystem = createSecureContext({ ca: system.length > 0 ? system : getCACertificates('default') });
-  }
-  return madeForSystem;
+  sharedContext ??= createSecureContext({ ca: systemAuthorities() });
+  return sharedContext;
 }
 
 type SentRequest = ReturnType<typeof https.request>;

@@ -34,7 +34,7 @@ export class ProviderConnection implements Closable {
     this.#authorities = authorities ? readAuthorities(authorities) : undefined;
     this.#connections = network.connect({
       keepAlive: false,
-      ...(this.#authorities === undefined ? { trust: 'system' } : { authorities: this.#authorities }),
+      ...(this.#authorities !== undefined && { authorities: this.#authorities }),
     });
   }
 

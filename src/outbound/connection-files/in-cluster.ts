@@ -6,7 +6,7 @@ import type { ConnectionConfig } from '../connection-config.ts';
 
 /**
  * The in-cluster configuration of a pod: two environment variables, and a directory with the CA and a token that is
- * renewed there. Throws if the process is not in a pod. Without a CA file, the CAs that the runtime trusts are used.
+ * renewed there. Throws if the process is not in a pod. Without a CA file, the CAs of the operating system are used.
  */
 export function inClusterConnection(
   dialect: Dialect,
