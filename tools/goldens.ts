@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { noJitter } from '../src/base/backoff-fixture.ts';
-import { systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/logger.ts';
+import { noJitter } from '../src/base/time/backoff-fixture.ts';
+import { systemClock } from '../src/base/time/clock.ts';
 import { createWatchCache } from '../src/cache/watch-cache.ts';
 import type { Dialect } from '../src/dialect/dialect.ts';
 import { kubernetes } from '../src/dialect/kubernetes.ts';

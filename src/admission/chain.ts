@@ -1,4 +1,4 @@
-import { untilAborted } from '../base/until-aborted.ts';
+import { untilAborted } from '../base/time/until-aborted.ts';
 import { badRequest, type StatusError } from '../meta/status-error.ts';
 import type { Admission, AdmissionAttributes } from '../request/admission.ts';
 import { MutatorRounds } from './mutator-rounds.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { orch } from '../dialect/orch.ts';
 import { makeCertificate } from '../pki/certificate-fixture.ts';
 import { TrustPool } from '../pki/trust-pool.ts';

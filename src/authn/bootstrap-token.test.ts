@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { kubernetes } from '../dialect/kubernetes.ts';
 import { orch } from '../dialect/orch.ts';
 import type { ApiObject, ObjectMeta } from '../meta/api-object.ts';

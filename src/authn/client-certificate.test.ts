@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { X509Certificate } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { kubernetes } from '../dialect/kubernetes.ts';
 import { orch } from '../dialect/orch.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { systemClock } from '../base/clock.ts';
 import { createLogger } from '../base/logger.ts';
+import { systemClock } from '../base/time/clock.ts';
 import { badRequest, type StatusError } from '../meta/status-error.ts';
 import { withAnonymous } from './anonymous.ts';
 import type { TokenAuthenticator } from './authenticator.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { Metrics } from '../base/metrics.ts';
 import { systemRandom } from '../base/random.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import type { TokenAuthenticator, TokenIdentity } from './authenticator.ts';
 import { cachedTokens, type TokenCacheOptions, tokenCacheCounts } from './token-cache.ts';
 

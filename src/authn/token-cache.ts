@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '../base/caller.ts';
-import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import { SingleFlight } from '../base/single-flight.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { TokenAuthenticator, TokenIdentity } from './authenticator.ts';
 import { BoundedEntries } from './bounded-entries.ts';
 

@@ -1,8 +1,8 @@
 import type { Caller } from '../base/caller.ts';
-import type { Clock } from '../base/clock.ts';
 import { type Closable, ClosableStack } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { alwaysAllow, alwaysDeny } from './always.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
 import { systemFiles } from '../base/files.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { Metrics } from '../base/metrics.ts';
 import { systemRandom } from '../base/random.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { orch } from '../dialect/orch.ts';
 import { abacAuthorizer } from './abac/abac-authorizer.ts';
 import { authorizationMetrics } from './authorization-metrics.ts';

@@ -1,9 +1,9 @@
 import type { Caller } from '../base/caller.ts';
-import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { type ReloadReports, reloadReports } from '../base/reload-reports.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { Attributes, Authorizer, Decision } from './authorizer.ts';
 import type { AuthorizerChain } from './authorizer-chain.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { ManualClock } from './clock.ts';
 import { createLogger, type LogFields, type LoggerOptions, type LogLevel } from './logger.ts';
+import { ManualClock } from './time/clock.ts';
 
 function logged(
   format: LoggerOptions['format'],

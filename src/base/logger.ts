@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from './time/clock.ts';
 
 /**
  * Structured log. Messages say what happened; fields carry the data. Callers never pass secrets: tokens, keys, request

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Clock } from './clock.ts';
 import type { Metrics } from './metrics.ts';
+import type { Clock } from './time/clock.ts';
 
 interface ReloadReportsOptions {
   /** The configuration that is reloaded. */

@@ -1,5 +1,5 @@
 import type { Caller } from './caller.ts';
-import { untilAborted } from './until-aborted.ts';
+import { untilAborted } from './time/until-aborted.ts';
 
 /**
  * Coalesces concurrent calls with the same key into one, whose result all callers share. The call is aborted when all

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { ManualClock } from './clock.ts';
 import { systemFiles } from './files.ts';
+import { ManualClock } from './time/clock.ts';
 import { WatchedFile } from './watched-file.ts';
 
 describe('a watched file', () => {

@@ -1,7 +1,7 @@
-import type { Clock } from './clock.ts';
 import type { Closable } from './disposable.ts';
 import type { Files } from './files.ts';
 import { limits } from './limits.ts';
+import type { Clock } from './time/clock.ts';
 
 /** A file as read at the start. */
 export interface FileContent {

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
-import { noJitter } from '../base/backoff-fixture.ts';
-import { ManualClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import { noJitter } from '../base/time/backoff-fixture.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { selectable } from '../meta/selectable-field.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { Revision, Store } from '../store/store.ts';

@@ -1,4 +1,4 @@
-import type { ByteSpan } from '../base/byte-span.ts';
+import type { ByteSpan } from '../base/collections/byte-span.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { SelectableField } from '../meta/selectable-field.ts';
 import type { Revision, StoreRecord } from '../store/store.ts';

@@ -1,8 +1,8 @@
-import { noJitter } from '../base/backoff-fixture.ts';
-import { spanOf } from '../base/byte-span.ts';
-import { systemClock } from '../base/clock.ts';
+import { spanOf } from '../base/collections/byte-span.ts';
 import { Condition } from '../base/condition.ts';
 import { silentLogger } from '../base/logger.ts';
+import { noJitter } from '../base/time/backoff-fixture.ts';
+import { systemClock } from '../base/time/clock.ts';
 import {
   type BatchWrite,
   type Change,

@@ -1,9 +1,9 @@
-import { type Clock, pause } from '../base/clock.ts';
 import { Condition } from '../base/condition.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
-import { TimeSlice } from '../base/time-slice.ts';
+import { type Clock, pause } from '../base/time/clock.ts';
+import { TimeSlice } from '../base/time/time-slice.ts';
 import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../store/store.ts';
 import { Delivery } from './fan-out.ts';
 import { followChanges } from './follow-changes.ts';

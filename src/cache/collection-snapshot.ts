@@ -1,6 +1,6 @@
-import type { ByteSpan } from '../base/byte-span.ts';
-import { compareKeys } from '../base/key-order.ts';
-import type { RangeStart } from '../base/sorted-entries.ts';
+import type { ByteSpan } from '../base/collections/byte-span.ts';
+import { compareKeys } from '../base/collections/key-order.ts';
+import type { RangeStart } from '../base/collections/sorted-entries.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry, RangeCut, RangeOptions, RequiredField, Snapshot } from './cache.ts';
 import { prefixEnd } from './key-range.ts';

@@ -1,10 +1,10 @@
-import type { Clock } from '../base/clock.ts';
+import { compareKeys } from '../base/collections/key-order.ts';
 import type { Closable } from '../base/disposable.ts';
-import { compareKeys } from '../base/key-order.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Count } from '../base/metrics.ts';
-import { TimeSlice } from '../base/time-slice.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { TimeSlice } from '../base/time/time-slice.ts';
 import { isStoreError, type Revision, type Store, type StoreRecord } from '../store/store.ts';
 import type { CacheEntry, Collection, Snapshot, WatchCache } from './cache.ts';
 import { readPages } from './load.ts';

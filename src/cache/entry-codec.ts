@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
-import { type ByteSpan, spanOf } from '../base/byte-span.ts';
+import { type ByteSpan, spanOf } from '../base/collections/byte-span.ts';
 import { quote } from '../codec/json-characters.ts';
 import { insertResourceVersion, replaceResourceVersion } from '../codec/object-bytes.ts';
 import type { FieldPath, SelectableField } from '../meta/selectable-field.ts';

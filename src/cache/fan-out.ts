@@ -1,8 +1,8 @@
-import type { Clock } from '../base/clock.ts';
 import { Condition } from '../base/condition.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
-import { TimeSlice } from '../base/time-slice.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { TimeSlice } from '../base/time/time-slice.ts';
 import type { Revision } from '../store/store.ts';
 import type { Throttle } from './cache.ts';
 import type { ObjectLocation } from './entry-codec.ts';

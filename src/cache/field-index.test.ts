@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { spanOf } from '../base/byte-span.ts';
+import { spanOf } from '../base/collections/byte-span.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { CacheEntry } from './cache.ts';
 import { configMap, configMaps, keyOf, openCache, RecordingWatch } from './cache-fixture.ts';

@@ -1,4 +1,4 @@
-import { type ReadonlySortedEntries, SortedEntries } from '../base/sorted-entries.ts';
+import { type ReadonlySortedEntries, SortedEntries } from '../base/collections/sorted-entries.ts';
 import type { CacheEntry, RequiredField } from './cache.ts';
 
 /** Most values occur in one object only, which needs no tree. */

@@ -1,8 +1,8 @@
-import { Backoff, type BackoffPolicy } from '../base/backoff.ts';
-import { type Clock, pause } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
+import { Backoff, type BackoffPolicy } from '../base/time/backoff.ts';
+import { type Clock, pause } from '../base/time/clock.ts';
 import { type ChangeBatch, isStoreError, type Revision, type Store } from '../store/store.ts';
 
 /** Back-off between attempts to read the store. */

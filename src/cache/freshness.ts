@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { type Revision, type Store, StoreError } from '../store/store.ts';
 
 /** Callers that wait for the cache to reach a revision. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { compareKeys } from '../base/key-order.ts';
+import { compareKeys } from '../base/collections/key-order.ts';
 import { prefixEnd } from './key-range.ts';
 
 test('the end of a prefix', () => {

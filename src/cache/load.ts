@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts';
+import { SortedEntries } from '../base/collections/sorted-entries.ts';
 import { limits } from '../base/limits.ts';
-import { SortedEntries } from '../base/sorted-entries.ts';
-import { TimeSlice } from '../base/time-slice.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { TimeSlice } from '../base/time/time-slice.ts';
 import { versionBytes } from '../codec/object-bytes.ts';
 import type { Page, Revision, Store, StoreRecord } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { until } from '../base/waits-fixture.ts';
 import type { Revision, Store } from '../store/store.ts';
 import type { CacheEvent, Collection } from './cache.ts';

@@ -1,4 +1,4 @@
-import type { ByteSpan } from '../base/byte-span.ts';
+import type { ByteSpan } from '../base/collections/byte-span.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
 

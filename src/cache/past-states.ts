@@ -1,4 +1,4 @@
-import type { ReadonlySortedEntries } from '../base/sorted-entries.ts';
+import type { ReadonlySortedEntries } from '../base/collections/sorted-entries.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry, RequiredField } from './cache.ts';
 

@@ -1,6 +1,6 @@
+import { SortedEntries } from '../base/collections/sorted-entries.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import { SortedEntries } from '../base/sorted-entries.ts';
 import type { Change, Revision, StoreRecord } from '../store/store.ts';
 import type { CachedResource, CacheEntry, Collection, Snapshot, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import { ObjectChange } from './change.ts';

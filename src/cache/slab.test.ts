@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ByteSpan } from '../base/byte-span.ts';
+import type { ByteSpan } from '../base/collections/byte-span.ts';
 import { limits } from '../base/limits.ts';
 import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';

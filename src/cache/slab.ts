@@ -1,4 +1,4 @@
-import type { ByteSpan } from '../base/byte-span.ts';
+import type { ByteSpan } from '../base/collections/byte-span.ts';
 import { comma } from '../codec/json-characters.ts';
 
 /** Size of a slab, unless one object is larger. Small enough that one surviving object retains little other memory. */

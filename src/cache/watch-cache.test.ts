@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { noJitter } from '../base/backoff-fixture.ts';
-import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
+import { noJitter } from '../base/time/backoff-fixture.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { type Change, isStoreError, type Store, StoreError } from '../store/store.ts';

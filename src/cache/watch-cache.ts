@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { Backoff } from '../base/backoff.ts';
-import { type Clock, pause } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Count } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
-import { TimeSlice } from '../base/time-slice.ts';
+import { Backoff } from '../base/time/backoff.ts';
+import { type Clock, pause } from '../base/time/clock.ts';
+import { TimeSlice } from '../base/time/time-slice.ts';
 import {
   type Change,
   type ChangeBatch,

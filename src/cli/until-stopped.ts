@@ -1,5 +1,5 @@
-import { keepAlive } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import { keepAlive } from '../base/time/clock.ts';
 
 /**
  * Runs a program until it ends or a signal stops it. SIGTERM and SIGINT resolve `stopped` and abort `signal`; a second

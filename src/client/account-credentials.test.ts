@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { orch } from '../dialect/orch.ts';
 import type { Credentials } from '../outbound/credentials/credentials.ts';
 import { bareWorld, TlsFixture } from '../outbound/tls-fixture.ts';

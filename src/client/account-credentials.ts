@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { bearer, type Credential, type Credentials } from '../outbound/credentials/credentials.ts';
 import { fitsHeader } from '../outbound/header-encoding.ts';

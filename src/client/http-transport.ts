@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Files } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { ConnectionConfig } from '../outbound/connection-config.ts';
 import type { Credentials } from '../outbound/credentials/credentials.ts';
 import type { PluginHost } from '../outbound/credentials/plugin-process.ts';

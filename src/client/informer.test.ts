@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { noJitter } from '../base/backoff-fixture.ts';
-import { ManualClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
+import { noJitter } from '../base/time/backoff-fixture.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { ApiClient } from './api-client.ts';
 import { Informer } from './informer.ts';
 import { ScriptedServer } from './scripted-server-fixture.ts';

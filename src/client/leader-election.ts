@@ -1,5 +1,5 @@
-import { type Clock, pause } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import { type Clock, pause } from '../base/time/clock.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { formatMicroTime } from '../schema/time.ts';
 import { type ApiClient, hasReason } from './api-client.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { parseStored } from '../codec/json.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { listPages } from './list-pages.ts';

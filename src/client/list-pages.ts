@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts';
-import { TimeSlice } from '../base/time-slice.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { TimeSlice } from '../base/time/time-slice.ts';
 import { parseStored } from '../codec/json.ts';
 import { skipValue } from '../codec/json-bytes.ts';
 import { closeBracket, comma, openBrace } from '../codec/json-characters.ts';

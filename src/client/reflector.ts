@@ -1,8 +1,8 @@
-import { type BackoffPolicy, backoffMs } from '../base/backoff.ts';
-import { type Clock, pause } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
-import { TimeSlice } from '../base/time-slice.ts';
+import { type BackoffPolicy, backoffMs } from '../base/time/backoff.ts';
+import { type Clock, pause } from '../base/time/clock.ts';
+import { TimeSlice } from '../base/time/time-slice.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { type ApiClient, ApiError, hasReason, type ObjectEvent, type WatchOptions } from './api-client.ts';
 import { listPages } from './list-pages.ts';

@@ -1,8 +1,8 @@
-import { type BackoffPolicy, backoffMs } from '../base/backoff.ts';
-import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
+import { type BackoffPolicy, backoffMs } from '../base/time/backoff.ts';
+import type { Clock } from '../base/time/clock.ts';
 
 interface WorkQueueOptions<T> {
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-import { boundedMemo } from '../base/bounded-memo.ts';
+import { boundedMemo } from '../base/collections/bounded-memo.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { type MediaRange, parseAccept, parseMediaRange } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';

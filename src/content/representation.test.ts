@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { parse } from 'yaml';
-import type { ByteSpan } from '../base/byte-span.ts';
-import { ManualClock } from '../base/clock.ts';
-import { TimeSlice } from '../base/time-slice.ts';
+import type { ByteSpan } from '../base/collections/byte-span.ts';
+import { ManualClock } from '../base/time/clock.ts';
+import { TimeSlice } from '../base/time/time-slice.ts';
 import type { CacheEntry } from '../cache/cache.ts';
 import { decodeMessage } from '../codec/protobuf/decode.ts';
 import { openEnvelope } from '../codec/protobuf/envelope.ts';

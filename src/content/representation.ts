@@ -1,6 +1,6 @@
-import { type ByteSpan, spanOf } from '../base/byte-span.ts';
-import type { Clock } from '../base/clock.ts';
-import type { TimeSlice } from '../base/time-slice.ts';
+import { type ByteSpan, spanOf } from '../base/collections/byte-span.ts';
+import type { Clock } from '../base/time/clock.ts';
+import type { TimeSlice } from '../base/time/time-slice.ts';
 import type { CacheEntry } from '../cache/cache.ts';
 import { parseStored } from '../codec/json.ts';
 import { partialObjectMetadata, partialObjectMetadataBytes } from '../codec/partial-object-metadata.ts';

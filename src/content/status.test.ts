@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { fetch2, type Started, start } from '../http/listener-fixture.ts';
 import { sendBytes } from '../http/respond.ts';

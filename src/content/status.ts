@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { ClientGone } from '../http/base-exchange.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { httpDate } from '../http/h2/http-date.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 

@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls';
-import type { Clock } from '../base/clock.ts';
-import { TimeSlice } from '../base/time-slice.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { TimeSlice } from '../base/time/time-slice.ts';
 import type { BaseExchange, ExchangeOwner } from './base-exchange.ts';
 import type { Peer } from './exchange.ts';
 

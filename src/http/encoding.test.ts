@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { boundedMemo } from '../base/bounded-memo.ts';
+import { boundedMemo } from '../base/collections/bounded-memo.ts';
 import { limits } from '../base/limits.ts';
 import { acceptsGzip, gzipWhole } from './gzip.ts';
 

@@ -1,6 +1,6 @@
-import { type ByteSpan, spanOf } from '../base/byte-span.ts';
+import { type ByteSpan, spanOf } from '../base/collections/byte-span.ts';
 import { limits } from '../base/limits.ts';
-import type { TimeSlice } from '../base/time-slice.ts';
+import type { TimeSlice } from '../base/time/time-slice.ts';
 
 /** Text around and between items. */
 interface Framing {

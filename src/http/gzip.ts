@@ -1,5 +1,5 @@
 import { crc32, gzipSync } from 'node:zlib';
-import { boundedMemo } from '../base/bounded-memo.ts';
+import { boundedMemo } from '../base/collections/bounded-memo.ts';
 import { limits } from '../base/limits.ts';
 import { parseQuality } from './accept.ts';
 

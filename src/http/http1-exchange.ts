@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { BaseExchange, type BodyEvents, type ExchangeOwner, isBodiless } from './base-exchange.ts';
 import { discardBody } from './discard-body.ts';
 import type { BodyWriter, Headers, Outlet } from './exchange.ts';

@@ -3,7 +3,7 @@ import { request as requestHttps } from 'node:https';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { type ByteSpan, spanOf } from '../base/byte-span.ts';
+import { type ByteSpan, spanOf } from '../base/collections/byte-span.ts';
 import { once, until, within } from '../base/waits-fixture.ts';
 import { SlabSequence } from '../cache/slab.ts';
 import { StatusError } from '../meta/status-error.ts';

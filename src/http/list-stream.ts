@@ -1,6 +1,6 @@
 import { createGzip } from 'node:zlib';
-import type { ByteSpan } from '../base/byte-span.ts';
-import type { TimeSlice } from '../base/time-slice.ts';
+import type { ByteSpan } from '../base/collections/byte-span.ts';
+import type { TimeSlice } from '../base/time/time-slice.ts';
 import type { BodyWriter, Exchange, Headers } from './exchange.ts';
 import { type Chunk, gatherAwaited, gatherList } from './gather.ts';
 import { gzipLevel } from './gzip.ts';

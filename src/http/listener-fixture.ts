@@ -7,9 +7,9 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
-import { type Clock, systemClock } from '../base/clock.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
+import { type Clock, systemClock } from '../base/time/clock.ts';
 import { once, within } from '../base/waits-fixture.ts';
 import { sendStatus } from '../content/status.ts';
 import { type CertificateUse, issueCertificate, issueSelfSigned } from '../pki/certificate.ts';

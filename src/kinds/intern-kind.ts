@@ -1,4 +1,4 @@
-import { SharedContent } from '../base/shared-content.ts';
+import { SharedContent } from '../base/collections/shared-content.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import type { Kind } from './kind.ts';
 

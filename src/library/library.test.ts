@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { get } from 'node:https';
 import { describe, it } from 'node:test';
-import { systemClock as clock } from '../base/clock.ts';
 import { systemRandom as random } from '../base/random.ts';
+import { systemClock as clock } from '../base/time/clock.ts';
 import { makeAuthority } from '../pki/ca.ts';
 import * as library from './library.ts';
 import { type ApiList, createServer, type Server } from './library.ts';

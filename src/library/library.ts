@@ -2,11 +2,12 @@
  * The public API of the package: a server in the process of another program. Importing it has no other effects; a
  * server starts a thread, which ends with it. Everything else in the package may change at any time.
  */
-export { type Clock, ManualClock, systemClock } from '../base/clock.ts';
+
 export type { Closable } from '../base/disposable.ts';
 export type { Files } from '../base/files.ts';
 export { createLogger, type Logger, silentLogger } from '../base/logger.ts';
 export { type Random, seededRandom, systemRandom } from '../base/random.ts';
+export { type Clock, ManualClock, systemClock } from '../base/time/clock.ts';
 export {
   ApiClient,
   ApiError,

@@ -1,6 +1,6 @@
-import { keepAlive } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
+import { keepAlive } from '../base/time/clock.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { adminKubeconfig } from '../outbound/connection-files/admin-kubeconfig.ts';
 import type { Transport } from '../outbound/transport.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { httpTransport } from '../client/http-transport.ts';
 import type { KeyPairPem } from './connection-config.ts';
 import { PluginFixture } from './credentials/plugin-fixture.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Files } from '../base/files.ts';
-import { untilAborted } from '../base/until-aborted.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { untilAborted } from '../base/time/until-aborted.ts';
 import type { ConnectionConfig } from './connection-config.ts';
 import type { Credential, Credentials } from './credentials/credentials.ts';
 import { pluginCredentials } from './credentials/plugin-credentials.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { ConnectionConfig, KeyPairPem } from './connection-config.ts';
 import { sameKeyPair } from './credentials/key-pair.ts';
 import type { ConnectOptions, HttpsConnections, Network } from './network.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { within } from '../base/waits-fixture.ts';
 import type { ConnectionConfig } from './connection-config.ts';
 import { bareWorld, TlsFixture } from './tls-fixture.ts';

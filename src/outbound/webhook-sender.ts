@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Files } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { ConnectionConfig } from './connection-config.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
 import { HttpsRequester } from './https-requester.ts';

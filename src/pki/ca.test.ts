@@ -5,8 +5,8 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { ensureAuthority, ensureIssued, ensureSelfSigned } from './ca.ts';
 import { type KeyPairFiles, PkiFileError, readKeyPair } from './key-pair-files.ts';
 

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { type Authority, type CertificateUse, issueCertificate, issueSelfSigned, type Subject } from './certificate.ts';
 import {
   coversHosts,

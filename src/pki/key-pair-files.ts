@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, type X509Certificate } from 'node:cryp
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createFile, replaceFile } from '../base/atomic-file.ts';
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { certifies } from './certificate.ts';
 import { generateKey, keyFromPem, keyToPem } from './keys.ts';
 import { certificatesFromPem, certificateToPem } from './pem.ts';

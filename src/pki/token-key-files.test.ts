@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
 import { systemFiles } from '../base/files.ts';
 import { silentLogger } from '../base/logger.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { TokenKeyFiles } from './token-key-files.ts';
 
 const makeKey = (): { readonly privatePem: string; readonly publicPem: string } => {

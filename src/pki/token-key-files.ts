@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts';
 import { type Closable, ClosableStack } from '../base/disposable.ts';
 import type { Files } from '../base/files.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { type FileContent, WatchedFile } from '../base/watched-file.ts';
 import { distinctKeys, readSigningKey, readTokenKeys, type SigningKey, type TokenKey } from './token-keys.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { X509Certificate } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import {
   type CertificateRecipe,
   forClients,

@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { findPaths, type PathValidity } from './certification-path.ts';
 import { certificatesFromPem, certificateToPem } from './pem.ts';
 

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import { ensureAuthority, ensureIssued, ensureSelfSigned } from './ca.ts';
 import { makeCertificate } from './certificate-fixture.ts';
 import { type KeyPair, type KeyPairFiles, readKeyPair } from './key-pair-files.ts';

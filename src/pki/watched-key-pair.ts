@@ -1,8 +1,8 @@
-import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/disposable.ts';
 import { systemFiles } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { WatchedFiles } from '../base/watched-file.ts';
 import type { KeyPair, KeyPairFiles } from './key-pair-files.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../base/clock.ts';
+import { ManualClock } from '../base/time/clock.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { RegistryFixture } from './registry-fixture.ts';
 

@@ -1,7 +1,7 @@
-import { noJitter } from '../base/backoff-fixture.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
 import { silentLogger } from '../base/logger.ts';
 import { systemRandom } from '../base/random.ts';
+import { noJitter } from '../base/time/backoff-fixture.ts';
+import { type Clock, systemClock } from '../base/time/clock.ts';
 import type { Collection, WatchCache } from '../cache/cache.ts';
 import { createWatchCache } from '../cache/watch-cache.ts';
 import { type ParsedJson, parseJson } from '../codec/json.ts';

@@ -1,4 +1,4 @@
-import type { ByteSpan } from '../base/byte-span.ts';
+import type { ByteSpan } from '../base/collections/byte-span.ts';
 import type { CacheEntry, Watcher, WatchSink } from '../cache/cache.ts';
 import type { Status } from '../meta/status-error.ts';
 import type { ServedResource } from '../resources/resource.ts';

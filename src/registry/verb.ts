@@ -1,7 +1,7 @@
 import type { Caller } from '../base/caller.ts';
-import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import type { ParsedJson } from '../codec/json.ts';
 import type { Dialect } from '../dialect/dialect.ts';

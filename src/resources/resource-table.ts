@@ -1,4 +1,4 @@
-import { SortedEntries } from '../base/sorted-entries.ts';
+import { SortedEntries } from '../base/collections/sorted-entries.ts';
 import { type ServedResource, servedKey } from './resource.ts';
 
 /**

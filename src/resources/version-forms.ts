@@ -1,5 +1,5 @@
+import { identityOf } from '../base/collections/shared-content.ts';
 import { limits } from '../base/limits.ts';
-import { identityOf } from '../base/shared-content.ts';
 import type { CacheEntry, Collection, Watcher, WatchOptions, WatchSink } from '../cache/cache.ts';
 import { EncodingMemo, type Encodings } from '../cache/encoding-memo.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';

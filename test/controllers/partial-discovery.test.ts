@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { noJitter } from '../../src/base/backoff-fixture.ts';
-import { ManualClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { noJitter } from '../../src/base/time/backoff-fixture.ts';
+import { ManualClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { startGarbageCollector } from '../../src/controllers/garbage-collector/garbage-collector.ts';

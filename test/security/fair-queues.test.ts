@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ClientHttp2Session } from 'node:http2';
 import { describe, test } from 'node:test';
-import { ManualClock } from '../../src/base/clock.ts';
 import { ClosableStack } from '../../src/base/disposable.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { ManualClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { sendStatus } from '../../src/content/status.ts';
 import { exchangeText, fetch2, type Received, start } from '../../src/http/listener-fixture.ts';

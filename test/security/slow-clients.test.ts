@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ManualClock } from '../../src/base/clock.ts';
 import { ClosableStack } from '../../src/base/disposable.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { ManualClock } from '../../src/base/time/clock.ts';
 import { once, until, within } from '../../src/base/waits-fixture.ts';
 import { sendStatus } from '../../src/content/status.ts';
 import { exchangeText, fetch2, received, type Started, start } from '../../src/http/listener-fixture.ts';

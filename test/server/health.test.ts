@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { systemClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { issueSelfSigned } from '../../src/pki/certificate.ts';

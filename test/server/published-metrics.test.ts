@@ -5,9 +5,9 @@ import { registerTokenMetrics } from '../../src/authn/service-account/token-metr
 import { tokenCacheCounts } from '../../src/authn/token-cache.ts';
 import { webhookTokenMetrics } from '../../src/authn/webhook/webhook-metrics.ts';
 import { authorizationMetrics } from '../../src/authz/authorization-metrics.ts';
-import { systemClock } from '../../src/base/clock.ts';
 import { Metrics } from '../../src/base/metrics.ts';
 import { reloadReports } from '../../src/base/reload-reports.ts';
+import { systemClock } from '../../src/base/time/clock.ts';
 import { accessCounts } from '../../src/server/serving/access-counts.ts';
 import { flowMetrics, observePools } from '../../src/server/serving/flow-control/flow-metrics.ts';
 import { DeprecatedApis } from '../../src/server/serving/observe/deprecated-apis.ts';

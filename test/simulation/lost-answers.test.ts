@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock } from '../../src/base/time/clock.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import { StatusError } from '../../src/meta/status-error.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { defaultPlugins } from '../../src/admission/plugins.ts';
-import { ManualClock } from '../../src/base/clock.ts';
 import type { Files } from '../../src/base/files.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { seededRandom } from '../../src/base/random.ts';
+import { ManualClock } from '../../src/base/time/clock.ts';
 import { dialects } from '../../src/dialect/dialects.ts';
 import { kinds } from '../../src/kinds/kinds.ts';
 import type { Network, OutgoingRequest, OutgoingResponse } from '../../src/outbound/network.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { dialects } from '../../dialect/dialects.ts';
 import type { ApiObject } from '../../meta/api-object.ts';

@@ -1,5 +1,5 @@
-import { type Clock, pause } from '../../base/clock.ts';
 import { nameSuffix, type Random } from '../../base/random.ts';
+import { type Clock, pause } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { isMirrorPod } from '../../kinds/core/pod/mirror-pod.ts';
 import { asPod, type Pod } from '../../kinds/core/pod/pod-schema.ts';

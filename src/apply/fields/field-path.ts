@@ -1,4 +1,4 @@
-import { boundedMemo } from '../../base/bounded-memo.ts';
+import { boundedMemo } from '../../base/collections/bounded-memo.ts';
 import { limits } from '../../base/limits.ts';
 import { readJson } from '../../codec/json-reader.ts';
 import { isRecord } from '../../schema/own-property.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { noJitter } from '../../base/backoff-fixture.ts';
-import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
+import { noJitter } from '../../base/time/backoff-fixture.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { until } from '../../base/waits-fixture.ts';
 import { systemNetwork } from '../../outbound/network.ts';
 import type { JwtAuthenticator } from './jwt-authenticator.ts';

@@ -1,7 +1,7 @@
 import type { Caller } from '../../base/caller.ts';
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { getOwn, isRecord } from '../../schema/own-property.ts';
 import { type Jwt, type JwtFields, unverifiedJwt } from '../jwt.ts';
 import { claimedIssuer, IdTokenError, type IdTokenRules, verifyIdToken } from './id-token.ts';

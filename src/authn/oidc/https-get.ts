@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { HttpsConnections } from '../../outbound/network.ts';
 
 interface HttpsGetOptions {

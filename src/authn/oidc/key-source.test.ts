@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { noJitter } from '../../base/backoff-fixture.ts';
-import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { noJitter } from '../../base/time/backoff-fixture.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { until } from '../../base/waits-fixture.ts';
 import { type KeySet, readKeySet } from './key-set.ts';
 import { KeySource } from './key-source.ts';

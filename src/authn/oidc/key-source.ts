@@ -1,8 +1,8 @@
-import { Backoff } from '../../base/backoff.ts';
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Random } from '../../base/random.ts';
+import { Backoff } from '../../base/time/backoff.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { KeySet } from './key-set.ts';
 
 interface KeySourceOptions {

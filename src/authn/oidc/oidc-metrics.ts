@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { hashedLabel, type ReloadReports, reloadReports } from '../../base/reload-reports.ts';
+import type { Clock } from '../../base/time/clock.ts';
 
 /** Metrics of providers and their tokens, under kube-apiserver's names. */
 export interface OidcMetrics {

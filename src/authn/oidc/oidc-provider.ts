@@ -1,8 +1,8 @@
 import type { Caller } from '../../base/caller.ts';
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Network } from '../../outbound/network.ts';
 import type { TokenIdentity } from '../authenticator.ts';
 import type { Jwt, JwtFields } from '../jwt.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { HttpsConnections, Network } from '../../outbound/network.ts';
 import { certificatesFromPem, certificateToPem } from '../../pki/pem.ts';
 import { httpsGet } from './https-get.ts';

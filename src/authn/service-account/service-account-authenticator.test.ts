@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLogger } from '../../base/logger.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { TokenGrant } from '../../kinds/authentication/token-grant.ts';
 import type { ObjectMeta } from '../../meta/api-object.ts';

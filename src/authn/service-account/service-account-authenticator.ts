@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { TokenKeySet } from '../../pki/token-key-files.ts';

@@ -1,9 +1,9 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Files } from '../../base/files.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { TokenLifetime, TokenLifetimeRequest } from '../../kinds/authentication/token-grant.ts';
 import { TokenKeyFiles } from '../../pki/token-key-files.ts';

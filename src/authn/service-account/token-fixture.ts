@@ -1,8 +1,8 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { TokenGrant } from '../../kinds/authentication/token-grant.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';

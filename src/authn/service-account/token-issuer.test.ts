@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, createPublicKey } from 'node:crypto';
 import { test } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { dialects } from '../../dialect/dialects.ts';
 import type { TokenGrant } from '../../kinds/authentication/token-grant.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { IssuedToken, TokenGrant } from '../../kinds/authentication/token-grant.ts';
 import { signWithoutBlocking } from '../../pki/signature-algorithm.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { TokenKey } from '../../pki/token-keys.ts';
 import { atOnce, issuerName, keySet, TokenFixture } from './token-fixture.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { TokenKeySet } from '../../pki/token-key-files.ts';
 import type { TokenKey } from '../../pki/token-keys.ts';

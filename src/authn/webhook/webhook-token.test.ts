@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { createLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { until } from '../../base/waits-fixture.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';

@@ -1,9 +1,9 @@
 import type { Caller } from '../../base/caller.ts';
-import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
-import { retry } from '../../base/retry.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { retry } from '../../base/time/retry.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { asAuthenticated, type TokenAuthenticator, type TokenIdentity } from '../authenticator.ts';
 import { redactToken } from './redact-token.ts';

@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path';
-import { parseDuration } from '../../base/duration.ts';
 import type { Files } from '../../base/files.ts';
 import { limits } from '../../base/limits.ts';
+import { parseDuration } from '../../base/time/duration.ts';
 import type { Cel } from '../../cel/cel.ts';
 import { readConfiguration, requireNoErrors } from '../../codec/configuration-document.ts';
 import type { Dialect } from '../../dialect/dialect.ts';

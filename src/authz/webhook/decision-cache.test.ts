@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import type { Decision } from '../authorizer.ts';
 import { DecisionCache } from './decision-cache.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Decision } from '../authorizer.ts';
 
 interface DecisionCacheOptions {

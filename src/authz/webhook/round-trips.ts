@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Random } from '../../base/random.ts';
-import { retry } from '../../base/retry.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { retry } from '../../base/time/retry.ts';
 import type { AuthorizationMetrics, RoundTrip } from '../authorization-metrics.ts';
 
 /** An HTTP response of a webhook. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { type LogFields, type Logger, silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import type { CelProgram } from '../../cel/cel.ts';
 import { boolType } from '../../cel/type.ts';
 import { authorizationMetrics } from '../authorization-metrics.ts';

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '../../base/caller.ts';
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import { SingleFlight } from '../../base/single-flight.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { AuthorizationMetrics } from '../authorization-metrics.ts';
 import type { Attributes, Authorizer, Decision } from '../authorizer.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { makePrivateDirectory } from '../../base/atomic-file.ts';
-import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
+import { systemClock } from '../../base/time/clock.ts';
 import { ensureSelfSigned } from '../../pki/ca.ts';
 import { httpsUrl } from '../../server/wiring/addresses.ts';
 import type { ServerConfig } from '../../server/wiring/config.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
 import { systemFiles } from '../../base/files.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { accountCredentials } from '../../client/account-credentials.ts';
 import { ApiClient } from '../../client/api-client.ts';
 import { httpTransport } from '../../client/http-transport.ts';

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { isatty } from 'node:tty';
-import { pause, systemClock } from '../../base/clock.ts';
 import { systemFiles } from '../../base/files.ts';
 import { systemRandom } from '../../base/random.ts';
+import { pause, systemClock } from '../../base/time/clock.ts';
 import { defaultTiming, type ElectionTiming } from '../../client/leader-election.ts';
 import { type ControllerName, type ControllersContext, chooseControllers } from '../../controllers/controllers.ts';
 import { runAsLeader, runControllers } from '../../controllers/run-controllers.ts';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createTokenIssuer } from '../../authn/service-account/token-issuer.ts';
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { systemFiles } from '../../base/files.ts';
 import type { Logger } from '../../base/logger.ts';
 import { systemRandom } from '../../base/random.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { SecretTokenSigner } from '../../controllers/controller.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { TokenKeyFiles } from '../../pki/token-key-files.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { type KeyPair, type KeyPairFiles, readKeyPair } from '../../pki/key-pair-files.ts';
 import { WatchedKeyPair } from '../../pki/watched-key-pair.ts';
 import type { KeyPairPem, ServerConfig } from '../../server/wiring/config.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/time/clock.ts';
 import { chooseControllers } from '../../controllers/controllers.ts';
 import { dialects } from '../../dialect/dialects.ts';
 import { ensureKey } from '../../pki/key-pair-files.ts';

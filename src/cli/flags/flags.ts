@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { parseDuration } from '../../base/duration.ts';
+import { parseDuration } from '../../base/time/duration.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** One flag of a command: its parser and help text. */
@@ -94,7 +94,7 @@ export const boolean = (described: Described<boolean>): Flag<boolean> => ({
 });
 
 /**
- * A duration as parsed by `base/duration.ts`, in milliseconds. Not negative, and not above the limit of timers unless
+ * A duration as parsed by `base/time/duration.ts`, in milliseconds. Not negative, and not above the limit of timers unless
  * `max` allows it.
  */
 export const duration = (

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
 import { createLogger, type Logger } from '../../base/logger.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Terminal } from '../commands/command.ts';
 import { choice, integer, orUndefined } from './flags.ts';
 

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
+import { systemClock } from '../../base/time/clock.ts';
 import { ensureAuthority } from '../../pki/ca.ts';
 import { defaultFeatures } from '../../server/wiring/features.ts';
 import { UsageError } from '../usage-error.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { type KeyPair, type KeyPairFiles, readKeyPair } from '../../pki/key-pair-files.ts';
 import { WatchedKeyPair } from '../../pki/watched-key-pair.ts';
 import type { NamedPairPem, NamedServing, TlsConfig } from '../../server/wiring/config.ts';

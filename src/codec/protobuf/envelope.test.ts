@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import { TimeSlice } from '../../base/time-slice.ts';
+import { systemClock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import { always, list, opt, string, struct } from '../../schema/schema.ts';
 import { encodeEnvelope, openEnvelope } from './envelope.ts';

@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import type { TimeSlice } from '../../base/time-slice.ts';
+import type { TimeSlice } from '../../base/time/time-slice.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import { encodeItem, listEnvelope, type TypeMeta } from './envelope.ts';
 

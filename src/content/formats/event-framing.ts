@@ -1,5 +1,5 @@
-import type { ByteSpan } from '../../base/byte-span.ts';
-import type { TimeSlice } from '../../base/time-slice.ts';
+import type { ByteSpan } from '../../base/collections/byte-span.ts';
+import type { TimeSlice } from '../../base/time/time-slice.ts';
 import { watchFrame } from '../../codec/protobuf/watch-frame.ts';
 import { type Chunk, gatherList, gatherPieces } from '../../http/gather.ts';
 import { frameOf, opcodes } from '../../http/websocket/frames.ts';

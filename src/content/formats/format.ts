@@ -1,5 +1,5 @@
-import type { ByteSpan } from '../../base/byte-span.ts';
-import type { TimeSlice } from '../../base/time-slice.ts';
+import type { ByteSpan } from '../../base/collections/byte-span.ts';
+import type { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry } from '../../cache/cache.ts';
 import type { PartialObjectMetadata } from '../../codec/partial-object-metadata.ts';
 import type { Table, TableRow } from '../../codec/table.ts';

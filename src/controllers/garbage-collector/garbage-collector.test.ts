@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { systemClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { systemRandom } from '../../base/random.ts';
+import { systemClock } from '../../base/time/clock.ts';
 import { within } from '../../base/waits-fixture.ts';
 import { ApiClient } from '../../client/api-client.ts';
 import type { ClientRequest, ClientResponse } from '../../outbound/transport.ts';

@@ -1,7 +1,7 @@
-import { Backoff, type BackoffPolicy } from '../../base/backoff.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
-import { WorkSlices } from '../../base/work-slices.ts';
+import { Backoff, type BackoffPolicy } from '../../base/time/backoff.ts';
+import { WorkSlices } from '../../base/time/work-slices.ts';
 import { type ApiClient, hasReason, type ObjectEvent } from '../../client/api-client.ts';
 import {
   type DiscoveredResource,

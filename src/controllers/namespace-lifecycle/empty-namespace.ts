@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { type ApiClient, hasReason } from '../../client/api-client.ts';
 import { type DiscoveredResource, discoverResources, pathOf } from '../../client/discovery-client.ts';
 import { listPages } from '../../client/list-pages.ts';

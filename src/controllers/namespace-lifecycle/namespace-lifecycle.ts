@@ -1,6 +1,6 @@
-import { type BackoffPolicy, backoffMs } from '../../base/backoff.ts';
-import { pause } from '../../base/clock.ts';
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import { type BackoffPolicy, backoffMs } from '../../base/time/backoff.ts';
+import { pause } from '../../base/time/clock.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
 import { WorkQueue } from '../../client/work-queue.ts';

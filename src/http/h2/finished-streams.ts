@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
+import type { Clock } from '../../base/time/clock.ts';
 
 /**
  * Streams that the server is done with while the client may still send: their frames are dropped. A client that has

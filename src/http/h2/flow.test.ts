@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { until } from '../../base/waits-fixture.ts';
 import type { BodyWriter, Exchange } from '../exchange.ts';
 import { defaultWindow, errorCode, frameFlag, frameType, windowMax } from './frames.ts';

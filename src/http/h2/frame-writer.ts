@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Outlet } from '../exchange.ts';
 import {
   defaultWindow,

@@ -1,4 +1,4 @@
-import { boundedMemo } from '../../base/bounded-memo.ts';
+import { boundedMemo } from '../../base/collections/bounded-memo.ts';
 
 /** The invalid part of a field. */
 type FieldFault = 'name' | 'value';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import type { Exchange } from '../exchange.ts';
 import { errorCode, frameFlag, frameType, preface, windowMax } from './frames.ts';
 import { rawField, rawFrame, rawHeaders, rawIndex, rawSettings, rawTableSize, uint32 } from './raw-frames-fixture.ts';

@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
-import { TimeSlice } from '../../base/time-slice.ts';
-import { inOwnTurn, workBegan } from '../../base/turns.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
+import { inOwnTurn, workBegan } from '../../base/time/turns.ts';
 import { FinishedStreams } from './finished-streams.ts';
 import { FrameReader } from './frame-reader.ts';
 import { FrameWriter } from './frame-writer.ts';

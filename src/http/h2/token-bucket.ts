@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 
 /** Rate limiter (a token bucket): allows `perSecond` operations at once, replenished at the same rate. */
 export class TokenBucket {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { ExchangeOwner } from '../base-exchange.ts';
 import type { BodyWriter, WebSocketRequest } from '../exchange.ts';
 import { Http1Exchange } from '../http1-exchange.ts';

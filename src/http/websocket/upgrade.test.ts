@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { once, until } from '../../base/waits-fixture.ts';
 import type { BodyWriter, Exchange } from '../exchange.ts';
 import { exchangeText, fetch2, readToClose, type Started, start } from '../listener-fixture.ts';

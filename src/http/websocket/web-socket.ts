@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls';
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { BodyWriter } from '../exchange.ts';
 import { ResponseWriter, type WriterEvents } from '../response-writer.ts';
 import { ClientFrameReader, closeCodes, closeFrame, FrameError, frameOf, opcodes } from './frames.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { CredentialPlugin } from '../connection-config.ts';
 import type { Credential, Credentials } from './credentials.ts';
 import { type IssuedCredential, readExecCredential } from './exec-credential.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Files } from '../../base/files.ts';
 import { limits } from '../../base/limits.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Authorization, KeyPairPem, StoredCredential } from '../connection-config.ts';
 import { fitsHeader } from '../header-encoding.ts';
 import { basic, bearer, type Credential, type Credentials, fixedCredentials } from './credentials.ts';

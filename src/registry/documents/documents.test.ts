@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { configMap } from '../../kinds/core/config-map.ts';

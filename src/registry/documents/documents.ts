@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
-import { identityOf } from '../../base/shared-content.ts';
-import { TimeSlice } from '../../base/time-slice.ts';
-import { WeakValues } from '../../base/weak-values.ts';
+import { identityOf } from '../../base/collections/shared-content.ts';
+import { WeakValues } from '../../base/collections/weak-values.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';

@@ -1,4 +1,4 @@
-import type { TimeSlice } from '../../base/time-slice.ts';
+import type { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry, RangeOptions, Snapshot } from '../../cache/cache.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { Selection } from './list-options.ts';

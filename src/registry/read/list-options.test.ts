@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { spanOf } from '../../base/byte-span.ts';
+import { spanOf } from '../../base/collections/byte-span.ts';
 import { limits } from '../../base/limits.ts';
 import type { CacheEntry } from '../../cache/cache.ts';
 import { orch } from '../../dialect/orch.ts';

@@ -1,4 +1,4 @@
-import { untilAborted } from '../../base/until-aborted.ts';
+import { untilAborted } from '../../base/time/until-aborted.ts';
 import { stringifyJson } from '../../codec/json.ts';
 import type { ActionSubresource, ActionTarget } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { within } from '../../base/waits-fixture.ts';
 import { orch } from '../../dialect/orch.ts';
 import { nameColumn } from '../../kinds/columns.ts';

@@ -1,4 +1,4 @@
-import { untilAborted } from '../../base/until-aborted.ts';
+import { untilAborted } from '../../base/time/until-aborted.ts';
 import type { Strategy } from '../../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { conflict, type Status } from '../../meta/status-error.ts';

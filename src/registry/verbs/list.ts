@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import { TimeSlice } from '../../base/time-slice.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry, RangeOptions, Snapshot } from '../../cache/cache.ts';
 import { expiredContinue, StatusError } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';

@@ -1,4 +1,4 @@
-import { TimeSlice } from '../../base/time-slice.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry, Watcher, WatchSink } from '../../cache/cache.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { Revision } from '../../store/store.ts';

@@ -1,5 +1,5 @@
 import { updateManagedFields } from '../../apply/apply.ts';
-import { untilAborted } from '../../base/until-aborted.ts';
+import { untilAborted } from '../../base/time/until-aborted.ts';
 import type { GroupVersionKind } from '../../kinds/kind.ts';
 import { apiVersionOf } from '../../kinds/stored-as.ts';
 import type { ApiObject } from '../../meta/api-object.ts';

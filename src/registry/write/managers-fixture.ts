@@ -1,4 +1,4 @@
-import { ManualClock } from '../../base/clock.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../../meta/api-object.ts';
 import type { StatusError } from '../../meta/status-error.ts';
 import { RegistryFixture } from '../registry-fixture.ts';

@@ -1,6 +1,6 @@
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { limits } from '../../base/limits.ts';
-import { untilAborted } from '../../base/until-aborted.ts';
+import { untilAborted } from '../../base/time/until-aborted.ts';
 import { encodeObject } from '../../codec/json.ts';
 import { insertResourceVersion } from '../../codec/object-bytes.ts';
 import type { Dialect } from '../../dialect/dialect.ts';

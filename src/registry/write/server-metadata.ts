@@ -1,7 +1,7 @@
 import { equalValues } from '../../apply/equal-values.ts';
-import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { nameSuffix, nameSuffixLength, type Random } from '../../base/random.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { cloneJson } from '../../patch/json-value.ts';

@@ -7,7 +7,7 @@ import { fieldsOf } from '../../apply/fields/fields-of.ts';
 import { decodeFields, encodeFields } from '../../apply/fields/fields-v1.ts';
 import { objectShapeOf } from '../../apply/fields/shape.ts';
 import { decodeOwners, encodeOwners } from '../../apply/managed-fields.ts';
-import { ManualClock } from '../../base/clock.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../../meta/api-object.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import { RegistryFixture } from '../registry-fixture.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
+import type { Clock } from '../../base/time/clock.ts';
 
 /**
  * Deadlines with one common delay: the oldest is always due first, so one timer and one ordered set serve any number of

@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
-import { TimeSlice } from '../../base/time-slice.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 
 /** The result of encoding a frame. */
 export type MadeFrame = { readonly frame: Buffer } | { readonly error: unknown };

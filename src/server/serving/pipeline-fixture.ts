@@ -1,8 +1,8 @@
-import type { Clock } from '../../base/clock.ts';
 import { ClosableStack } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import { Metrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { isReadVerb, parseRequestInfo, type RequestInfo } from '../../request/request-info.ts';

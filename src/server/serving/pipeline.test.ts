@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { ClosableStack } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import { ExchangeFixture } from './exchange-fixture.ts';

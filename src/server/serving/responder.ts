@@ -1,8 +1,8 @@
 import type { IssuerDiscovery } from '../../authn/service-account/issuer-discovery.ts';
-import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';
-import { TimeSlice } from '../../base/time-slice.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry } from '../../cache/cache.ts';
 import { bodyForm } from '../../content/body.ts';
 import type { DocumentForms } from '../../content/document-forms.ts';

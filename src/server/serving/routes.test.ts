@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
-import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { DocumentForms, writeDocument } from '../../content/document-forms.ts';
 import { Negotiator } from '../../content/negotiation.ts';
 import { orch } from '../../dialect/orch.ts';

@@ -4,9 +4,9 @@ import {
   jwksPath,
   openidConfigurationPath,
 } from '../../authn/service-account/issuer-discovery.ts';
-import type { Clock } from '../../base/clock.ts';
 import { type Metrics, metricsMediaType } from '../../base/metrics.ts';
-import { TimeSlice } from '../../base/time-slice.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import { type DocumentForm, type DocumentForms, entityTag, writeDocument } from '../../content/document-forms.ts';
 import type { Negotiated, Negotiator } from '../../content/negotiation.ts';
 import type { Dialect } from '../../dialect/dialect.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { noJitter } from '../../base/backoff-fixture.ts';
-import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
+import { noJitter } from '../../base/time/backoff-fixture.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import type { CacheEntry } from '../../cache/cache.ts';
 import { createWatchCache } from '../../cache/watch-cache.ts';
 import { inProcessTransport } from '../../client/in-process.ts';

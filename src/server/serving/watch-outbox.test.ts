@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import type { BodyWriter, Outlet } from '../../http/exchange.ts';
 import { nullWriter } from '../../http/response-writer.ts';
 import { EventRun } from './event-run.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
-import { TimeSlice } from '../../base/time-slice.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { BodyWriter, Outlet } from '../../http/exchange.ts';
 import { EventRun } from './event-run.ts';
 

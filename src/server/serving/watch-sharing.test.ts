@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 
 import { request as httpsRequest } from 'node:https';
 import { after, before, test } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { once, until } from '../../base/waits-fixture.ts';
 import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../../cache/cache.ts';
 import type { Negotiated } from '../../content/negotiation.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLogger } from '../../base/logger.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { once, until } from '../../base/waits-fixture.ts';
 import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../../cache/cache.ts';
 import { jsonLines } from '../../content/formats/event-framing.ts';

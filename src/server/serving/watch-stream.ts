@@ -1,9 +1,9 @@
-import { type ByteSpan, spanOf } from '../../base/byte-span.ts';
-import type { Clock } from '../../base/clock.ts';
+import { type ByteSpan, spanOf } from '../../base/collections/byte-span.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
-import { TimeSlice } from '../../base/time-slice.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../../cache/cache.ts';
 import type { WatchEncoding } from '../../content/watch-encoding.ts';
 import type { BodyWriter, Exchange } from '../../http/exchange.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import type { Revision, Store } from '../../store/store.ts';
 import { Compactor, type CompactorOptions } from './compactor.ts';
 

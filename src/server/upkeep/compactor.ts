@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Count } from '../../base/metrics.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Revision, Store } from '../../store/store.ts';
 import { type HistoryMark, HistoryMarks } from './history-marks.ts';
 

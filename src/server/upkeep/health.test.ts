@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { type LogFields, silentLogger } from '../../base/logger.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import { Health } from './health.ts';
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { noSuchPath } from '../../meta/status-error.ts';
 
 /** One check of a health endpoint. */

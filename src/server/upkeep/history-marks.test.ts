@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { HistoryMarks } from './history-marks.ts';
 
 test('the age of a revision counts from its first observation, and each mark is returned once', () => {

@@ -1,8 +1,8 @@
-import type { Clock } from '../../base/clock.ts';
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
-import { TimeSlice } from '../../base/time-slice.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry, Collection, WatchCache } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { ManualClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/logger.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import type { Listener } from '../../http/listener.ts';
 import { Shutdown } from './shutdown.ts';
 

@@ -1,5 +1,5 @@
-import { type Clock, pause } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import { type Clock, pause } from '../../base/time/clock.ts';
 import type { Listener } from '../../http/listener.ts';
 
 interface ShutdownOptions {

@@ -1,6 +1,6 @@
-import { type Clock, pause } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Count, Metrics } from '../../base/metrics.ts';
+import { type Clock, pause } from '../../base/time/clock.ts';
 import type { ResourceName } from '../../meta/status-error.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,5 +1,5 @@
-import { type Clock, pause } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { type Clock, pause } from '../../base/time/clock.ts';
 import { type Store, StoreError } from '../../store/store.ts';
 
 /**

@@ -1,10 +1,10 @@
-import type { Clock } from '../../base/clock.ts';
 import { ClosableStack } from '../../base/disposable.ts';
 import type { Files } from '../../base/files.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { Shutdown } from '../upkeep/shutdown.ts';
 import type { ApiServerConfig } from './config.ts';

@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Worker } from 'node:worker_threads';
-import { type Clock, systemClock } from '../../base/clock.ts';
 import { type Files, systemFiles } from '../../base/files.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
+import { type Clock, systemClock } from '../../base/time/clock.ts';
 import { type Network, systemNetwork } from '../../outbound/network.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';

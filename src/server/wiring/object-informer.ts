@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
-import { TimeSlice } from '../../base/time-slice.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry, Collection, Watcher, WatchSink } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';

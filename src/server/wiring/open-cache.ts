@@ -1,8 +1,8 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import { ConsistencyChecker } from '../../cache/consistency-checker.ts';
 import { createWatchCache, type WatchCacheOptions } from '../../cache/watch-cache.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { compareKeys } from '../../base/key-order.ts';
+import { compareKeys } from '../../base/collections/key-order.ts';
 import { type Revision, type Store, StoreError, type StoreErrorCode, type StoreRecord } from '../store.ts';
 
 /** A store implementation under test. */

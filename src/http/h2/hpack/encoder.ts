@@ -1,4 +1,4 @@
-import { boundedMemo } from '../../../base/bounded-memo.ts';
+import { boundedMemo } from '../../../base/collections/bounded-memo.ts';
 import type { OutputBuffer } from '../output-buffer.ts';
 import { huffmanEncode, huffmanLength } from './huffman.ts';
 import { staticTable } from './static-table.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../../base/clock.ts';
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
+import type { Clock } from '../../../base/time/clock.ts';
 import type { Exchange } from '../../../http/exchange.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import type { FlowMetrics } from './flow-metrics.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { ManualClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { Metrics } from '../../../base/metrics.ts';
+import { ManualClock } from '../../../base/time/clock.ts';
 import { dialects } from '../../../dialect/dialects.ts';
 import type { Exchange } from '../../../http/exchange.ts';
 import { StatusError } from '../../../meta/status-error.ts';

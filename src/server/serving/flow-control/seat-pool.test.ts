@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { ManualClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { Metrics } from '../../../base/metrics.ts';
+import { ManualClock } from '../../../base/time/clock.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import { flowMetrics } from './flow-metrics.ts';
 import type { FlowSchema } from './flow-schemas.ts';

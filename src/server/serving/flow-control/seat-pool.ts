@@ -1,7 +1,7 @@
-import type { Clock } from '../../../base/clock.ts';
+import { FairQueue } from '../../../base/collections/fair-queue.ts';
 import type { Closable } from '../../../base/disposable.ts';
-import { FairQueue } from '../../../base/fair-queue.ts';
 import { limits } from '../../../base/limits.ts';
+import type { Clock } from '../../../base/time/clock.ts';
 import { DeadlineQueue } from '../deadline-queue.ts';
 import type { FlowMetrics } from './flow-metrics.ts';
 import { guaranteedSeats, type LevelName, priorityLevels } from './priority-levels.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../../base/clock.ts';
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Metrics } from '../../../base/metrics.ts';
+import type { Clock } from '../../../base/time/clock.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { BodyIntake } from './body-intake.ts';
 import { type FlowMetrics, flowMetrics, observePools } from './flow-metrics.ts';

@@ -1,4 +1,4 @@
-import type { FairQueue } from '../../../base/fair-queue.ts';
+import type { FairQueue } from '../../../base/collections/fair-queue.ts';
 import type { PriorityLevel } from './priority-levels.ts';
 import type { Flow } from './ticket.ts';
 import type { RefusalReason } from './too-many-requests.ts';

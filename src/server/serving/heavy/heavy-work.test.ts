@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { noJitter } from '../../../base/backoff-fixture.ts';
-import { ManualClock, systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import { systemRandom } from '../../../base/random.ts';
+import { noJitter } from '../../../base/time/backoff-fixture.ts';
+import { ManualClock, systemClock } from '../../../base/time/clock.ts';
 import { within } from '../../../base/waits-fixture.ts';
 import { createWatchCache } from '../../../cache/watch-cache.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';

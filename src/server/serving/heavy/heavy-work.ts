@@ -1,7 +1,7 @@
 import type { PluginName } from '../../../admission/plugins.ts';
+import { identityOf } from '../../../base/collections/shared-content.ts';
 import { limits } from '../../../base/limits.ts';
 import { randomSeedBytes } from '../../../base/random.ts';
-import { identityOf } from '../../../base/shared-content.ts';
 import { openBrace } from '../../../codec/json-characters.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
 import type { DocumentForm } from '../../../content/document-forms.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
-import { untilAborted } from '../../../base/until-aborted.ts';
+import { ManualClock } from '../../../base/time/clock.ts';
+import { untilAborted } from '../../../base/time/until-aborted.ts';
 import { within } from '../../../base/waits-fixture.ts';
 import { badRequest, StatusError } from '../../../meta/status-error.ts';
 import { type JobRequest, JobThread } from './job-thread.ts';

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../../../base/clock.ts';
+import { FairQueue } from '../../../base/collections/fair-queue.ts';
 import type { Closable } from '../../../base/disposable.ts';
-import { FairQueue } from '../../../base/fair-queue.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
+import type { Clock } from '../../../base/time/clock.ts';
 import { StatusError, unknownOutcome } from '../../../meta/status-error.ts';
 import { fromFailure, toFailure } from './failure.ts';
 import { type FromThread, movable, type Outcome, type ToThread } from './messages.ts';

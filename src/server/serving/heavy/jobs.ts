@@ -1,7 +1,7 @@
 import type { PluginName } from '../../../admission/plugins.ts';
-import { clockAt } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { derivedRandom } from '../../../base/random.ts';
+import { clockAt } from '../../../base/time/clock.ts';
 import { stringifyJson } from '../../../codec/json.ts';
 import { parseYaml } from '../../../codec/yaml.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';

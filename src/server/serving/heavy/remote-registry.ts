@@ -2,10 +2,10 @@ import type { NamespacePhase } from '../../../admission/plugins/namespace-lifecy
 import type { OwnerResource } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
 import type { HeldRules } from '../../../authz/rbac/rbac-index.ts';
-import type { Clock } from '../../../base/clock.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import type { Random } from '../../../base/random.ts';
-import { untilAborted } from '../../../base/until-aborted.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { untilAborted } from '../../../base/time/until-aborted.ts';
 import type { CacheEntry, Collection, WatchCache } from '../../../cache/cache.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { Kind } from '../../../kinds/kind.ts';

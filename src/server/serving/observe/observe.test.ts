@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, it } from 'node:test';
-import { ManualClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import type { LogFields } from '../../../base/logger.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import { Metrics } from '../../../base/metrics.ts';
+import { ManualClock } from '../../../base/time/clock.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
 import { ExchangeFixture } from '../exchange-fixture.ts';

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../../base/duration.ts';
+import { parseDuration } from '../../../base/time/duration.ts';
 import { badRequest, StatusError, unknownOutcome } from '../../../meta/status-error.ts';
 import { DeadlineQueue } from '../deadline-queue.ts';
 import type { RequestContext, Stage } from '../request-context.ts';

@@ -1,9 +1,9 @@
 import type { FinalAuthenticator } from '../../../authn/anonymous.ts';
 import type { RequestHeaderNames } from '../../../authn/identity-headers.ts';
 import type { Authorizer } from '../../../authz/authorizer.ts';
-import type { Clock } from '../../../base/clock.ts';
 import type { ClosableStack } from '../../../base/disposable.ts';
 import type { Random } from '../../../base/random.ts';
+import type { Clock } from '../../../base/time/clock.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { AccessCounts } from '../access-counts.ts';
 import type { FlowControl } from '../flow-control/flow-control.ts';

@@ -10,8 +10,8 @@ import type { TokensOfScope } from '../../../authn/service-account/service-accou
 import { staticTokenAuthenticator } from '../../../authn/static-token.ts';
 import { unionAuthenticator } from '../../../authn/union.ts';
 import { webSocketTokenAuthenticator, withOrigins } from '../../../authn/web-socket.ts';
-import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/logger.ts';
+import type { Clock } from '../../../base/time/clock.ts';
 import type { ApiClient } from '../../../client/api-client.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { Scope } from '../../../meta/scope.ts';

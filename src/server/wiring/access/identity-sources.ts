@@ -16,13 +16,13 @@ import {
 import { cachedTokens, type TokenCacheCounts, tokenCacheCounts } from '../../../authn/token-cache.ts';
 import { webhookTokenMetrics } from '../../../authn/webhook/webhook-metrics.ts';
 import { webhookTokenAuthenticator } from '../../../authn/webhook/webhook-token.ts';
-import type { Clock } from '../../../base/clock.ts';
 import type { ClosableStack } from '../../../base/disposable.ts';
 import type { Files } from '../../../base/files.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Metrics } from '../../../base/metrics.ts';
 import type { Random } from '../../../base/random.ts';
+import type { Clock } from '../../../base/time/clock.ts';
 import { type FileContent, WatchedFile } from '../../../base/watched-file.ts';
 import { loadCel } from '../../../cel/cel.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/logger.ts';
+import type { Clock } from '../../../base/time/clock.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ConnectionConfig } from '../../../outbound/connection-config.ts';
 import { inClusterConnection } from '../../../outbound/connection-files/in-cluster.ts';

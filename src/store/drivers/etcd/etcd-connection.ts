@@ -6,11 +6,11 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
-import { type BackoffPolicy, backoffMs } from '../../../base/backoff.ts';
-import { type Clock, pauseAlive } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Random } from '../../../base/random.ts';
+import { type BackoffPolicy, backoffMs } from '../../../base/time/backoff.ts';
+import { type Clock, pauseAlive } from '../../../base/time/clock.ts';
 import { StoreError } from '../../store.ts';
 import { isServiceError, isTransient, reasonOf, toStoreError, toWriteError } from './etcd-errors.ts';
 import { type EtcdMember, type EtcdTls, etcdMember } from './etcd-member.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import { systemRandom } from '../../../base/random.ts';
+import { systemClock } from '../../../base/time/clock.ts';
 import { until } from '../../../base/waits-fixture.ts';
 import { readChanges, watchChanges } from '../../conformance/watch-changes.ts';
 import { isStoreError, type Store, type StoreErrorCode } from '../../store.ts';

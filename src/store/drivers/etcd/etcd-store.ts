@@ -1,7 +1,7 @@
-import { type Clock, systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { type Logger, silentLogger } from '../../../base/logger.ts';
 import { type Random, systemRandom } from '../../../base/random.ts';
+import { type Clock, systemClock } from '../../../base/time/clock.ts';
 import { checkBatch } from '../../batch.ts';
 import {
   type BatchWrite,

@@ -1,9 +1,9 @@
-import { Backoff } from '../../../base/backoff.ts';
-import { type Clock, pauseAlive } from '../../../base/clock.ts';
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Random } from '../../../base/random.ts';
+import { Backoff } from '../../../base/time/backoff.ts';
+import { type Clock, pauseAlive } from '../../../base/time/clock.ts';
 import { type Change, type ChangeBatch, type Revision, StoreError, type StoreRecord } from '../../store.ts';
 import { type EtcdConnection, etcdRetries, type WatchConnection } from './etcd-connection.ts';
 import { isServiceError, isTransient, reasonOf, toStoreError } from './etcd-errors.ts';

@@ -1,8 +1,8 @@
 /** Test support: network faults between a store and its etcd. Imported by tests only. */
 import { once } from 'node:events';
 import { createServer, connect as openSocket, type Server, type Socket } from 'node:net';
-import type { Clock } from '../../../base/clock.ts';
-import { systemClock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { systemClock } from '../../../base/time/clock.ts';
 
 /** A clock that runs `times` as fast, for tests of timeouts. */
 export const hurriedClock = (times: number): Clock => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { systemClock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
+import { systemClock } from '../../../base/time/clock.ts';
 import { until } from '../../../base/waits-fixture.ts';
 import {
   type BatchWrite,

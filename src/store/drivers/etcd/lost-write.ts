@@ -1,5 +1,5 @@
-import { type Clock, pause } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
+import { type Clock, pause } from '../../../base/time/clock.ts';
 import { type Committed, type Revision, StoreError } from '../../store.ts';
 import { isOutOfSpace, isServiceError, isTransient } from './etcd-errors.ts';
 import type { KeyValue, WatchEvent } from './etcd-messages.ts';

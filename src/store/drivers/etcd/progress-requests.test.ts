@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { noJitter } from '../../../base/backoff-fixture.ts';
-import { ManualClock } from '../../../base/clock.ts';
+import { noJitter } from '../../../base/time/backoff-fixture.ts';
+import { ManualClock } from '../../../base/time/clock.ts';
 import { ProgressRequests } from './progress-requests.ts';
 
 const watch = () => {

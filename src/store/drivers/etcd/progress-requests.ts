@@ -1,7 +1,7 @@
-import { backoffMs } from '../../../base/backoff.ts';
-import type { Clock } from '../../../base/clock.ts';
 import type { Closable } from '../../../base/disposable.ts';
 import type { Random } from '../../../base/random.ts';
+import { backoffMs } from '../../../base/time/backoff.ts';
+import type { Clock } from '../../../base/time/clock.ts';
 import type { Revision } from '../../store.ts';
 import { etcdRetries } from './etcd-connection.ts';
 

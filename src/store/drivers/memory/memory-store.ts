@@ -1,6 +1,6 @@
+import { compareKeys } from '../../../base/collections/key-order.ts';
+import { SortedEntries } from '../../../base/collections/sorted-entries.ts';
 import { Condition } from '../../../base/condition.ts';
-import { compareKeys } from '../../../base/key-order.ts';
-import { SortedEntries } from '../../../base/sorted-entries.ts';
 import { checkBatch } from '../../batch.ts';
 import {
   type BatchWrite,

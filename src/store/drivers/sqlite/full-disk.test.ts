@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { type Clock, systemClock } from '../../../base/clock.ts';
+import { type Clock, systemClock } from '../../../base/time/clock.ts';
 import { until } from '../../../base/waits-fixture.ts';
 import { bytes, rejected } from '../../conformance/subject.ts';
 import { type BatchWrite, isStoreError, type Store, type StoreErrorCode, type StoreRecord } from '../../store.ts';

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../../base/clock.ts';
+import { type Clock, systemClock } from '../../../base/time/clock.ts';
 import { type CopyProgress, type CopyResult, copyDataFile } from './copy-data-file.ts';
 import { openDataFileBeside } from './data-file.ts';
 import { moveCopyAhead, recordIdentity } from './file-identity.ts';

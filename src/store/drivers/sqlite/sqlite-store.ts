@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
-import { type Clock, pause, systemClock } from '../../../base/clock.ts';
 import { Condition } from '../../../base/condition.ts';
 import { limits } from '../../../base/limits.ts';
 import { type Logger, silentLogger } from '../../../base/logger.ts';
+import { type Clock, pause, systemClock } from '../../../base/time/clock.ts';
 import { checkBatch } from '../../batch.ts';
 import {
   type BatchWrite,

@@ -1,5 +1,5 @@
+import { limits } from '../limits.ts';
 import type { Clock } from './clock.ts';
-import { limits } from './limits.ts';
 import { inOwnTurn, workBegan } from './turns.ts';
 
 interface TimeSliceOptions {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { limits } from '../limits.ts';
+import { until } from '../waits-fixture.ts';
 import { noJitter } from './backoff-fixture.ts';
 import { ManualClock } from './clock.ts';
-import { limits } from './limits.ts';
 import { retry } from './retry.ts';
-import { until } from './waits-fixture.ts';
 
 describe('retry', () => {
   /** Runs `retry` to its end on a manual clock; returns the times of the attempts. */

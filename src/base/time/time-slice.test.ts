@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { limits } from '../limits.ts';
 import { ManualClock } from './clock.ts';
-import { limits } from './limits.ts';
 import { TimeSlice } from './time-slice.ts';
 import { inOwnTurn } from './turns.ts';
 

@@ -1,4 +1,4 @@
-import type { Closable } from './disposable.ts';
+import type { Closable } from '../disposable.ts';
 
 /** Time, injected so that tests run on a frozen clock. All durations are milliseconds. */
 export interface Clock {

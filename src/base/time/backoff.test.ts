@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { seededRandom } from '../random.ts';
 import { Backoff, backoffMs } from './backoff.ts';
 import { noJitter } from './backoff-fixture.ts';
-import { seededRandom } from './random.ts';
 
 describe('back-off', () => {
   const rows = [

@@ -1,6 +1,6 @@
+import { FairQueue } from '../collections/fair-queue.ts';
+import { limits } from '../limits.ts';
 import type { Clock } from './clock.ts';
-import { FairQueue } from './fair-queue.ts';
-import { limits } from './limits.ts';
 
 type MonotonicClock = Pick<Clock, 'monotonic'>;
 

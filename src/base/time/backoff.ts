@@ -1,4 +1,4 @@
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 
 /** How the delays between attempts grow. */
 export interface BackoffPolicy {

@@ -1,7 +1,7 @@
+import { limits } from '../limits.ts';
+import type { Random } from '../random.ts';
 import { Backoff, type BackoffPolicy } from './backoff.ts';
 import { type Clock, pause } from './clock.ts';
-import { limits } from './limits.ts';
-import type { Random } from './random.ts';
 
 const pauses: BackoffPolicy = { firstMs: limits.webhookRetryMs, maxMs: Number.POSITIVE_INFINITY, growth: 1.5 };
 
