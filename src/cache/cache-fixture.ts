@@ -94,6 +94,7 @@ export class RecordingWatch implements WatchSink {
   readonly events: CacheEvent[] = [];
   readonly watcher: Watcher;
   closedFor: string | undefined;
+  preparing = false;
   /** Number of events to accept before each pause. */
   readonly #takesMax: number;
   #taken = 0;

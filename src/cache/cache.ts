@@ -94,6 +94,11 @@ export interface WatchSink {
   /** Accepts an event. If false, delivery pauses until `Watcher.resume`; further events wait in the watcher's buffer. */
   event(event: CacheEvent): boolean;
   /**
+   * True if delivery pauses for work of the server, not for the client. The watch is then not `slow`, however much happens: events
+   * beyond the buffer are read from history later.
+   */
+  readonly preparing?: boolean;
+  /**
    * `slow`: the buffer overflowed. `compacted`: history no longer reaches back to the watch's position, or an object became
    * corrupt; the client must relist. `beyond`: the client must relist because the store has never issued the watch's start
    * revision. `closed`: the cache was closed, or the resource was removed from it. Not called after the owner has closed the

@@ -195,7 +195,22 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     this.#queue.push(event);
     this.#queuedBytes += event.entry.end - event.entry.start;
     const { watcherBufferEventsMax, watcherQueueBytesMax } = limits;
-    if (this.#queue.length > watcherBufferEventsMax || this.#queuedBytes > watcherQueueBytesMax) this.end('slow');
+    if (this.#queue.length <= watcherBufferEventsMax && this.#queuedBytes <= watcherQueueBytesMax) return;
+    if (this.#sink.preparing) this.#rewind();
+    else this.end('slow');
+  }
+
+  /** Keeps the first revision of the queue, and leaves the others to be read from history again. */
+  #rewind(): void {
+    if (this.#phase === 'replay') return;
+    const revision = this.#queue[0]?.revision ?? this.#position;
+    this.#queue = this.#queue.filter((event) => event.revision === revision);
+    this.#queuedBytes = this.#queue.reduce((sum, { entry }) => sum + entry.end - entry.start, 0);
+    if (this.#phase === 'live') this.#host.live.remove(this);
+    else this.#host.catchUp.leave(this);
+    this.#phase = 'replay';
+    this.#position = revision;
+    this.#seen = revision;
   }
 
   #drain(): void {

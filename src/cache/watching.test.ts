@@ -32,9 +32,9 @@ const remove = async (store: Store, name: string, namespace = 'default'): Promis
   return (await store.delete(there.key, there.revision)).revision;
 };
 
-const putMany = async (store: Store, count: number): Promise<readonly Revision[]> => {
+const putMany = async (store: Store, count: number, prefix = 'm'): Promise<readonly Revision[]> => {
   const revisions: Revision[] = [];
-  for (let index = 0; index < count; index++) revisions.push(await put(store, `m${index}`));
+  for (let index = 0; index < count; index++) revisions.push(await put(store, `${prefix}${index}`));
   return revisions;
 };
 
@@ -285,6 +285,40 @@ test('the queue of a watch is bounded in bytes', async (context) => {
   }
   assert.equal(slow.closedFor, 'slow');
 });
+
+for (const after of ['now', 'before'] as const) {
+  test(`a watch that the server itself delays is not slow, from ${after}`, async (context) => {
+    const { cache, store, configMaps } = await openCache(context);
+    const start = cache.revision;
+    const early = after === 'before' ? await putMany(store, 3) : [];
+    await cache.fresh();
+    const watch = new RecordingWatch(configMaps, { after: start }, 1);
+    watch.preparing = true;
+    const writes = await putMany(store, 2 * limits.watcherBufferEventsMax + 5, 'more');
+    await cache.fresh();
+    const idle = new RecordingWatch(configMaps, { after: cache.revision });
+    const last = await put(store, 'last');
+    await cache.fresh();
+    const expected = [...early, ...writes, last];
+    assert.deepEqual(revisionsOf(watch), expected.slice(0, 1));
+    assert.equal(watch.watcher.revision, (expected[1] ?? 0) - 1);
+    while (watch.events.length < expected.length) {
+      const { length } = watch.events;
+      watch.resume();
+      if (watch.events.length === length) await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.deepEqual(revisionsOf(watch), expected);
+    const next = await put(store, 'next');
+    await cache.fresh();
+    watch.resume();
+    await until(() => watch.events.length > expected.length);
+    assert.deepEqual(revisionsOf(watch), [...expected, next]);
+    assert.deepEqual(revisionsOf(idle), [last, next]);
+    assert.deepEqual([watch.closedFor, cache.watchers], [undefined, 2]);
+    watch.watcher.close();
+    assert.equal(cache.watchers, 1);
+  });
+}
 
 test('a paused watch that replays history holds nothing, and is not slow', async (context) => {
   const { cache, store, configMaps } = await openCache(context);

@@ -159,8 +159,8 @@ class WatchStream implements WatchSink, Pending {
     const writer = this.#start(exchange);
     this.#writer = writer;
     this.#queue = this.#all.outbox.queueFor(writer);
-    // Events that arrived before the response started.
-    if (this.#pending) this.#all.outbox.add(this.#queue, this);
+    // Events, or the end, that arrived before the response started.
+    if (this.#pending || this.#ending) this.#all.outbox.add(this.#queue, this);
     if (first.done) this.#endInitial();
     else void this.#sendInitial(writer, first.value, initial);
   }
@@ -254,7 +254,11 @@ class WatchStream implements WatchSink, Pending {
   }
 
   #endInitial(): void {
-    if (this.#source.initialEventsEnd) this.#send(this.#bookmark(this.#source.revision, true));
+    if (!this.#ended && this.#source.initialEventsEnd) this.#send(this.#bookmark(this.#source.revision, true));
+  }
+
+  get preparing(): boolean {
+    return this.#large !== undefined;
   }
 
   event(event: CacheEvent): boolean {
