@@ -1,7 +1,7 @@
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import { keepAlive } from '../base/time/clock.ts';
-import type { ApiClient } from '../client/api-client.ts';
+import { ApiClient } from '../client/api-client.ts';
 import { adminKubeconfig } from '../outbound/connection-files/admin-kubeconfig.ts';
 import type { Transport } from '../outbound/transport.ts';
 import { groupMasters } from '../request/user-info.ts';
@@ -11,6 +11,7 @@ import { type ApiServer, createApiServer } from '../server/wiring/create-api-ser
 import { type Environment, systemEnvironment } from '../server/wiring/environment.ts';
 import { listenFor } from '../server/wiring/start-server.ts';
 import { Certificates } from './certificates.ts';
+import { checkOptions, checkUser } from './check-options.ts';
 import { configOf, userInfoOf } from './config.ts';
 import type { ListenOptions, ServerOptions, User } from './options.ts';
 import { overlaidFiles } from './overlaid-files.ts';
@@ -57,6 +58,7 @@ export async function createServer(
   options: ServerOptions = {},
   environment: Partial<Environment> = {},
 ): Promise<Server> {
+  checkOptions(options);
   const whole = { ...systemEnvironment, ...environment };
   const certificates = new Certificates(options.authority, whole);
   const { config, documents } = configOf(options, certificates.authority.certificatePem);
@@ -89,22 +91,33 @@ class LibraryServer implements Server {
   readonly #parts: ServerParts;
   #listening: (Listening & { readonly authorities: string }) | undefined;
   #listens = false;
+  #closing = false;
 
   constructor(parts: ServerParts) {
     const { api, certificates, alive } = parts;
     this.#parts = parts;
     this.authority = certificates.authority.certificatePem;
-    this.closed = api.done.finally(() => alive.close());
+    this.closed = api.done.finally(() => {
+      this.#closing = true;
+      alive.close();
+    });
     // Avoids an unhandled rejection if the program ignores `closed`.
     this.closed.catch(() => {});
   }
 
   client(user: User = administrator): ApiClient {
-    return this.#parts.api.clientAs(userInfoOf(user), 'orch-library');
+    return new ApiClient(this.transport(user), 'orch-library');
   }
 
   transport(user: User = administrator): Transport {
-    return this.#parts.api.transportAs(userInfoOf(user));
+    checkUser(user);
+    const transport = this.#parts.api.transportAs(userInfoOf(user));
+    return {
+      send: async (request) => {
+        if (this.#closing) throw new Error('the server is closed');
+        return transport.send(request);
+      },
+    };
   }
 
   async listen(options: ListenOptions = {}): Promise<Listening> {
@@ -132,7 +145,9 @@ class LibraryServer implements Server {
     }
   }
 
-  kubeconfig({ username, groups = [] }: Pick<User, 'username' | 'groups'> = administrator): string {
+  kubeconfig(user: Pick<User, 'username' | 'groups'> = administrator): string {
+    checkUser(user);
+    const { username, groups = [] } = user;
     if (!this.#listening) throw new Error('the server does not listen: call listen() first');
     const { certificates } = this.#parts;
     return adminKubeconfig({
@@ -143,6 +158,7 @@ class LibraryServer implements Server {
   }
 
   async close(): Promise<void> {
+    this.#closing = true;
     await this.#parts.api.stop();
     await this.closed;
   }

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createServer, type ServerOptions, type User } from './library.ts';
+
+describe('options that JavaScript programs get wrong', () => {
+  for (const [options, message] of [
+    [{ nonsense: 1 }, /^nonsense is not an option; known: dialect, storage/],
+    [{ constructor: 1 }, /^constructor is not an option/],
+    [{ dialect: 'zzz' }, /^dialect must be one of orch, kubernetes, got "zzz"$/],
+    [{ storage: { type: 'zz' } }, /^storage.backend must be one of memory, sqlite, etcd3, got undefined$/],
+    [{ authorizers: ['RBAC', 'Nope'] }, /^authorizers\[1\] must be one of .*, got "Nope"$/],
+    [{ eventTtlMs: '1h' }, /^eventTtlMs must be a number of milliseconds, got "1h"$/],
+    [{ requestTimeoutMs: -1 }, /^requestTimeoutMs must be/],
+  ] as const) {
+    it(JSON.stringify(options), () =>
+      assert.rejects(createServer(options as unknown as ServerOptions), { name: 'TypeError', message }),
+    );
+  }
+
+  it('users', async () => {
+    await using server = await createServer();
+    for (const user of ['bob', {}, null, { username: 1 }, { username: '' }] as unknown as readonly User[]) {
+      for (const use of ['client', 'transport', 'kubeconfig'] as const) {
+        assert.throws(() => server[use](user), { name: 'TypeError', message: /^a user must be an object/ }, use);
+      }
+    }
+  });
+});
+
+it('requests after the end say that the server is closed', async () => {
+  const server = await createServer();
+  const before = server.client();
+  await server.close();
+  for (const client of [before, server.client()]) {
+    await assert.rejects(client.get('/api/v1/namespaces'), /the server is closed/);
+  }
+});
