@@ -4,7 +4,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { limits } from '../../base/limits.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { ManualClock } from '../../base/time/clock.ts';
-import { once, until } from '../../base/waits-fixture.ts';
+import { once, until, within } from '../../base/waits-fixture.ts';
 import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../../cache/cache.ts';
 import { jsonLines } from '../../content/formats/event-framing.ts';
 import { sendStatus } from '../../content/status.ts';
@@ -354,6 +354,26 @@ describe('a watch', () => {
       watcher.emit(event('ADDED', 'a'));
       watcher.sink.closed(reason);
       assert.deepEqual(told(await readAll(stream)), last);
+    }
+  });
+
+  it('ends even if it is closed while it opens', async () => {
+    for (const [reason, initial, last] of [
+      ['closed', [], []],
+      ['slow', [], []],
+      ['compacted', [], ['ERROR Expired']],
+      ['closed', [entry('a')], ['ADDED a']],
+    ] as const) {
+      source = {
+        initial,
+        initialEventsEnd: true,
+        start(sink) {
+          sink.closed(reason);
+          return new FakeWatcher(sink);
+        },
+      };
+      const stream = session.request({ ':path': '/' });
+      assert.deepEqual(told(await within(readAll(stream), 'the watch stays open')), last);
     }
   });
 
