@@ -126,6 +126,11 @@ export interface WatchOptions {
   readonly name?: string;
   /** Field value that `matches` requires. The watch then costs nothing when objects with other values change. */
   readonly requires?: RequiredField;
+  /**
+   * For state that the server itself decides by: events are delivered as changes are applied, in the same turn of the event loop
+   * and before anybody else sees the new revision. Others may be notified later, and slow ones hold these up.
+   */
+  readonly immediate?: boolean;
   /** Selects objects. ADDED and DELETED are sent when an object starts or stops matching. Default: all objects. */
   readonly matches?: EntryMatcher;
 }

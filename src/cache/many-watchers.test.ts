@@ -157,3 +157,33 @@ describe('delivery of a change to very many watches', () => {
       assert.deepEqual([watch.closedFor, watch.events.length], ['compacted', 0]);
   });
 });
+
+test('an immediate watch has received a change when others see its revision, however far behind they are', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const held = Promise.withResolvers<void>();
+  const throttle = cache.throttle(() => held.promise);
+  const first = await put(store, 'first');
+  await cache.fresh();
+  const after = first - 1;
+  const immediate = new RecordingWatch(configMaps, { after, immediate: true });
+  const ofOne = new RecordingWatch(configMaps, { after, immediate: true, name: 'b' });
+  const other = new RecordingWatch(configMaps, { after: first });
+  await until(() => immediate.events.length === 1);
+  for (const name of ['a', 'b', 'a']) {
+    const revision = await put(store, name);
+    await cache.fresh();
+    assert.equal(immediate.events.at(-1)?.revision, revision);
+    assert.deepEqual([immediate.watcher.revision, ofOne.watcher.revision], [revision, revision]);
+  }
+  assert.deepEqual([immediate.events.length, ofOne.events.length, other.events.length], [4, 1, 0]);
+  throttle.close();
+  held.resolve();
+  await until(() => other.events.length === 3);
+  assert.equal(immediate.events.length, 4, 'each once');
+  immediate.watcher.close();
+  await put(store, 'c');
+  await cache.fresh();
+  assert.deepEqual([immediate.events.length, ofOne.events.length], [4, 1]);
+  cache.removeResource(configMaps.prefix);
+  assert.equal(ofOne.closedFor, 'closed', 'at once');
+});

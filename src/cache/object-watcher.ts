@@ -4,7 +4,7 @@ import type { Revision } from '../store/store.ts';
 import type { CacheEvent, EntryMatcher, RequiredField, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import type { ObjectChange } from './change.ts';
 import type { History } from './history.ts';
-import { type IndexedWatcher, scopeText, type WatcherIndex, type WatchScope } from './watcher-index.ts';
+import { type IndexedWatcher, scopeText, type WatcherIndex } from './watcher-index.ts';
 
 /** The cache, as a watcher sees it. */
 export interface WatcherHost {
@@ -13,6 +13,8 @@ export interface WatcherHost {
   /** Live watchers have been offered every change up to this revision. */
   readonly published: Revision;
   readonly live: WatcherIndex<ObjectWatcher>;
+  /** The live ones among those with the option `immediate`: they have been offered every change up to `revision`. */
+  readonly immediate: WatcherIndex<ObjectWatcher>;
   /** Takes watchers whose position is before their collection's history, and calls `reached` as they progress. */
   readonly catchUp: {
     join(watcher: ObjectWatcher): void;
@@ -54,7 +56,7 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
   readonly requires: RequiredField | undefined;
   readonly #host: WatcherHost;
   readonly #sink: WatchSink;
-  readonly #only: WatchScope;
+  readonly #only: WatchOptions;
   readonly #matches: EntryMatcher | undefined;
   #phase: 'replay' | 'catchUp' | 'live' | 'ended' = 'replay';
   #position: Revision;
@@ -78,9 +80,18 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     this.#seen = options.after;
   }
 
+  get isImmediate(): boolean {
+    return this.#only.immediate === true;
+  }
+
+  get #live(): WatcherIndex<ObjectWatcher> {
+    return this.isImmediate ? this.#host.immediate : this.#host.live;
+  }
+
   /** Everything up to this revision was passed to the sink or waits in the queue. */
   get position(): Revision {
-    return this.#phase === 'live' ? Math.max(this.#position, this.#host.published) : this.#position;
+    if (this.#phase !== 'live') return this.#position;
+    return Math.max(this.#position, this.isImmediate ? this.#host.revision : this.#host.published);
   }
 
   get revision(): Revision {
@@ -171,7 +182,7 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     this.#position = Math.max(this.#position, this.#host.revision);
     this.#seen = this.#position;
     this.#phase = 'live';
-    this.#host.live.add(this);
+    this.#live.add(this);
   }
 
   #inScope({ namespace, name }: ObjectChange): boolean {
@@ -206,7 +217,7 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     const revision = this.#queue[0]?.revision ?? this.#position;
     this.#queue = this.#queue.filter((event) => event.revision === revision);
     this.#queuedBytes = this.#queue.reduce((sum, { entry }) => sum + entry.end - entry.start, 0);
-    if (this.#phase === 'live') this.#host.live.remove(this);
+    if (this.#phase === 'live') this.#live.remove(this);
     else this.#host.catchUp.leave(this);
     this.#phase = 'replay';
     this.#position = revision;
@@ -244,7 +255,7 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     this.#position = this.revision;
     this.#phase = 'ended';
     this.#queue = [];
-    if (phase === 'live') this.#host.live.remove(this);
+    if (phase === 'live') this.#live.remove(this);
     if (phase === 'catchUp') this.#host.catchUp.leave(this);
     this.#host.ended(this, reason);
     return true;

@@ -20,7 +20,7 @@ import type { CachedResource, Collection, Throttle, WatchCache, Watcher, WatchOp
 import { CatchUp } from './catch-up.ts';
 import { EncodingMemo } from './encoding-memo.ts';
 import { type EntryCodec, objectCodec } from './entry-codec.ts';
-import { FanOut, type Published } from './fan-out.ts';
+import { Delivery, FanOut, type Published } from './fan-out.ts';
 import { changeStreamRetries, followChanges } from './follow-changes.ts';
 import { awaitFresh, HeadReader, RevisionWaiters } from './freshness.ts';
 import { HistoryBudget } from './history-budget.ts';
@@ -66,6 +66,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   readonly historyBudget: HistoryBudget;
   readonly encodings = new EncodingMemo(limits.cacheEncodingsBytesMax);
   readonly live = new WatcherIndex<ObjectWatcher>();
+  readonly immediate = new WatcherIndex<ObjectWatcher>();
   readonly catchUp: CatchUp;
   readonly #options: WatchCacheOptions;
   readonly #clock: Clock;
@@ -158,12 +159,13 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     void this.#endAll(collection, 'closed');
   }
 
-  /** Ends all watches of a collection. Delivery stops at once; their owners are notified in time slices. */
+  /** Ends all watches of a collection. Delivery stops at once; owners are notified in time slices, immediate ones first. */
   async #endAll({ watchers }: ResourceCollection, reason: 'closed' | 'compacted'): Promise<void> {
     const ended = [...watchers].filter((watcher) => watcher.detach(reason));
+    for (const watcher of ended) if (watcher.isImmediate) watcher.notifyEnd(reason);
     const slice = new TimeSlice(this.#clock);
     for (const watcher of ended) {
-      watcher.notifyEnd(reason);
+      if (!watcher.isImmediate) watcher.notifyEnd(reason);
       if (slice.over) await slice.next();
     }
   }
@@ -345,6 +347,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     }
     this.#advance(next === changes.length ? batch.revision : (changes[next - 1]?.revision ?? 0));
     this.#options.historyGrew?.(historyBytes, this.#revision);
+    if (!this.immediate.isEmpty) for (const each of published) new Delivery(this.immediate, each).continue(undefined);
     this.#fanOut.publish(published, this.#revision);
     return next;
   }

@@ -2,7 +2,7 @@ import type { CacheEntry, RequiredField } from './cache.ts';
 import type { ObjectLocation } from './entry-codec.ts';
 
 /** The objects of a resource that a watch covers. */
-export interface WatchScope {
+interface WatchScope {
   readonly namespace?: string;
   readonly name?: string;
 }

@@ -125,7 +125,7 @@ class CacheInformer implements ObjectInformer, WatchSink {
       this.#known.delete(key);
       this.#handler.remove(namespace, name);
     }
-    if (snapshot) this.#watcher = collection?.watch({ after: snapshot.revision }, this);
+    if (snapshot) this.#watcher = collection?.watch({ after: snapshot.revision, immediate: true }, this);
   }
 
   #tableChanged(): void {
