@@ -195,17 +195,20 @@ describe('what is done on behalf of somebody', () => {
     const rules = [{ verbs: ['watch', 'list'], apiGroups: [''], resources: ['configmaps'] }];
     await grant('watcher', rules, { kind: 'User', apiGroup: 'rbac.authorization.orch.io', name: 'wally' });
     const headers = { 'Impersonate-User': 'wally' };
-    const events: string[] = [];
+    let received = '';
     const request = https.get(
       `${server.url}${core}/configmaps?watch=true`,
       { agent: false, ...server.credentials, headers },
       (response) => {
         response.setEncoding('utf8');
-        response.on('data', (chunk: string) => events.push(...chunk.split('\n').filter((line) => line !== '')));
+        response.on('data', (chunk: string) => {
+          received += chunk;
+        });
       },
     );
     request.on('error', () => {}); // it is ended below
-    const names = () => events.map((line) => JSON.parse(line).object.metadata.name);
+    const lines = () => received.split('\n').slice(0, -1);
+    const names = () => lines().map((line) => JSON.parse(line).object.metadata.name);
     await until(() => names().includes('written'), 'the watch has begun');
     await server.post(`${core}/configmaps`, { metadata: { name: 'later' } });
     await until(() => names().includes('later'), 'the watch goes on');
