@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { conformance } from './conformance/conformance.ts';
+import { etcdConformance, sqliteConformance } from './conformance/durable-drivers-fixture.ts';
 import { bytes, text } from './conformance/subject.ts';
 import { versionedXor, xorAddedBytes } from './conformance/versioned-xor.ts';
-import { type EtcdProcess, etcdMissing, startEtcd } from './drivers/etcd/etcd-process-fixture.ts';
 import { openMemoryStore } from './drivers/memory/memory-store.ts';
 import { backupSqlite } from './drivers/sqlite/backup.ts';
 import { openStore } from './open.ts';
@@ -25,59 +25,16 @@ conformance({
   },
 });
 
-conformance({
+sqliteConformance({
   name: 'transformed sqlite',
-  capabilities: { durable: true, addedBytes },
-  async open() {
-    const folder = mkdtempSync(join(tmpdir(), 'transformed-store-'));
-    const opened: Store[] = [];
-    const open = async () => {
-      const store = await openStore({ backend: 'sqlite', file: join(folder, 'data.db') }, transformer);
-      opened.push(store);
-      return store;
-    };
-    return {
-      store: await open(),
-      reopen: open,
-      async dispose() {
-        await Promise.all(opened.map((store) => store.close()));
-        rmSync(folder, { recursive: true });
-      },
-    };
-  },
+  capabilities: { addedBytes },
+  open: ({ file }) => openStore({ backend: 'sqlite', file }, transformer),
 });
 
-describe('etcd', { skip: etcdMissing }, () => {
-  let etcd: EtcdProcess;
-  before(async () => {
-    etcd = await startEtcd();
-  });
-  after(() => etcd.stop());
-
-  let stores = 0;
-  conformance({
-    name: 'transformed etcd',
-    capabilities: {
-      durable: true,
-      addedBytes,
-      valueBytesMax: 1_536 * 1024 - 16 * 1024,
-      batchWritesMax: 128,
-      batchBytesMax: 1_536 * 1024,
-    },
-    open: async () => {
-      const options = { backend: 'etcd3', endpoints: [etcd.endpoint], prefix: `/transformed-${stores++}` } as const;
-      const opened: Store[] = [];
-      const open = async () => {
-        const store = await openStore(options, transformer);
-        opened.push(store);
-        return store;
-      };
-      const dispose = async () => {
-        for (const each of opened) await each.close();
-      };
-      return { store: await open(), reopen: open, dispose };
-    },
-  });
+etcdConformance({
+  name: 'transformed etcd',
+  capabilities: { addedBytes },
+  open: (place) => openStore({ backend: 'etcd3', ...place }, transformer),
 });
 
 /** The next non-empty batch of a change stream. */
