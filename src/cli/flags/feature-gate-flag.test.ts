@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { publishedGates } from '../../../test/support/published-flags.ts';
+import { publishedFeatureGates } from '../../dialect/published-feature-gates.ts';
 import { defaultFeatures, type Features, featureGates } from '../../server/wiring/features.ts';
 import { featureGateFlag, ignoredGates } from './feature-gate-flag.ts';
 
@@ -43,7 +43,7 @@ describe('feature gates', () => {
     it(`${value}: refused`, () => assert.throws(() => parse(value), { message }));
   }
 
-  for (const name of publishedGates) {
+  for (const name of publishedFeatureGates) {
     it(`${name} of kube-apiserver works or is accepted with a warning`, () => {
       const ignored = ignoredGates(parse(`${name}=true`, `${name}=false`)).map((each) => each.name);
       assert.deepEqual(ignored, Object.hasOwn(featureGates, name) ? [] : [`feature-gates=${name}`]);

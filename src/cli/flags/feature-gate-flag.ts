@@ -46,7 +46,7 @@ function featuresOf(given: ReadonlyMap<string, boolean>): Features {
 /** Given gates without effect, each once. */
 export const ignoredGates = ({ given }: FeatureGateSettings): readonly IgnoredFlag[] =>
   [...given.keys()]
-    .filter((name) => publishedFeatureGates.has(name))
+    .filter((name) => publishedFeatureGates.has(name) && !Object.hasOwn(featureGates, name))
     .map((name) => ({ name: `feature-gates=${name}`, because: 'this server has no such feature to switch' }));
 
 function describeGates(): string {
