@@ -8,16 +8,8 @@ import { once, until, within } from '../base/waits-fixture.ts';
 import { sendStatus } from '../content/status.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { BodyWriter, Exchange } from './exchange.ts';
-import {
-  ca,
-  exchangeText,
-  fetch2,
-  type Received,
-  readAll,
-  readToClose,
-  type Started,
-  start,
-} from './listener-fixture.ts';
+import { ca, exchangeText, fetch2, type Received, readAll, type Started, start } from './listener-fixture.ts';
+import { readToClose } from './socket-fixture.ts';
 
 const clock = new ManualClock(Date.UTC(2026, 0, 1));
 

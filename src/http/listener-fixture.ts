@@ -16,6 +16,7 @@ import { type CertificateUse, issueCertificate, issueSelfSigned } from '../pki/c
 import { generateKey, keyToPem } from '../pki/keys.ts';
 import type { Exchange, Headers } from './exchange.ts';
 import { type Listener, type ListenerLimits, type ListenOptions, listen, type TlsMaterial } from './listener.ts';
+import { readToClose } from './socket-fixture.ts';
 
 /** Listeners on the loopback interface, and clients of both protocols, for tests. */
 
@@ -167,16 +168,6 @@ export async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
 export async function exchangeText(socket: TLSSocket, text: string): Promise<string> {
   socket.write(text);
   return readToClose(socket);
-}
-
-export async function readToClose(socket: TLSSocket): Promise<string> {
-  let all = '';
-  socket.on('data', (chunk: Buffer) => {
-    all += chunk.toString('latin1');
-  });
-  const closed = new Promise((resolve) => socket.once('close', resolve));
-  if (!socket.closed) await within(closed, () => `the connection does not close: ${all.slice(0, 1_000)}`);
-  return all;
 }
 
 /** The TLS session for resumption: available with the handshake in TLS 1.2, and after it in 1.3. */

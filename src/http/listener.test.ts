@@ -17,13 +17,13 @@ import {
   exchangeText,
   fetch2,
   readAll,
-  readToClose,
   type Started,
   serving,
   sessionOf,
   start,
   strangerPair,
 } from './listener-fixture.ts';
+import { readToClose } from './socket-fixture.ts';
 
 const ok = (exchange: Exchange): void => exchange.respond(200, {}, 'ok');
 const get = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';

@@ -7,8 +7,9 @@ import { limits } from '../../src/base/limits.ts';
 import { once, within } from '../../src/base/waits-fixture.ts';
 import { preface } from '../../src/http/h2/frames.ts';
 import { rawField, rawFrame } from '../../src/http/h2/raw-frames-fixture.ts';
+import { closed } from '../../src/http/socket-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { closed, http2Status, openHttp2, openTls, requestText, sendRaw, statusOf } from '../support/raw-client.ts';
+import { http2Status, openHttp2, openTls, requestText, sendRaw, statusOf } from '../support/raw-client.ts';
 
 /** What one client can make the server do is bounded, and others are served meanwhile. */
 let server: OrchProcess;

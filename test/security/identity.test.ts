@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { systemRandom } from '../../src/base/random.ts';
+import { readToClose } from '../../src/http/socket-fixture.ts';
 import { type Authority, type CertificateUse, issueCertificate, issueSelfSigned } from '../../src/pki/certificate.ts';
 import { generateKey, keyToPem } from '../../src/pki/keys.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { openTls, readToClose, requestText, sendRaw, withoutCertificate } from '../support/raw-client.ts';
+import { openTls, requestText, sendRaw, withoutCertificate } from '../support/raw-client.ts';
 
 /** Who a request comes from is what a credential proves, and nothing else that the client says. */
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { readToClose } from '../../src/http/socket-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import {
   http2Status,
   openHttp2,
   openTls,
-  readToClose,
   requestText,
   sendRaw,
   statusOf,

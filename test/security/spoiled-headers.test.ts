@@ -6,10 +6,11 @@ import { after, before, describe, test } from 'node:test';
 import type { ConnectionOptions } from 'node:tls';
 import type { RawClient } from '../../src/http/h2/raw-client-fixture.ts';
 import { type LiteralOptions, rawField, rawFrame, rawHeaders, rawIndex } from '../../src/http/h2/raw-frames-fixture.ts';
+import { readToClose } from '../../src/http/socket-fixture.ts';
 import { forClients, makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import type { User } from '../support/identity.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { openFrames, openTls, readToClose, statusOf, withoutCertificate } from '../support/raw-client.ts';
+import { openFrames, openTls, statusOf, withoutCertificate } from '../support/raw-client.ts';
 
 /**
  * Header fields that say who asks, spelled in every wrong way, over both protocols. Such a request is served as the one whom

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { readToClose } from '../../src/http/socket-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import {
-  http2Answer,
-  openHttp2,
-  openTls,
-  readToClose,
-  requestText,
-  withoutCertificate,
-} from '../support/raw-client.ts';
+import { http2Answer, openHttp2, openTls, requestText, withoutCertificate } from '../support/raw-client.ts';
 
 /** `--cors-allowed-origins` and `--strict-transport-security-directives`, as a browser meets them. */
 

@@ -6,8 +6,9 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
-import { once, within } from '../../src/base/waits-fixture.ts';
+import { once } from '../../src/base/waits-fixture.ts';
 import { RawClient } from '../../src/http/h2/raw-client-fixture.ts';
+import { closed, readToClose } from '../../src/http/socket-fixture.ts';
 import type { OrchProcess } from './orch-process.ts';
 
 /** Clients that send what no well-behaved library would: every byte is the test's own. */
@@ -33,26 +34,6 @@ export async function sendRaw(
   socket.write(bytes);
   return readToClose(socket);
 }
-
-/** Everything that comes until the connection is closed. */
-export async function readToClose(socket: TLSSocket): Promise<string> {
-  let received = '';
-  socket.on('data', (chunk: Buffer) => {
-    received += chunk.toString('latin1');
-  });
-  await closed(socket);
-  return received;
-}
-
-/** Resolves when the connection is gone, however it went. */
-export const closed = (socket: TLSSocket | ClientHttp2Stream): Promise<void> =>
-  within(
-    new Promise((resolve) => {
-      if (socket.closed) resolve();
-      else socket.once('close', () => resolve());
-    }),
-    'the connection does not close',
-  );
 
 /** The status of an HTTP/1.1 answer, NaN where there is none. */
 export const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? Number.NaN);

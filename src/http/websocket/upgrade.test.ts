@@ -5,7 +5,8 @@ import { limits } from '../../base/limits.ts';
 import { ManualClock } from '../../base/time/clock.ts';
 import { once, until } from '../../base/waits-fixture.ts';
 import type { BodyWriter, Exchange } from '../exchange.ts';
-import { exchangeText, fetch2, readToClose, type Started, start } from '../listener-fixture.ts';
+import { exchangeText, fetch2, type Started, start } from '../listener-fixture.ts';
+import { readToClose } from '../socket-fixture.ts';
 import { closeFrame, frameOf, opcodes } from './frames.ts';
 import { clientFrame, type ServerFrame, serverFrames } from './websocket-fixture.ts';
 
