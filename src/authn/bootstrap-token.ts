@@ -1,23 +1,21 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/time/clock.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import {
+  type BootstrapTokenData,
+  bootstrapTokenData,
+  bootstrapTokenExpiry,
+  bootstrapTokenName,
+  bootstrapTokenType,
+  bootstrapTokenKeys as keys,
+} from '../kinds/core/bootstrap-token.ts';
 import type { ApiObject } from '../meta/api-object.ts';
-import { parseTime } from '../schema/time.ts';
 import { asAuthenticated, type TokenAuthenticator, type TokenIdentity } from './authenticator.ts';
 
 /** The two parts of a token (spec section 5.4): a public id and a secret. */
 const tokenPattern = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const groupPattern = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
 const bootstrappersGroup = 'system:bootstrappers';
-
-/** Keys of the Secret's data. */
-const keys = {
-  id: 'token-id',
-  secret: 'token-secret',
-  expiration: 'expiration',
-  authentication: 'usage-bootstrap-authentication',
-  groups: 'auth-extra-groups',
-} as const;
 
 interface BootstrapTokenOptions {
   readonly dialect: Dialect;
@@ -35,9 +33,9 @@ interface BootstrapTokenOptions {
  * on what is wrong with its Secret. A client with the secret gets the reason.
  */
 export function bootstrapTokenAuthenticator({ dialect, clock, secret }: BootstrapTokenOptions): TokenAuthenticator {
-  const type = `bootstrap.${dialect.domain}/token`;
+  const type = bootstrapTokenType(dialect);
   const identify = (id: string, given: string, found: ApiObject | undefined): TokenIdentity => {
-    const data = readData(found);
+    const data = bootstrapTokenData(found);
     if (!sameText(data(keys.secret), given)) throw new Error(`there is no bootstrap token ${id} with that secret`);
     const problem = findProblem({ id, type, found, data, now: clock.now() });
     if (problem !== undefined) throw new Error(`bootstrap token ${id}: ${problem}`);
@@ -50,21 +48,10 @@ export function bootstrapTokenAuthenticator({ dialect, clock, secret }: Bootstra
     authenticateToken(token) {
       const [, id, given] = tokenPattern.exec(token) ?? [];
       if (id === undefined || given === undefined) return undefined;
-      const found = secret(`bootstrap-token-${id}`);
+      const found = secret(bootstrapTokenName(id));
       if (found instanceof Promise) return found.then((late) => identify(id, given, late));
       return identify(id, given, found);
     },
-  };
-}
-
-/** Decoded text of a key; '' if absent. */
-type Data = (key: string) => string;
-
-function readData(secret: ApiObject | undefined): Data {
-  const data = secret?.['data'];
-  return (key) => {
-    const value = typeof data === 'object' && data !== null && Object.hasOwn(data, key) ? data[key as never] : '';
-    return Buffer.from(String(value), 'base64').toString();
   };
 }
 
@@ -77,24 +64,20 @@ function findProblem(token: {
   readonly id: string;
   readonly type: string;
   readonly found: ApiObject | undefined;
-  readonly data: Data;
+  readonly data: BootstrapTokenData;
   readonly now: number;
 }): string | undefined {
   const { id, type, found, data, now } = token;
   if (found?.['type'] !== type) return `its Secret is not of type ${type}`;
   if (found.metadata.deletionTimestamp !== undefined) return 'its Secret is being deleted';
   if (data(keys.id) !== id) return `${keys.id} of its Secret does not match`;
-  if (hasExpired(data(keys.expiration), now)) return 'it has expired';
+  if (bootstrapTokenExpiry(data) <= now) return 'it has expired';
   if (data(keys.authentication) !== 'true') return `it is not for authentication: ${keys.authentication} is not true`;
   const odd = extraGroups(data).find((group) => !groupPattern.test(group));
   return odd === undefined ? undefined : `${keys.groups} has ${JSON.stringify(odd)}, which is not an allowed group`;
 }
 
-/** An unparsable time counts as expired. */
-const hasExpired = (expiration: string, now: number): boolean =>
-  expiration !== '' && !((parseTime(expiration) ?? Number.NEGATIVE_INFINITY) > now);
-
-const extraGroups = (data: Data): readonly string[] => {
+const extraGroups = (data: BootstrapTokenData): readonly string[] => {
   const groups = data(keys.groups);
   return groups === '' ? [] : groups.split(',');
 };

@@ -387,6 +387,8 @@ export const limits = {
   accountTokenMsMin: 10 * 60_000,
   accountTokenUsedPart: 0.8,
   accountTokenRetryMs: 10_000,
+  /** Longest timer that controllers set for a time of day: meanwhile the clock may be set, or the machine sleep. */
+  controllerTimerMsMax: 3600_000,
   /** A line of a policy file. */
   abacLineBytesMax: 64 * 1024,
   /** Match conditions of an authorization webhook (spec section 8). */

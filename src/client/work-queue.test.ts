@@ -107,6 +107,24 @@ describe('the work queue', () => {
     assert.deepEqual(shop.started, ['a', 'b']);
   });
 
+  it('forgets a later addition and the failures of an item that is gone', async () => {
+    const shop = new Workshop();
+    shop.queue.addAfter('a', 100);
+    shop.queue.forget('a');
+    assert.equal(shop.clock.pending, 0);
+    shop.queue.add('b');
+    await shop.end('b', 'failed');
+    shop.queue.forget('b');
+    assert.equal(shop.queue.size, 0);
+    shop.clock.advance(100);
+    assert.deepEqual(shop.started, ['b']);
+    shop.queue.add('b');
+    await shop.end('b', 'failed');
+    shop.clock.advance(5);
+    assert.deepEqual(shop.started, ['b', 'b', 'b']);
+    shop.queue.forget('nobody');
+  });
+
   for (const delays of [
     [100, 50],
     [50, 100],

@@ -68,6 +68,13 @@ export class WorkQueue<T> implements Closable {
     this.#timers.set(item, { timer, dueMs });
   }
 
+  /** Cancels a pending later addition, for an item that is gone. */
+  forget(item: T): void {
+    this.#timers.get(item)?.timer.close();
+    this.#timers.delete(item);
+    this.#failures.delete(item);
+  }
+
   #next(): void {
     for (const item of this.#waiting) {
       if (this.#active.size >= this.#options.parallel) return;

@@ -1,29 +1,44 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { chooseControllers, controllerNames } from './controllers.ts';
+import { chooseControllers, controllerNames, isOffByDefault } from './controllers.ts';
 
 const collector = 'garbage-collector-controller';
 const namespace = 'namespace-controller';
+const cleaner = 'token-cleaner-controller';
+const byDefault = controllerNames.filter((name) => !isOffByDefault(name));
 
 describe('controllers selected by a list', () => {
   for (const [items, expected] of [
-    [['*'], controllerNames],
+    [['*'], byDefault],
     [[], []],
     [['namespace'], [namespace]],
     [
       ['namespace-controller', 'garbagecollector'],
       [collector, namespace],
     ],
-    [['*', '-garbagecollector'], controllerNames.filter((name) => name !== collector)],
-    [['-garbage-collector-controller', '*'], controllerNames.filter((name) => name !== collector)],
+    [['*', '-garbagecollector'], byDefault.filter((name) => name !== collector)],
+    [['-garbage-collector-controller', '*'], byDefault.filter((name) => name !== collector)],
     [['-garbagecollector'], []],
-    [['*', 'namespace'], controllerNames],
+    [['*', 'namespace'], byDefault],
+    [
+      ['*', 'tokencleaner'],
+      [...byDefault, cleaner],
+    ],
+    [['token-cleaner-controller'], [cleaner]],
+    [['*', '-tokencleaner'], byDefault],
+    [
+      ['*', 'bootstrapsigner', 'tokencleaner'],
+      [...byDefault, 'bootstrap-signer-controller', cleaner],
+    ],
     // The first match wins.
     [['namespace', '-namespace'], [namespace]],
     [['-namespace', 'namespace-controller'], []],
   ] as const) {
     it(JSON.stringify(items), () => assert.deepEqual(chooseControllers(items), expected));
   }
+
+  it('those for bootstrap tokens are off by default, as published', () =>
+    assert.deepEqual(controllerNames.filter(isOffByDefault), ['bootstrap-signer-controller', cleaner]));
 
   for (const item of ['nonsense', '-nonsense', '', '-', '--namespace', '**']) {
     it(`${JSON.stringify(item)} is refused`, () =>

@@ -1,5 +1,7 @@
 import { type Closable, ClosableStack } from '../base/disposable.ts';
 import type { ApiClient } from '../client/api-client.ts';
+import { startBootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts';
+import { startTokenCleaner } from './bootstrap-tokens/token-cleaner.ts';
 import { startClusterRoleAggregation } from './cluster-role-aggregation/cluster-role-aggregation.ts';
 import type { ControllerContext } from './controller.ts';
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts';
@@ -17,6 +19,8 @@ interface ControllerEntry {
    * Its service account in the system namespace, as in kube-controller-manager. Default: the process's own identity.
    */
   readonly account?: string;
+  /** Not part of `*`, as in kube-controller-manager: runs only if named. */
+  readonly offByDefault?: true;
   readonly start: (context: ControllerContext) => Closable;
 }
 
@@ -56,17 +60,38 @@ const entries = {
     account: 'clusterrole-aggregation-controller',
     start: startClusterRoleAggregation,
   },
+  'bootstrap-signer-controller': {
+    aliases: ['bootstrapsigner'],
+    help: 'signs the connection data for joining nodes with the bootstrap tokens',
+    account: 'bootstrap-signer',
+    offByDefault: true,
+    start: startBootstrapSigner,
+  },
+  'token-cleaner-controller': {
+    aliases: ['tokencleaner'],
+    help: 'deletes bootstrap tokens that have expired',
+    account: 'token-cleaner',
+    offByDefault: true,
+    start: startTokenCleaner,
+  },
 } as const satisfies Readonly<Record<string, ControllerEntry>>;
 
 export type ControllerName = keyof typeof entries;
 
 export const controllerNames = Object.keys(entries) as ControllerName[];
 
+/** True if the controller is not part of `*`. */
+export const isOffByDefault = (name: ControllerName): boolean => {
+  const { offByDefault }: ControllerEntry = entries[name];
+  return offByDefault ?? false;
+};
+
 /** One-line description of a controller. */
 export const describeController = (name: ControllerName): string => entries[name].help;
 
 /**
- * The controllers selected by a list of `name`, `-name`, and `*` for all that are not named. The first match wins.
+ * The controllers selected by a list of `name`, `-name`, and `*` for all that are not named and on by default. The
+ * first match wins.
  * Throws an Error that quotes an item naming no controller.
  */
 export function chooseControllers(items: readonly string[]): readonly ControllerName[] {
@@ -77,7 +102,7 @@ export function chooseControllers(items: readonly string[]): readonly Controller
     if (!name) throw new Error(`${JSON.stringify(item)} is no controller; there are ${controllerNames.join(', ')}`);
     if (!chosen.has(name)) chosen.set(name, !item.startsWith('-'));
   }
-  return controllerNames.filter((name) => chosen.get(name) ?? items.includes('*'));
+  return controllerNames.filter((name) => chosen.get(name) ?? (items.includes('*') && !isOffByDefault(name)));
 }
 
 const nameOf = (text: string): ControllerName | undefined =>

@@ -34,6 +34,11 @@ export interface Dialect {
   readonly credentialPluginVariable: string;
   /** Default issuer of service account tokens, as Kubernetes distributions set it up. */
   readonly tokenIssuer: string;
+  /**
+   * The part of a bootstrap token that keys the signatures of `cluster-info`. Spec section 5.4 says the whole token;
+   * published controllers and joining nodes use the part after the dot.
+   */
+  readonly clusterInfoKey: 'whole token' | 'secret part';
   /** The command-line client that `orch up` names in its output. */
   readonly commandLineClient: string;
   /**

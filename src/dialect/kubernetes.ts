@@ -18,6 +18,7 @@ export const kubernetes: Dialect = {
   controllerManager: 'kube-controller-manager',
   credentialPluginVariable: 'KUBERNETES_EXEC_INFO',
   tokenIssuer: 'https://kubernetes.default.svc.cluster.local',
+  clusterInfoKey: 'secret part',
   commandLineClient: 'kubectl',
   lastAppliedAnnotation: 'kubectl.kubernetes.io/last-applied-configuration',
   title: 'Kubernetes',

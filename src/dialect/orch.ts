@@ -18,6 +18,7 @@ export const orch: Dialect = {
   controllerManager: 'orch-controller-manager',
   credentialPluginVariable: 'ORCH_EXEC_INFO',
   tokenIssuer: 'https://orch.default.svc.cluster.local',
+  clusterInfoKey: 'whole token',
   commandLineClient: 'kubectl',
   lastAppliedAnnotation: 'kubectl.kubernetes.io/last-applied-configuration',
   title: 'orch',

@@ -31,7 +31,7 @@ export interface ServerOptions {
   readonly authenticationConfiguration?: string;
   /** Enabled admission plugins. Default: those enabled by default. */
   readonly admissionPlugins?: readonly PluginName[];
-  /** Controllers to run, as in `--controllers`: `name`, `-name`, `*` for all others. Default: all. */
+  /** Controllers to run, as in `--controllers`: `name`, `-name`, `*` for all others. Default: `*`. */
   readonly controllers?: readonly string[];
   /** Feature gates that differ from their defaults. */
   readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>;

@@ -23,7 +23,7 @@ import { type OpenedSigner, openSecretTokenSigner, type SignerContext } from './
 
 const flags = {
   ...loggingFlags,
-  controllers: controllersFlag,
+  controllers: controllersFlag(['*']),
   dialect: choice({ of: dialectNames, default: 'orch', help: 'the names that the API carries' }),
   kubeconfig: file({ help: 'connection file that says where the API server is, and who we are' }),
   'leader-elect': boolean({ default: true, help: 'run the controllers only while no other program does' }),

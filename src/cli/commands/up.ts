@@ -21,13 +21,16 @@ import { runServer } from './run-server.ts';
 import { makeDirectories, UpCertificates } from './up-certificates.ts';
 import { productVersion } from './version.ts';
 
+/** All of them: it costs nothing to be ready for joining nodes. */
+const ownControllers = ['*', 'bootstrapsigner', 'tokencleaner'];
+
 export const up = defineCommand({
   summary: 'Starts everything in one process; needs no configuration',
   description:
     'Makes a private authority, certificates and an administrator under --data-dir on the first start, serves the API\n' +
     'from there, and writes <data-dir>/admin.kubeconfig. Every flag of `orch apiserver` works here too; authorities of\n' +
     '--client-ca-file are trusted beside its own.',
-  flags: { ...serverFlags, controllers: controllersFlag },
+  flags: { ...serverFlags, controllers: controllersFlag(ownControllers) },
   published: apiserverPublishedFlags,
   async run(given, terminal, ignored) {
     const logger = commandLogger(given, 'text', { clock: systemClock, terminal });
