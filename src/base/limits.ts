@@ -389,6 +389,20 @@ export const limits = {
   accountTokenRetryMs: 10_000,
   /** Longest timer that controllers set for a time of day: meanwhile the clock may be set, or the machine sleep. */
   controllerTimerMsMax: 3600_000,
+  /**
+   * Events of one controller, as in client-go: events about one object at once, and the time in which it may have one more;
+   * messages for one reason from which on events are combined, and the pause after which they are not; tables of what was
+   * reported. Bytes of a message; events waiting to be written; attempts of one, and the pause between them.
+   */
+  eventsPerObjectMax: 25,
+  eventRefillMs: 5 * 60_000,
+  eventsUncombinedMax: 10,
+  eventsCombinedMs: 10 * 60_000,
+  eventSeriesMax: 4_096,
+  eventMessageBytesMax: 1_024,
+  eventsWaitingMax: 1_000,
+  eventAttemptsMax: 12,
+  eventRetryMs: 10_000,
   /** A line of a policy file. */
   abacLineBytesMax: 64 * 1024,
   /** Match conditions of an authorization webhook (spec section 8). */

@@ -3,6 +3,7 @@ import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { ApiClient } from '../client/api-client.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 
 /** Dependencies of every controller. */
@@ -14,6 +15,8 @@ export interface ControllerContext {
    * write.
    */
   readonly reader: ApiClient;
+  /** Records Events with the controller's own identity and its name as the component. */
+  readonly events: EventRecorder;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -1,5 +1,6 @@
 import { type Closable, ClosableStack } from '../base/disposable.ts';
 import type { ApiClient } from '../client/api-client.ts';
+import { ApiEventRecorder } from '../client/event-recorder.ts';
 import { startBootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts';
 import { startTokenCleaner } from './bootstrap-tokens/token-cleaner.ts';
 import { startClusterRoleAggregation } from './cluster-role-aggregation/cluster-role-aggregation.ts';
@@ -112,19 +113,21 @@ const nameOf = (text: string): ControllerName | undefined =>
   });
 
 /** Dependencies of the controllers. */
-export interface ControllersContext extends Omit<ControllerContext, 'reader'> {
+export interface ControllersContext extends Omit<ControllerContext, 'reader' | 'events'> {
   /** Creates a client for a service account of the system namespace. Default: all controllers use `client`. */
   readonly clientOf?: (account: string) => ApiClient;
 }
 
 /** Starts controllers; closing the result stops them and aborts their requests. */
 export function startControllers(names: readonly ControllerName[], context: ControllersContext): Closable {
-  const { client, clientOf, ...rest } = context;
+  const { client: reader, clientOf, ...rest } = context;
   const running = new ClosableStack();
   for (const name of names) {
     const { account, start }: ControllerEntry = entries[name];
     const own = account === undefined ? undefined : clientOf?.(account);
-    running.add(start({ ...rest, client: own ?? client, reader: client }));
+    const client = own ?? reader;
+    const events = running.add(new ApiEventRecorder({ ...rest, client, component: name }));
+    running.add(start({ ...rest, client, reader, events }));
   }
   return running;
 }

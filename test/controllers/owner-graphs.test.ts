@@ -6,6 +6,7 @@ import { systemRandom } from '../../src/base/random.ts';
 import { systemClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
+import { KeptEvents } from '../../src/client/event-recorder-fixture.ts';
 import { startGarbageCollector } from '../../src/controllers/garbage-collector/garbage-collector.ts';
 import type { ApiObject, OwnerReference } from '../../src/meta/api-object.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
@@ -81,7 +82,13 @@ class World implements AsyncDisposable {
   constructor(fixture: RegistryFixture) {
     this.fixture = fixture;
     const client = new ApiClient(new RegistryTransport(fixture), 'collector');
-    this.#collector = startGarbageCollector({ client, clock: systemClock, random: systemRandom, logger: silentLogger });
+    this.#collector = startGarbageCollector({
+      client,
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+      events: new KeptEvents(),
+    });
   }
 
   name = (index: number): string => `r${this.#round}-${index}`;

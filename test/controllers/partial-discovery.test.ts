@@ -5,6 +5,7 @@ import { noJitter } from '../../src/base/time/backoff-fixture.ts';
 import { ManualClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
+import { KeptEvents } from '../../src/client/event-recorder-fixture.ts';
 import { startGarbageCollector } from '../../src/controllers/garbage-collector/garbage-collector.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import { internalError } from '../../src/meta/status-error.ts';
@@ -37,6 +38,7 @@ function start(): void {
     clock,
     random: noJitter,
     logger,
+    events: new KeptEvents(),
   });
   stop = () => collector.close();
 }

@@ -209,3 +209,34 @@ test('what a restarted server finds half done it finishes', async () => {
   await server.restart();
   await gone(owner, child);
 });
+
+for (const [what, collection, where] of [
+  ['an object in another namespace', configMaps, 'default'],
+  ['an object of the whole cluster, which stays', '/api/v1/namespaces', ''],
+] as const) {
+  test(`an owner in another namespace than ${what}: a warning as an Event`, async () => {
+    const owner = await make({ collection: '/api/v1/namespaces/orch-system/configmaps' });
+    const owned = await make({ owners: [owner], collection });
+    const { name, uid } = owned.metadata;
+    const events = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.uid%3D${uid}`;
+    const list = async () => (await server.get<{ items: readonly Record<string, unknown>[] }>(events)).json.items;
+    await until(async () => (await list()).length > 0, 'there is no event');
+    const [event] = await list();
+    const { involvedObject, reason, type, message, source, reportingComponent, count } = event ?? {};
+    assert.deepEqual(
+      { involvedObject, reason, type, message, source, reportingComponent, count },
+      {
+        involvedObject: { apiVersion: 'v1', kind: owned.kind, name, uid, ...(where !== '' && { namespace: where }) },
+        reason: 'OwnerRefInvalidNamespace',
+        type: 'Warning',
+        message: `ownerRef [v1/ConfigMap, namespace: ${where}, name: ${owner.metadata.name}, uid: ${owner.metadata.uid}] does not exist in namespace "${where}"`,
+        source: { component: 'garbage-collector-controller' },
+        reportingComponent: 'garbage-collector-controller',
+        count: 1,
+      },
+    );
+    if (where === '') await stays(owned);
+    else await gone(owned);
+    await stays(owner);
+  });
+}

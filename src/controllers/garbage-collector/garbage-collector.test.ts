@@ -6,6 +6,7 @@ import { systemRandom } from '../../base/random.ts';
 import { systemClock } from '../../base/time/clock.ts';
 import { within } from '../../base/waits-fixture.ts';
 import { ApiClient } from '../../client/api-client.ts';
+import { KeptEvents } from '../../client/event-recorder-fixture.ts';
 import type { ClientRequest, ClientResponse } from '../../outbound/transport.ts';
 import { startGarbageCollector } from './garbage-collector.ts';
 
@@ -118,6 +119,7 @@ describe('the collector yields the event loop', () => {
         clock: systemClock,
         random: systemRandom,
         logger: silentLogger,
+        events: new KeptEvents(),
       });
       try {
         await within(server.done.promise, 'done: never');

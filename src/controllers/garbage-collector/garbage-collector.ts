@@ -15,6 +15,7 @@ import { reflect } from '../../client/reflector.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { ForeignOwners } from './foreign-owners.ts';
 import {
   foregroundFinalizer,
   type GraphNode,
@@ -24,7 +25,10 @@ import {
   orphanFinalizer,
 } from './ownership-graph.ts';
 
-type GarbageCollectorOptions = Pick<ControllerContext, 'client' | 'clock' | 'random' | 'logger' | 'onGroupsChanged'>;
+type GarbageCollectorOptions = Pick<
+  ControllerContext,
+  'client' | 'clock' | 'random' | 'logger' | 'events' | 'onGroupsChanged'
+>;
 
 /** Interval of discovery. */
 const discoveryMs = 30_000;
@@ -58,6 +62,7 @@ class GarbageCollector implements Closable {
   readonly #absent = new Set<string>();
   /** By owner UID: the references that resolved to it. */
   readonly #present = new Map<string, Set<string>>();
+  readonly #foreignOwners: ForeignOwners;
   readonly #slices = new WorkSlices(limits.collectorStepsPerSlice);
   readonly #stop = new AbortController();
   /** By path of the collection: the watched resource, and the controller that stops its watch. */
@@ -82,6 +87,7 @@ class GarbageCollector implements Closable {
     this.#discoveryBackoff = new Backoff(discoveryRetries, random);
     this.#toDelete = new WorkQueue({ clock, random, logger, parallel, work: (uid) => this.#attemptToDelete(uid) });
     this.#toOrphan = new WorkQueue({ clock, random, logger, parallel, work: (uid) => this.#attemptToOrphan(uid) });
+    this.#foreignOwners = new ForeignOwners({ ...options, signal: this.#stop.signal });
     this.#following = options.onGroupsChanged?.((groups) => this.#groupsChanged(groups));
   }
 
@@ -342,12 +348,16 @@ class GarbageCollector implements Closable {
     const resource = this.#resourceOf(reference);
     // A cluster-scoped object cannot have a namespaced owner: the namespace would be ambiguous. The reference is
     // ignored.
-    if (resource.namespaced && !node.resource.namespaced) return 'solid';
+    if (resource.namespaced && !node.resource.namespaced) {
+      this.#foreignOwners.suspect({ node, owner: reference, resource });
+      return 'solid';
+    }
     const namespace = resource.namespaced ? node.namespace : '';
     if (this.#absent.has(`${namespace}/${reference.uid}`)) return 'dangling';
     const owner = await this.#owner(pathOf(resource, node.namespace, reference.name));
     if (owner?.metadata.uid !== reference.uid) {
       this.#rememberAbsent(reference.uid, namespace);
+      if (resource.namespaced) this.#foreignOwners.suspect({ node, owner: reference, resource });
       return 'dangling';
     }
     if (nodeOf(resource, owner).waitsForDependents) return 'waiting';
