@@ -422,6 +422,15 @@ export const limits = {
   /** Certificates in a client's chain, and signatures verified while building a path. */
   chainCertificatesMax: 10,
   chainSignatureChecksMax: 100,
+  /**
+   * A certificate request from outside as DER: bytes, values (alternative names are counted apart) and their nesting. One
+   * is read in a single turn of the event loop, which takes 5 ms for the largest. Bits of its RSA key: TLS peers refuse
+   * more.
+   */
+  certificateRequestBytesMax: 64 * 1024,
+  certificateRequestValuesMax: 500,
+  certificateRequestDepthMax: 16,
+  certificateRequestRsaBitsMax: 8192,
   /** One request to an OpenID Connect provider, and the size of its responses: discovery document, key set. */
   oidcFetchMsMax: 10_000,
   oidcDiscoveryBytesMax: 256 * 1024,

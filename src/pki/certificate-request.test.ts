@@ -1,25 +1,31 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { commonNameOfRequest } from './certificate-request.ts';
-import { bitString, explicit, objectIdentifier, sequence, setOf, unsignedInteger, utf8String } from './der.ts';
+import { limits } from '../base/limits.ts';
+import { commonNameOfRequest, readCertificateRequest } from './certificate-request.ts';
+import {
+  attribute,
+  ids,
+  makeRequest,
+  requestToPem as pem,
+  primitive,
+  relativeName,
+} from './certificate-request-fixture.ts';
+import {
+  bitString,
+  explicit,
+  implicit,
+  objectIdentifier,
+  octetString,
+  sequence,
+  setOf,
+  unsignedInteger,
+  utf8String,
+} from './der.ts';
 
-const commonName = '2.5.4.3';
-const organization = '2.5.4.10';
-
-const attribute = (id: string, text: string | Buffer): Buffer =>
-  sequence(objectIdentifier(id), typeof text === 'string' ? utf8String(text) : text);
-
-/** A certificate request with this subject; the rest is a placeholder. */
-function requestOf(...relativeNames: readonly Buffer[]): Buffer {
-  const key = sequence(sequence(objectIdentifier('1.3.101.112')), bitString(Buffer.alloc(32)));
-  const info = sequence(unsignedInteger(Buffer.from([0])), sequence(...relativeNames), key, explicit(0));
-  return sequence(info, sequence(objectIdentifier('1.3.101.112')), bitString(Buffer.alloc(64)));
-}
-
-const pem = (der: Buffer, label = 'CERTIFICATE REQUEST'): string =>
-  `-----BEGIN ${label}-----\n${der.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END ${label}-----\n`;
-
-const named = requestOf(setOf(attribute(organization, 'system:nodes')), setOf(attribute(commonName, 'system:node:n1')));
+const integer = (...bytes: readonly number[]): Buffer => unsignedInteger(Buffer.from(bytes));
+const name = (text: string | Buffer): Buffer => relativeName(ids.commonName, text);
+const named = makeRequest({ subject: [relativeName(ids.organization, 'system:nodes'), name('system:node:n1')] });
 
 /** Created by openssl: P-256, `/O=system:nodes/CN=system:node:n1`. */
 const real = `-----BEGIN CERTIFICATE REQUEST-----
@@ -31,58 +37,305 @@ yBqtrQEhoAAwCgYIKoZIzj0EAwIDSQAwRgIhANzeUitT5cIlYoRTN8DMql1yypsa
 -----END CERTIFICATE REQUEST-----`;
 
 describe('the common name of a certificate request', () => {
-  it('of a request built here', async () => assert.equal(await commonNameOfRequest(pem(named)), 'system:node:n1'));
-  it('of a request from openssl', async () => assert.equal(await commonNameOfRequest(real), 'system:node:n1'));
-  it('with text around it', async () => assert.equal(await commonNameOfRequest(`a\n${pem(named)}b`), 'system:node:n1'));
-  it('without one', async () =>
-    assert.equal(await commonNameOfRequest(pem(requestOf(setOf(attribute(organization, 'o'))))), ''));
-  it('as a PrintableString', async () => {
-    const text = Buffer.concat([Buffer.from([0x13, 2]), Buffer.from('n1')]);
-    assert.equal(await commonNameOfRequest(pem(requestOf(setOf(attribute(commonName, text))))), 'n1');
+  const cases: readonly (readonly [what: string, text: string | Buffer, name: string])[] = [
+    ['of a request built here', pem(named), 'system:node:n1'],
+    ['of a request from openssl', real, 'system:node:n1'],
+    ['of bytes', Buffer.from(real), 'system:node:n1'],
+    ['with text around it', `a\n${pem(named)}b`, 'system:node:n1'],
+    ['with another block after it', pem(named) + pem(named, 'CERTIFICATE'), 'system:node:n1'],
+    ['with a damaged block before it', `-----BEGIN X-----\n!\n-----END X-----\n${pem(named)}`, 'system:node:n1'],
+    ['with headers', pem(named).replace('\n', '\nA: b\n\n'), 'system:node:n1'],
+    ['without one', pem(makeRequest({ subject: [relativeName(ids.organization, 'o')] })), ''],
+  ];
+  for (const [what, text, expected] of cases) {
+    it(what, async () => assert.equal(await commonNameOfRequest(text), expected));
+  }
+
+  const several: readonly (readonly [what: string, subject: readonly Buffer[]])[] = [
+    ['two', [name('a'), name('b')]],
+    ['two in one set', [setOf(Buffer.concat([attribute(ids.commonName, 'a'), attribute(ids.commonName, 'b')]))]],
+    ['the same twice', [name('a'), name('a')]],
+  ];
+  for (const [what, subject] of several) {
+    it(`is refused if there are ${what}`, () =>
+      assert.rejects(commonNameOfRequest(pem(makeRequest({ subject }))), /more than one/));
+  }
+});
+
+describe('names of a subject, whatever their string type', () => {
+  const masters = 'system:masters';
+  const wide = (bytes: number): Buffer =>
+    Buffer.from([...masters].flatMap((letter) => [...Array(bytes - 1).fill(0), letter.charCodeAt(0)]));
+  const types: readonly (readonly [type: string, der: Buffer])[] = [
+    ['UTF8String', utf8String(masters)],
+    ['PrintableString', primitive(0x13, Buffer.from(masters))],
+    ['TeletexString', primitive(0x14, Buffer.from(masters))],
+    ['IA5String', primitive(0x16, Buffer.from(masters))],
+    ['VisibleString', primitive(0x1a, Buffer.from(masters))],
+    ['GeneralString', primitive(0x1b, Buffer.from(masters))],
+    ['UniversalString', primitive(0x1c, wide(4))],
+    ['BMPString', primitive(0x1e, wide(2))],
+  ];
+  for (const [type, der] of types) {
+    it(type, async () => {
+      const request = await readCertificateRequest(
+        pem(makeRequest({ subject: [name('x'), relativeName(ids.organization, der)] })),
+      );
+      assert.deepEqual([request.commonNames, request.organizations], [['x'], [masters]]);
+    });
+  }
+
+  it('keeps all organizations, in order, and the subject byte for byte', async () => {
+    const subject = ['b', 'a', 'b'].map((each) => relativeName(ids.organization, each));
+    const request = await readCertificateRequest(pem(makeRequest({ subject })));
+    assert.deepEqual(request.organizations, ['b', 'a', 'b']);
+    assert.deepEqual(request.subjectDer, sequence(...subject));
   });
 });
 
-const name = (text: string): Buffer => setOf(attribute(commonName, text));
-const refusals: readonly (readonly [what: string, text: string, message: RegExp])[] = [
-  ['nothing', '', /PEM block type/],
-  ['no PEM', 'system:node:n1', /PEM block type/],
-  ['another block', pem(named, 'CERTIFICATE'), /PEM block type/],
-  ['an older label', pem(named, 'NEW CERTIFICATE REQUEST'), /PEM block type/],
-  ['two requests', pem(named) + pem(named), /there must be one/],
-  ['another block before', pem(named, 'CERTIFICATE') + pem(named), /there must be one/],
-  ['another block after', pem(named) + pem(named, 'CERTIFICATE'), /there must be one/],
-  ['no end', pem(named).replace('-----END', ''), /PEM block type/],
-  ['headers', pem(named).replace('\n', '\nA: b\n'), /not base64/],
-  ['nothing within', '-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----', /not base64/],
-  ['two common names', pem(requestOf(name('a'), name('b'))), /more than one/],
+const extensions = (...each: readonly Buffer[]): Buffer =>
+  sequence(objectIdentifier(ids.extensionRequest), setOf(sequence(...each)));
+const alternativeNames = (...names: readonly Buffer[]): Buffer =>
+  sequence(objectIdentifier(ids.alternativeName), octetString(sequence(...names)));
+
+describe('requested alternative names', () => {
+  it('are read by type', async () => {
+    const others = [
+      explicit(0, objectIdentifier('1.2.3'), explicit(0, utf8String('upn'))),
+      implicit(8, Buffer.from([42])),
+    ];
+    const attributes = [
+      extensions(
+        alternativeNames(
+          implicit(2, Buffer.from('a.example')),
+          ...others,
+          implicit(7, Buffer.from([10, 0, 0, 1])),
+          implicit(7, Buffer.from('fe800000000000000000000000000001', 'hex')),
+          implicit(1, Buffer.from('a@b.example')),
+          implicit(6, Buffer.from('spiffe://a/b')),
+          implicit(2, Buffer.from('b.example')),
+        ),
+      ),
+    ];
+    const { dnsNames, ipAddresses, emailAddresses, uris } = await readCertificateRequest(
+      pem(makeRequest({ attributes })),
+    );
+    assert.deepEqual(
+      { dnsNames, ipAddresses, emailAddresses, uris },
+      {
+        dnsNames: ['a.example', 'b.example'],
+        ipAddresses: ['10.0.0.1', 'fe80::1'],
+        emailAddresses: ['a@b.example'],
+        uris: ['spiffe://a/b'],
+      },
+    );
+  });
+});
+
+const spki = (algorithm: Buffer, content: Buffer): Buffer => sequence(algorithm, bitString(content));
+const rsaId = objectIdentifier('1.2.840.113549.1.1.1');
+const derNull = Buffer.from([5, 0]);
+const rsaKey = (modulus: Buffer, exponent: Buffer, after = Buffer.alloc(0)): Buffer =>
+  spki(sequence(rsaId, derNull), Buffer.concat([sequence(modulus, exponent), after]));
+const modulus = unsignedInteger(Buffer.alloc(256, 0xff));
+const ecId = objectIdentifier('1.2.840.10045.2.1');
+const p256 = objectIdentifier('1.2.840.10045.3.1.7');
+const withKey = (publicKey: Buffer): string => pem(makeRequest({ publicKey }));
+
+const refusals: readonly (readonly [what: string, text: string | Buffer, message: string | RegExp])[] = [
+  ['nothing', '', 'PEM block type must be CERTIFICATE REQUEST'],
+  ['no PEM', 'system:node:n1', 'PEM block type must be CERTIFICATE REQUEST'],
+  ['DER without PEM', named, 'PEM block type must be CERTIFICATE REQUEST'],
+  ['another block', pem(named, 'CERTIFICATE'), 'PEM block type must be CERTIFICATE REQUEST'],
+  ['an older label', pem(named, 'NEW CERTIFICATE REQUEST'), 'PEM block type must be CERTIFICATE REQUEST'],
+  ['another block before', pem(named, 'CERTIFICATE') + pem(named), 'PEM block type must be CERTIFICATE REQUEST'],
+  ['no end', pem(named).replace('-----END', ''), 'PEM block type must be CERTIFICATE REQUEST'],
+  ['no base64', pem(named).replace('\n', '\n!'), 'PEM block type must be CERTIFICATE REQUEST'],
+  ['nothing within', '-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----', /^asn1: /],
+  ['bytes after it', pem(Buffer.concat([named, derNull])), 'asn1: syntax error: trailing data'],
+  ['cut off', pem(named.subarray(0, -1)), /^asn1: /],
+  ['only its first byte', pem(named.subarray(0, 1)), /^asn1: /],
+  ['not a sequence', pem(utf8String('x')), /^asn1: /],
+  ['empty', pem(sequence()), /^asn1: /],
+  ['a fourth element', pem(sequence(...[0, 1, 2, 3].map(() => sequence()))), /^asn1: /],
+  ['a long length', pem(Buffer.concat([Buffer.from([0x30, 0x81, 2, 5, 0])])), 'asn1: syntax error: non-minimal length'],
+  ['an indefinite length', pem(Buffer.from([0x30, 0x80, 5, 0, 0, 0])), /^asn1: syntax error/],
   [
-    'two common names in one set',
-    pem(requestOf(setOf(Buffer.concat([attribute(commonName, 'a'), attribute(commonName, 'b')])))),
-    /more than one/,
+    'too large',
+    pem(Buffer.concat([named, Buffer.alloc(limits.certificateRequestBytesMax)])),
+    /larger than 65536 bytes/,
   ],
-  ['the same name twice', pem(requestOf(name('a'), name('a'))), /more than one/],
+  ['too many values', pem(makeRequest({ subject: Array(300).fill(name('x')) })), 'asn1: syntax error: too many values'],
   [
-    'a name that is a number',
-    pem(requestOf(setOf(attribute(commonName, unsignedInteger(Buffer.from([1])))))),
-    /not valid DER/,
+    'too deep',
+    pem(
+      makeRequest({
+        attributes: [
+          Array(20)
+            .fill(0)
+            .reduce((inner: Buffer) => sequence(inner), sequence()),
+        ],
+      }),
+    ),
+    'asn1: syntax error: values are nested too deeply',
   ],
-  ['an attribute without value', pem(requestOf(setOf(sequence(objectIdentifier(commonName))))), /not valid DER/],
-  ['bytes after it', pem(Buffer.concat([named, Buffer.from([5, 0])])), /not valid DER/],
-  ['cut off', pem(named.subarray(0, -1)), /not valid DER/],
-  ['only its first byte', pem(named.subarray(0, 1)), /not valid DER/],
-  ['not a sequence', pem(utf8String('x')), /not valid DER/],
-  ['empty', pem(sequence()), /not valid DER/],
+  ['a name that is a number', pem(makeRequest({ subject: [name(integer(1))] })), /not text/],
+  [
+    'a name that is a constructed string',
+    pem(makeRequest({ subject: [name(Buffer.from([0x2c, 3, 0x0c, 1, 0x61]))] })),
+    /wrong form/,
+  ],
+  [
+    'a name that is no UTF-8',
+    pem(makeRequest({ subject: [name(primitive(0x0c, Buffer.from([0xff])))] })),
+    /bad content/,
+  ],
+  [
+    'a name that is not printable',
+    pem(makeRequest({ subject: [name(primitive(0x13, Buffer.from('a_b')))] })),
+    /bad content/,
+  ],
+  [
+    'an attribute without value',
+    pem(makeRequest({ subject: [setOf(sequence(objectIdentifier(ids.commonName)))] })),
+    /^asn1: /,
+  ],
+  [
+    'an extension twice',
+    pem(makeRequest({ attributes: [extensions(alternativeNames()), extensions(alternativeNames())] })),
+    'x509: certificate request contains duplicate requested extensions',
+  ],
+  [
+    'an address of five bytes',
+    pem(makeRequest({ attributes: [extensions(alternativeNames(implicit(7, Buffer.alloc(5))))] })),
+    'x509: cannot parse IP address of length 5',
+  ],
+  [
+    'a host name that is no ASCII',
+    pem(makeRequest({ attributes: [extensions(alternativeNames(implicit(2, Buffer.from('é'))))] })),
+    'x509: SAN is not an ASCII string',
+  ],
+  [
+    'RSA without parameters',
+    withKey(spki(sequence(rsaId), sequence(modulus, integer(3)))),
+    'x509: RSA key missing NULL parameters',
+  ],
+  [
+    'RSA of too many bits',
+    withKey(rsaKey(unsignedInteger(Buffer.alloc(1025, 0xff)), integer(3))),
+    /more than 8192 bits/,
+  ],
+  [
+    'RSA with a large exponent',
+    withKey(rsaKey(modulus, integer(0x80, 0, 0, 0))),
+    'crypto/rsa: public exponent too large',
+  ],
+  ['RSA with a huge exponent', withKey(rsaKey(modulus, modulus)), 'crypto/rsa: public exponent too large'],
+  ['RSA with the exponent 1', withKey(rsaKey(modulus, integer(1))), 'crypto/rsa: public exponent too small'],
+  [
+    'RSA with the exponent 0',
+    withKey(rsaKey(modulus, integer(0))),
+    'x509: RSA public exponent is not a positive number',
+  ],
+  [
+    'RSA with a negative modulus',
+    withKey(rsaKey(primitive(2, Buffer.from([0x80, 1])), integer(3))),
+    'x509: RSA modulus is not a positive number',
+  ],
+  ['RSA with bytes after the key', withKey(rsaKey(modulus, integer(3), derNull)), 'x509: invalid RSA public key'],
+  ['RSA that is no key', withKey(spki(sequence(rsaId, derNull), utf8String('x'))), 'x509: invalid RSA public key'],
+  [
+    'a curve by its parameters',
+    withKey(spki(sequence(ecId, sequence(integer(1))), Buffer.alloc(65, 4))),
+    'x509: unsupported elliptic curve',
+  ],
+  [
+    'a curve that is not listed',
+    withKey(spki(sequence(ecId, objectIdentifier('1.3.132.0.10')), Buffer.alloc(65, 4))),
+    'x509: unsupported elliptic curve',
+  ],
+  [
+    'a compressed point',
+    withKey(spki(sequence(ecId, p256), Buffer.alloc(33, 2))),
+    'x509: failed to unmarshal elliptic curve point',
+  ],
+  [
+    'a point that is not on the curve',
+    withKey(spki(sequence(ecId, p256), Buffer.alloc(65, 4))),
+    'x509: invalid public key',
+  ],
+  [
+    'Ed25519 with parameters',
+    withKey(spki(sequence(objectIdentifier(ids.ed25519), derNull), Buffer.alloc(32))),
+    'x509: Ed25519 key encoded with illegal parameters',
+  ],
+  [
+    'Ed25519 of another size',
+    withKey(spki(sequence(objectIdentifier(ids.ed25519)), Buffer.alloc(31))),
+    'x509: wrong Ed25519 public key size',
+  ],
+  [
+    'another type of key',
+    withKey(spki(sequence(objectIdentifier('1.3.101.110')), Buffer.alloc(32))),
+    'x509: cannot verify signature: algorithm unimplemented',
+  ],
+  [
+    'a key with a third element',
+    withKey(sequence(sequence(objectIdentifier(ids.ed25519)), bitString(Buffer.alloc(32)), derNull)),
+    'x509: invalid public key',
+  ],
 ];
 
-describe('rejected requests', () => {
+describe('refused requests', () => {
   for (const [what, text, message] of refusals) {
-    it(what, () => assert.rejects(commonNameOfRequest(text), message));
+    it(what, () => assert.rejects(readCertificateRequest(text), { message }));
   }
+});
 
-  it('in linear time', async () => {
-    const many = '-----BEGIN CERTIFICATE REQUEST-----\n'.repeat(50_000);
-    await assert.rejects(commonNameOfRequest(many), /there must be one|PEM block type/);
-    const spaces = pem(named).replace('\n', ' '.repeat(2_000_000)).replace('-----END', '!-----END');
-    await assert.rejects(commonNameOfRequest(spaces), /not base64/);
-  });
+describe('signatures', () => {
+  const algorithm = (id: string, ...parameters: readonly Buffer[]): Buffer =>
+    sequence(objectIdentifier(id), ...parameters);
+  const other = generateKeyPairSync('ed25519');
+  const cases: readonly (readonly [what: string, der: Buffer, problem: string | undefined])[] = [
+    ['of the key', named, undefined],
+    [
+      'of another key',
+      makeRequest({ publicKey: other.publicKey.export({ type: 'spki', format: 'der' }) }),
+      'x509: Ed25519 verification failure',
+    ],
+    [
+      'of another content',
+      makeRequest({ signature: sign(null, Buffer.from('x'), other.privateKey) }),
+      'x509: Ed25519 verification failure',
+    ],
+    ['that are empty', makeRequest({ signature: Buffer.alloc(0) }), 'x509: Ed25519 verification failure'],
+    [
+      'by MD5',
+      makeRequest({ algorithm: algorithm('1.2.840.113549.1.1.4', derNull) }),
+      'x509: cannot verify signature: insecure algorithm MD5-RSA',
+    ],
+    [
+      'by an unknown algorithm',
+      makeRequest({ algorithm: algorithm('1.2.3') }),
+      'x509: cannot verify signature: algorithm unimplemented',
+    ],
+    [
+      'by PSS without parameters',
+      makeRequest({ algorithm: algorithm('1.2.840.113549.1.1.10') }),
+      'x509: cannot verify signature: algorithm unimplemented',
+    ],
+    [
+      'by Ed25519 with parameters',
+      makeRequest({ algorithm: algorithm(ids.ed25519, derNull) }),
+      'x509: cannot verify signature: algorithm unimplemented',
+    ],
+    [
+      'by the algorithm of another key',
+      makeRequest({ algorithm: algorithm('1.2.840.113549.1.1.11', derNull) }),
+      'x509: signature algorithm specifies an RSA public key, but the request has another one',
+    ],
+  ];
+  for (const [what, der, problem] of cases) {
+    it(what, async () => assert.equal((await readCertificateRequest(pem(der))).signatureProblem, problem));
+  }
 });

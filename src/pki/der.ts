@@ -105,7 +105,8 @@ export function readAll(bytes: Buffer): DerValue[] {
 /** No certificate is long enough to need more length bytes. */
 const lengthBytesMax = 4;
 
-function readAt(bytes: Buffer, at: number): DerValue {
+/** Decodes the value that begins at `at`. Throws a RangeError if it is not DER. */
+export function readAt(bytes: Buffer, at: number): DerValue {
   const tag = bytes.readUInt8(at);
   const short = bytes.readUInt8(at + 1);
   const count = short < 0x80 ? 0 : short & 0x7f;

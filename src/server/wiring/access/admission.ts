@@ -113,7 +113,7 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       dialect,
       pod: (namespace, name) => lookups.object('pods', namespace, name),
       node: (name) => lookups.object('nodes', '', name),
-      commonName: (request) => commonNameOfRequest(Buffer.from(request, 'base64').toString()),
+      commonName: (request) => commonNameOfRequest(Buffer.from(request, 'base64')),
     }),
   OwnerReferencesPermissionEnforcement: ({ lookups }) =>
     ownerReferencesPermissionEnforcement({
