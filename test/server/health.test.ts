@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict';
-import { createPublicKey } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { silentLogger } from '../../src/base/logger.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { systemClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
-import { orch } from '../../src/dialect/orch.ts';
-import { issueSelfSigned } from '../../src/pki/certificate.ts';
-import { generateKey, keyToPem } from '../../src/pki/keys.ts';
 import type { ListenAddress } from '../../src/server/wiring/config.ts';
-import { defaultFeatures } from '../../src/server/wiring/features.ts';
 import { startServer } from '../../src/server/wiring/start-server.ts';
 import { getStatus } from '../support/command.ts';
 import { OrchProcess } from '../support/orch-process.ts';
+import { listeningConfiguration, tokens } from '../support/server-configuration.ts';
 
 /** The health endpoints (spec section 4.2) of a server that runs, that stops and that starts. */
 
@@ -127,40 +120,17 @@ describe('a server that is asked to stop', () => {
 
 /** How a server answers while its start has not finished. */
 async function whileStarting(livezGraceMs: number, look: (url: string) => Promise<void>): Promise<void> {
-  const key = generateKey();
-  const validity = { notBefore: systemClock.now() - 60_000, notAfter: systemClock.now() + 3600_000 };
-  const subject = { subject: { commonName: 'server' }, publicKey: createPublicKey(key), ...validity };
-  const certificate = issueSelfSigned({ ...subject, uses: ['serverAuth'], hosts: ['127.0.0.1'] }, key, systemRandom);
   const listening = Promise.withResolvers<ListenAddress>();
   const finish = Promise.withResolvers<void>();
-  const starting = startServer({
-    dialect: orch,
-    accessLog: false,
-    storage: { backend: 'memory' },
-    listen: { address: '127.0.0.1', port: 0 },
-    requests: { inFlightMax: { reads: 400, writes: 200 }, timeoutMs: 60_000, watchMsMin: 1_800_000 },
-    tls: { minVersion: 'TLSv1.2', named: [], streamsPerConnectionMax: 100, goawayChance: 0 },
-    serving: { certificate: certificate.toString(), key: keyToPem(key) },
-    authentication: {
-      staticTokens: [{ token: 's3cret', user: { username: 'root', uid: '', groups: ['system:masters'], extra: {} } }],
-      apiAudiences: [],
-      bootstrapTokens: false,
-      anonymous: true,
-      anonymousGiven: false,
-    },
-    authorization: { chain: { type: 'specs', specs: [{ type: 'RBAC', name: 'rbac' }] } },
-    livezGraceMs,
-    shutdownDelayMs: 0,
-    timesToLiveMs: { event: 0 },
-    features: defaultFeatures,
-    admissionPlugins: [],
-    controllers: { run: [], rootAuthority: '' },
-    logger: silentLogger,
-    beforeReady: (address) => {
-      listening.resolve(address);
-      return finish.promise;
-    },
-  });
+  const starting = startServer(
+    listeningConfiguration({
+      livezGraceMs,
+      beforeReady: (address) => {
+        listening.resolve(address);
+        return finish.promise;
+      },
+    }),
+  );
   try {
     const { port } = await Promise.race([listening.promise, starting]);
     const url = `https://127.0.0.1:${port}`;
@@ -175,7 +145,7 @@ async function whileStarting(livezGraceMs: number, look: (url: string) => Promis
 }
 
 const status = (url: string, path: string): Promise<number> =>
-  getStatus(url + path, { rejectUnauthorized: false, headers: { authorization: 'Bearer s3cret' } });
+  getStatus(url + path, { rejectUnauthorized: false, headers: { authorization: `Bearer ${tokens.root}` } });
 
 describe('a server that starts', () => {
   test('is not ready, and alive within --livez-grace-period', async () => {

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
 import { kinds } from '../../src/kinds/kinds.ts';
 import { jobsOf } from '../../src/server/serving/heavy/jobs.ts';
 import { sameThread } from '../../src/server/serving/heavy/thread-fixture.ts';
-import { type ApiServer, createApiServer } from '../../src/server/wiring/create-api-server.ts';
 import { systemEnvironment } from '../../src/server/wiring/environment.ts';
-import { Side, serverConfiguration } from '../support/in-process-server.ts';
+import { root, serverForSuite } from '../support/in-process-server.ts';
 
 /** Events of large objects in a form that is not the stored one are made on the thread for heavy work, and keep their order. */
 
@@ -21,29 +17,18 @@ const metadata = 'as=PartialObjectMetadata;v=v1;g=meta.orch.io';
 
 /** Names of jobs that the thread was given. */
 let jobs: string[] = [];
-const directory = mkdtempSync(join(tmpdir(), 'orch-large-events-'));
-let server: ApiServer;
-let side: Side;
-
-before(async () => {
-  const counted = Object.entries(jobsOf(kinds)).map(([name, job]) => {
-    const run: typeof job = (input, context) => {
-      jobs.push(name);
-      return job(input, context);
-    };
-    return [name, run] as const;
-  });
-  const startHeavyWorker = sameThread(Object.fromEntries(counted));
-  server = await createApiServer(serverConfiguration(directory), { ...systemEnvironment, startHeavyWorker });
-  await server.start();
-  side = new Side(server);
-});
-after(async () => {
-  await server.stop();
-  rmSync(directory, { recursive: true });
+const counted = Object.entries(jobsOf(kinds)).map(([name, job]) => {
+  const run: typeof job = (input, context) => {
+    jobs.push(name);
+    return job(input, context);
+  };
+  return [name, run] as const;
 });
 
 describe('a watch of large objects', () => {
+  const startHeavyWorker = sameThread(Object.fromEntries(counted));
+  const running = serverForSuite({ ...systemEnvironment, startHeavyWorker });
+
   for (const [what, accept, elsewhere] of [
     ['JSON', 'application/json', []],
     ['metadata in JSON', `application/json;${metadata}`, []],
@@ -52,6 +37,7 @@ describe('a watch of large objects', () => {
     ['metadata in protobuf', `application/vnd.kubernetes.protobuf;${metadata}`, ['eventObject', 'eventObject']],
   ] as const) {
     test(`${what}: made ${elsewhere.length > 0 ? 'elsewhere' : 'here'}, in order`, async () => {
+      const { server, side } = running;
       await side.create(maps, map('large', largeValue));
       const abort = new AbortController();
       const { signal } = abort;
@@ -82,5 +68,3 @@ describe('a watch of large objects', () => {
     });
   }
 });
-
-const root = { username: 'root', uid: '', groups: ['system:masters'], extra: {} };

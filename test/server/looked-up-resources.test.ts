@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
 import type { UserInfo } from '../../src/request/user-info.ts';
-import { type ApiServer, createApiServer } from '../../src/server/wiring/create-api-server.ts';
-import { Side, serverConfiguration } from '../support/in-process-server.ts';
+import { type Side, serverForSuite } from '../support/in-process-server.ts';
 
 /**
  * Resources that the server itself looks at go from its table, and come again: what followed from their objects ends with
@@ -104,25 +100,18 @@ const rows: readonly Row[] = [
 ];
 
 describe('resources that the server looks at', { timeout: 120_000 }, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'orch-looked-up-'));
-  let server: ApiServer;
-  let side: Side;
+  const running = serverForSuite();
 
   before(async () => {
-    server = await createApiServer(serverConfiguration(directory));
-    await server.start();
-    side = new Side(server);
+    const { side } = running;
     await side.create(`${inNamespace}/serviceaccounts`, named('default'));
     await side.create(`${inNamespace}/secrets`, named('s'));
     for (const { make } of rows) await make(side);
   });
-  after(async () => {
-    await server.stop();
-    rmSync(directory, { recursive: true });
-  });
 
   for (const { resource, group = '', seen, make, unmake } of rows) {
     test(resource, async () => {
+      const { server, side } = running;
       await until(() => seen(side), `${resource} are not seen`);
       const served = server.resources.find(group, 'v1', resource);
       assert.ok(served);

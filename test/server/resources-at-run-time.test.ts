@@ -1,23 +1,17 @@
 import assert from 'node:assert/strict';
-import { createPublicKey } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import https from 'node:https';
 import { after, before, describe, test } from 'node:test';
-import { silentLogger } from '../../src/base/logger.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { systemClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { configMap } from '../../src/kinds/core/config-map.ts';
 import { defineKind } from '../../src/kinds/define-kind.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
 import { renamedFields } from '../../src/kinds/stored-as.ts';
-import { issueSelfSigned } from '../../src/pki/certificate.ts';
-import { generateKey, keyToPem } from '../../src/pki/keys.ts';
 import { type RequestMessage, requestChannels } from '../../src/server/serving/observe/tracing.ts';
 import type { RunningServer } from '../../src/server/wiring/config.ts';
-import { defaultFeatures } from '../../src/server/wiring/features.ts';
 import { startServer } from '../../src/server/wiring/start-server.ts';
+import { listeningConfiguration, tokens } from '../support/server-configuration.ts';
 
 /* Resources come and go while a server runs: by its table, as custom resources will. */
 
@@ -34,40 +28,6 @@ const late: Kind = {
 
 const lates = `/apis/${group}/v1/namespaces/default/lates`;
 const configMaps = '/api/v1/namespaces/default/configmaps';
-
-async function start(): Promise<RunningServer> {
-  const key = generateKey();
-  const validity = { notBefore: systemClock.now() - 60_000, notAfter: systemClock.now() + 3600_000 };
-  const subject = { subject: { commonName: 'server' }, publicKey: createPublicKey(key), ...validity };
-  const certificate = issueSelfSigned({ ...subject, uses: ['serverAuth'], hosts: ['127.0.0.1'] }, key, systemRandom);
-  return startServer({
-    dialect: orch,
-    accessLog: false,
-    storage: { backend: 'memory' },
-    listen: { address: '127.0.0.1', port: 0 },
-    requests: { inFlightMax: { reads: 400, writes: 200 }, timeoutMs: 60_000, watchMsMin: 1_800_000 },
-    tls: { minVersion: 'TLSv1.2', named: [], streamsPerConnectionMax: 100, goawayChance: 0 },
-    serving: { certificate: certificate.toString(), key: keyToPem(key) },
-    authentication: {
-      staticTokens: [
-        { token: 'r00t', user: { username: 'root', uid: '', groups: ['system:masters'], extra: {} } },
-        { token: 's3cret', user: { username: 'jane', uid: '', groups: [], extra: {} } },
-      ],
-      apiAudiences: [],
-      bootstrapTokens: false,
-      anonymous: true,
-      anonymousGiven: false,
-    },
-    authorization: { chain: { type: 'specs', specs: [{ type: 'RBAC', name: 'rbac' }] } },
-    livezGraceMs: 0,
-    shutdownDelayMs: 0,
-    timesToLiveMs: { event: 0 },
-    features: defaultFeatures,
-    admissionPlugins: ['NamespaceLifecycle'],
-    controllers: { run: ['garbage-collector-controller', 'namespace-controller'], rootAuthority: '' },
-    logger: silentLogger,
-  });
-}
 
 interface Named {
   readonly name: string;
@@ -105,14 +65,24 @@ describe('resources at run time', { timeout: 120_000 }, () => {
   const agent = new https.Agent({ keepAlive: true, rejectUnauthorized: false });
 
   before(async () => {
-    server = await start();
+    server = await startServer(
+      listeningConfiguration({
+        controllers: { run: ['garbage-collector-controller', 'namespace-controller'], rootAuthority: '' },
+      }),
+    );
   });
   after(async () => {
     await server.stop();
     agent.destroy();
   });
 
-  const send = (method: string, path: string, body?: unknown, contentType = 'application/json', token = 'r00t') =>
+  const send = (
+    method: string,
+    path: string,
+    body?: unknown,
+    contentType = 'application/json',
+    token: string = tokens.root,
+  ) =>
     new Promise<Answer>((resolve, reject) => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': contentType };
       const request = https.request({ agent, port: server.port, method, path, headers }, (response) => {
@@ -136,7 +106,7 @@ describe('resources at run time', { timeout: 120_000 }, () => {
   const follow = (path: string): Promise<Following> =>
     new Promise((resolve, reject) => {
       const following: Following = { lines: [], ended: false };
-      const headers = { authorization: 'Bearer r00t' };
+      const headers = { authorization: `Bearer ${tokens.root}` };
       const request = https.request({ agent, port: server.port, path: `${path}?watch=1`, headers }, (response) => {
         let rest = '';
         response.on('data', (chunk) => {
@@ -181,7 +151,7 @@ describe('resources at run time', { timeout: 120_000 }, () => {
     const config = { apiVersion: `${group}/v1`, kind: 'Late', metadata: { name: 'a' }, data: { d: 'e' } };
     const applied = await send('PATCH', `${lates}/a?fieldManager=t`, config, 'application/apply-patch+yaml');
     assert.deepEqual([applied.status, applied.json.data], [200, { b: 'c', d: 'e' }]);
-    assert.equal((await send('GET', `${lates}/a`, undefined, '', 's3cret')).status, 403);
+    assert.equal((await send('GET', `${lates}/a`, undefined, '', tokens.jane)).status, 403);
     const roles = `/apis/${orch.group('rbac.authorization')}/v1/namespaces/default`;
     const rules = [{ apiGroups: [group], resources: ['lates'], verbs: ['get'] }];
     assert.equal((await send('POST', `${roles}/roles`, { metadata: { name: 'late' }, rules })).status, 201);
@@ -191,7 +161,7 @@ describe('resources at run time', { timeout: 120_000 }, () => {
       roleRef: { kind: 'Role', name: 'late', apiGroup: orch.group('rbac.authorization') },
     };
     assert.equal((await send('POST', `${roles}/rolebindings`, binding)).status, 201);
-    assert.equal((await send('GET', `${lates}/a`, undefined, '', 's3cret')).status, 200);
+    assert.equal((await send('GET', `${lates}/a`, undefined, '', tokens.jane)).status, 200);
     await until(() => watch.lines.length === 2, 'the watch does not tell');
     assert.deepEqual(
       watch.lines.map(({ type, object }) => `${type} ${object.metadata.name}`),

@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { configMap } from '../../src/kinds/core/config-map.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
 import type { UserInfo } from '../../src/request/user-info.ts';
-import { type ApiServer, createApiServer } from '../../src/server/wiring/create-api-server.ts';
-
-import { type Document, Side, serverConfiguration } from '../support/in-process-server.ts';
+import { type Document, Side, serverForSuite } from '../support/in-process-server.ts';
 
 /** Several control planes over one store, in one process: nothing of one is seen in another. */
 
-const directory = mkdtempSync(join(tmpdir(), 'orch-scopes-'));
 const jane: UserInfo = { username: 'jane', uid: '', groups: ['system:authenticated'], extra: {} };
 const agent: UserInfo = { username: 'system:node:n1', uid: '', groups: ['system:nodes'], extra: {} };
 
@@ -230,18 +224,12 @@ const rows: Readonly<Record<string, (sides: Sides) => Promise<void>>> = {
 };
 
 describe('scopes over one store', { timeout: 120_000 }, () => {
-  let server: ApiServer;
+  const running = serverForSuite();
   const scopes = new Map<string, Side>();
 
   before(async () => {
-    server = await createApiServer(serverConfiguration(directory));
-    await server.start();
-    scopes.set('the default one', new Side(server));
-    for (const name of ['b', 'c']) scopes.set(name, new Side(await server.openScope(name)));
-  });
-  after(async () => {
-    await server.stop();
-    rmSync(directory, { recursive: true });
+    scopes.set('the default one', running.side);
+    for (const name of ['b', 'c']) scopes.set(name, new Side(await running.server.openScope(name)));
   });
 
   const pairs = [
@@ -266,6 +254,7 @@ describe('scopes over one store', { timeout: 120_000 }, () => {
   }
 
   test('one that is closed is gone, and comes again with what it held', async () => {
+    const { server } = running;
     const first = await server.openScope('d');
     await new Side(first).create(configMaps('default'), named('kept'));
     await assert.rejects(server.openScope('d'), /scope "d" is open/);

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
 import { defineKind } from '../../src/kinds/define-kind.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
 import { kindSchema } from '../../src/kinds/meta/kind-schema.ts';
 import { renamedFields } from '../../src/kinds/stored-as.ts';
 import { opt, string } from '../../src/schema/schema.ts';
-import { type ApiServer, createApiServer } from '../../src/server/wiring/create-api-server.ts';
-import { Side, serverConfiguration } from '../support/in-process-server.ts';
+import { serverForSuite } from '../support/in-process-server.ts';
 
 /** Versions of one resource that are served, or only stored, or not to be used any more; and that go while others stay. */
 
@@ -32,24 +28,12 @@ const path = (name: string): string => `/apis/${group}/${name}/namespaces/defaul
 const list = (name: string): string => `/apis/${group}/${name}/flags`;
 
 describe('versions of a resource', { timeout: 120_000 }, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'orch-versions-'));
-  let server: ApiServer;
-  let side: Side;
-
-  before(async () => {
-    server = await createApiServer(serverConfiguration(directory));
-    await server.start();
-    side = new Side(server);
-  });
-  after(async () => {
-    await server.stop();
-    rmSync(directory, { recursive: true });
-  });
-
+  const running = serverForSuite();
   const versions = async (): Promise<readonly string[]> =>
-    ((await side.get(`/apis/${group}`)).json.versions ?? []).map((each) => each.version);
+    ((await running.side.get(`/apis/${group}`)).json.versions ?? []).map((each) => each.version);
 
   test('one that is not served is unknown to requests, and stored all the same', async () => {
+    const { server, side } = running;
     const v1 = version('v1', { served: false });
     const { resource } = await server.resources.addResource(v1);
     assert.equal((await side.get(path('v1'))).status, 404, 'none is served');
@@ -70,6 +54,7 @@ describe('versions of a resource', { timeout: 120_000 }, () => {
   });
 
   test('one goes and the others stay; one of its name may come that converts in another way', async () => {
+    const { server, side } = running;
     const v1 = version('v1');
     await server.resources.add(v1);
     await server.resources.add(storedAs(v1, 'v2'));

@@ -4,6 +4,7 @@ import type { OutgoingRequest, OutgoingResponse } from '../../src/outbound/netwo
 import type { ClientRequest } from '../../src/outbound/transport.ts';
 import type { ApiServerConfig } from '../../src/server/wiring/config.ts';
 import { createApiServer } from '../../src/server/wiring/create-api-server.ts';
+import { memoryConfiguration } from '../support/server-configuration.ts';
 import {
   admin,
   askingConfig,
@@ -11,7 +12,6 @@ import {
   get,
   respond,
   type SimulatedWorld,
-  simulatedConfig,
   simulatedWorld,
   textOf,
   write,
@@ -89,7 +89,7 @@ const codesOf = (answers: readonly string[]): readonly number[] =>
   answers.map((answer) => Number(/ (\d{3}) /.exec(answer)?.[1]));
 
 test('a server with a seed answers the same, byte for byte, each time', async () => {
-  const answersOf = (seed: number) => answersIn(simulatedWorld(seed, {}), simulatedConfig, requests);
+  const answersOf = (seed: number) => answersIn(simulatedWorld(seed, {}), memoryConfiguration, requests);
   const [first, second, other] = [await answersOf(1), await answersOf(1), await answersOf(2)];
   assertSame(second, first);
   assert.deepEqual(codesOf(first), [200, 200, 200, 201, 201, 409, 200, 201, 200, 200, 200, 404, 200, 201, 200, 200]);
@@ -135,7 +135,7 @@ test('and so does one that asks others: the network is that of its world', async
 
 /** What many ask at once: who is answered when, and with what. */
 async function answersAtOnce({ clock, environment }: SimulatedWorld): Promise<readonly string[]> {
-  const server = await createApiServer(simulatedConfig, environment);
+  const server = await createApiServer(memoryConfiguration, environment);
   try {
     await server.start();
     const transport = server.transportAs(admin);

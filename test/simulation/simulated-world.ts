@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
-import { defaultPlugins } from '../../src/admission/plugins.ts';
 import type { Files } from '../../src/base/files.ts';
-import { limits } from '../../src/base/limits.ts';
-import { silentLogger } from '../../src/base/logger.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { ManualClock } from '../../src/base/time/clock.ts';
-import { dialects } from '../../src/dialect/dialects.ts';
 import { kinds } from '../../src/kinds/kinds.ts';
 import type { Network, OutgoingRequest, OutgoingResponse } from '../../src/outbound/network.ts';
 import type { ClientRequest } from '../../src/outbound/transport.ts';
@@ -13,36 +9,9 @@ import { jobsOf } from '../../src/server/serving/heavy/jobs.ts';
 import { sameThread } from '../../src/server/serving/heavy/thread-fixture.ts';
 import type { ApiServerConfig } from '../../src/server/wiring/config.ts';
 import { type Environment, systemEnvironment } from '../../src/server/wiring/environment.ts';
-import { defaultFeatures } from '../../src/server/wiring/features.ts';
+import { memoryConfiguration } from '../support/server-configuration.ts';
 
 /** A world for a whole server, for tests: no socket, no file, no timer and no thread of the machine. */
-
-/** A server in memory on which roles decide, without controllers. */
-export const simulatedConfig: ApiServerConfig = {
-  dialect: dialects.orch,
-  storage: { backend: 'memory' },
-  requests: {
-    inFlightMax: { reads: limits.readsInFlightMax, writes: limits.writesInFlightMax },
-    timeoutMs: limits.requestMsMax,
-    watchMsMin: limits.watchMsDefault,
-  },
-  authentication: {
-    staticTokens: [],
-    apiAudiences: [],
-    bootstrapTokens: false,
-    anonymous: false,
-    anonymousGiven: true,
-  },
-  authorization: { chain: { type: 'specs', specs: [{ type: 'RBAC', name: 'rbac' }] } },
-  livezGraceMs: 0,
-  shutdownDelayMs: 0,
-  timesToLiveMs: { event: 3600_000 },
-  features: defaultFeatures,
-  admissionPlugins: defaultPlugins,
-  controllers: { run: [], rootAuthority: '' },
-  logger: silentLogger,
-  accessLog: false,
-};
 
 /** Who answers on the network. */
 type Answering = (request: OutgoingRequest) => Promise<OutgoingResponse> | OutgoingResponse;
@@ -139,9 +108,9 @@ const connectionFile = (name: string): string =>
 
 /** A server whose tokens and permissions webhooks tell, with their connection files. */
 export const askingConfig: ApiServerConfig = {
-  ...simulatedConfig,
+  ...memoryConfiguration,
   authentication: {
-    ...simulatedConfig.authentication,
+    ...memoryConfiguration.authentication,
     apiAudiences: ['api'],
     tokenWebhook: { file: '/tokens', version: 'v1', cacheMs: 1_000 },
   },

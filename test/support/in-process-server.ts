@@ -1,69 +1,48 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defaultPlugins } from '../../src/admission/plugins.ts';
-import { silentLogger } from '../../src/base/logger.ts';
-import { orch } from '../../src/dialect/orch.ts';
+import { after, before } from 'node:test';
 import type { ClientRequest } from '../../src/outbound/transport.ts';
 import type { UserInfo } from '../../src/request/user-info.ts';
-import type { ApiServerConfig } from '../../src/server/wiring/config.ts';
-import { defaultFeatures } from '../../src/server/wiring/features.ts';
+import { type ApiServer, createApiServer } from '../../src/server/wiring/create-api-server.ts';
+import { type Environment, systemEnvironment } from '../../src/server/wiring/environment.ts';
 import type { ServedScope } from '../../src/server/wiring/scopes/open-scopes.ts';
+import { followingConfiguration } from './server-configuration.ts';
 
 /** A server in the process of a test, and what its clients see. */
 
-const issuer = 'https://issuer.test';
+interface InProcessServer {
+  readonly server: ApiServer;
+  /** Its default scope. */
+  readonly side: Side;
+}
 
-/** A server with all that looks at objects: accounts, nodes, roles, owners, namespaces. Its key is written to the directory. */
-export function serverConfiguration(directory: string): ApiServerConfig {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const content = Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' }));
-  const path = join(directory, 'sign.pem');
-  writeFileSync(path, content);
+/** A server with everything that follows objects, started before the tests of the calling suite and stopped after them. */
+export function serverForSuite(environment: Environment = systemEnvironment): InProcessServer {
+  const directory = mkdtempSync(join(tmpdir(), 'orch-in-process-'));
+  let running: InProcessServer | undefined;
+  before(async () => {
+    const server = await createApiServer(followingConfiguration(directory), environment);
+    running = { server, side: new Side(server) };
+    await server.start();
+  });
+  after(async () => {
+    await running?.server.stop();
+    rmSync(directory, { recursive: true });
+  });
+  const started = (): InProcessServer => running ?? assert.fail('the server has not started');
   return {
-    dialect: orch,
-    storage: { backend: 'memory' },
-    requests: { inFlightMax: { reads: 400, writes: 200 }, timeoutMs: 60_000, watchMsMin: 1_800_000 },
-    authentication: {
-      staticTokens: [],
-      apiAudiences: [issuer],
-      bootstrapTokens: true,
-      anonymous: false,
-      anonymousGiven: true,
-      serviceAccounts: {
-        keyFiles: [],
-        signingKeyFile: { path, content },
-        issuers: [issuer],
-        apiAudiences: [issuer],
-        jwksUri: undefined,
-        lookup: true,
-        maxExpirationSeconds: undefined,
-        extendExpiration: false,
-        warnings: [],
-      },
+    get server() {
+      return started().server;
     },
-    authorization: {
-      chain: {
-        type: 'specs',
-        specs: [
-          { type: 'Node', name: 'node' },
-          { type: 'RBAC', name: 'rbac' },
-        ],
-      },
+    get side() {
+      return started().side;
     },
-    livezGraceMs: 0,
-    shutdownDelayMs: 0,
-    timesToLiveMs: { event: 3600_000 },
-    features: defaultFeatures,
-    admissionPlugins: defaultPlugins,
-    controllers: { run: ['garbage-collector-controller', 'namespace-controller'], rootAuthority: '' },
-    logger: silentLogger,
-    accessLog: false,
   };
 }
 
-const root: UserInfo = { username: 'root', uid: '', groups: ['system:masters'], extra: {} };
+export const root: UserInfo = { username: 'root', uid: '', groups: ['system:masters'], extra: {} };
 
 /** What the tests look at in any answer. */
 export interface Document {
