@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Logger } from '../base/logger.ts';
 import { noJitter } from '../base/time/backoff-fixture.ts';
@@ -16,21 +17,41 @@ export const configMaps: CachedResource = {
 
 export const nodes: CachedResource = { prefix: '/core/nodes/', namespaced: false, selectableFields: [] };
 
+interface ConfigMapContent {
+  readonly namespace?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly data?: string;
+}
+
 /** A ConfigMap in its stored form (codec/object-bytes.ts). */
-export function configMap(
-  name: string,
-  more: {
-    readonly namespace?: string;
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly data?: string;
-  } = {},
-): Buffer {
-  const { namespace = 'default', labels, data = '' } = more;
+export function configMap(name: string, content: ConfigMapContent = {}): Buffer {
+  const { namespace = 'default', labels, data = '' } = content;
   const metadata = { name, namespace, ...(labels && { labels }) };
   return Buffer.from(JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata, data: { data } }));
 }
 
 export const keyOf = (name: string, namespace = 'default'): string => `${configMaps.prefix}${namespace}/${name}`;
+
+/** Creates or replaces a ConfigMap. */
+export async function put(store: Store, name: string, content: ConfigMapContent = {}): Promise<Revision> {
+  const key = keyOf(name, content.namespace);
+  const value = configMap(name, content);
+  const there = await store.get(key);
+  return (await (there ? store.update(key, value, there.revision) : store.create(key, value))).revision;
+}
+
+/** Creates or replaces `count` ConfigMaps, one after the other. */
+export async function putMany(store: Store, count: number, prefix = 'm'): Promise<readonly Revision[]> {
+  const revisions: Revision[] = [];
+  for (let index = 0; index < count; index++) revisions.push(await put(store, `${prefix}${index}`));
+  return revisions;
+}
+
+/** Deletes a ConfigMap, which must be there. */
+export async function remove(store: Store, name: string): Promise<Revision> {
+  const there = (await store.get(keyOf(name))) ?? assert.fail(`there is no ${name}`);
+  return (await store.delete(there.key, there.revision)).revision;
+}
 
 /** Logger that records its entries. */
 class RecordingLogger implements Logger {
@@ -119,6 +140,10 @@ export class RecordingWatch implements WatchSink {
   resume(): void {
     this.#taken = 0;
     this.watcher.resume();
+  }
+
+  get revisions(): readonly Revision[] {
+    return this.events.map(({ revision }) => revision);
   }
 
   /** Events as `ADDED a@5`. */

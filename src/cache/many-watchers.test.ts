@@ -3,17 +3,9 @@ import { describe, test } from 'node:test';
 import { limits } from '../base/limits.ts';
 import { ManualClock } from '../base/time/clock.ts';
 import { until } from '../base/waits-fixture.ts';
-import type { Revision, Store } from '../store/store.ts';
+import type { Revision } from '../store/store.ts';
 import type { CacheEvent, Collection } from './cache.ts';
-import { configMap, configMaps as configMapsResource, keyOf, openCache, RecordingWatch } from './cache-fixture.ts';
-
-const put = async (store: Store, name: string): Promise<Revision> => {
-  const there = await store.get(keyOf(name));
-  const value = configMap(name);
-  return (await (there ? store.update(keyOf(name), value, there.revision) : store.create(keyOf(name), value))).revision;
-};
-
-const revisionsOf = (watch: RecordingWatch): readonly Revision[] => watch.events.map(({ revision }) => revision);
+import { configMaps as configMapsResource, openCache, put, RecordingWatch } from './cache-fixture.ts';
 
 describe('delivery of a change to very many watches', () => {
   const watchersMax = 10_000;
@@ -72,7 +64,7 @@ describe('delivery of a change to very many watches', () => {
       assert.ok(turns < watchersMax);
     }
     assert.ok(longest * 0.01 <= limits.turnMs + 1, `${longest} in one turn`);
-    for (const watch of watches) assert.deepEqual(revisionsOf(watch), writes);
+    for (const watch of watches) assert.deepEqual(watch.revisions, writes);
     assert.equal(watches[0]?.watcher.revision, cache.revision);
   });
 
@@ -101,15 +93,15 @@ describe('delivery of a change to very many watches', () => {
     const writes = [await put(store, 'a'), await put(store, 'b')];
     await until(() => second?.events.length === 2 && added[0]?.events.length === 2 && paused.events.length === 1);
     await until(() => watches[watchersMax - 2]?.events.length === 2);
-    assert.deepEqual(revisionsOf(first as RecordingWatch), writes.slice(0, 1));
-    assert.deepEqual(revisionsOf(last as RecordingWatch), []);
+    assert.deepEqual((first as RecordingWatch).revisions, writes.slice(0, 1));
+    assert.deepEqual((last as RecordingWatch).revisions, []);
     assert.equal(failing.closedFor, 'closed');
     paused.resume();
     for (const watch of [second as RecordingWatch, middle, added[0] as RecordingWatch, paused]) {
-      assert.deepEqual(revisionsOf(watch), writes);
+      assert.deepEqual(watch.revisions, writes);
     }
     // It started after everything that was in the cache by then.
-    assert.ok(revisionsOf(added[1] as RecordingWatch).every((revision) => revision === writes[1]));
+    assert.ok((added[1] as RecordingWatch).revisions.every((revision) => revision === writes[1]));
     assert.equal(cache.watchers, watchersMax);
   });
 
@@ -122,11 +114,11 @@ describe('delivery of a change to very many watches', () => {
     const throttle = cache.throttle(() => busy);
     const writes = [await put(store, 'a'), await put(store, 'b')];
     await cache.fresh();
-    assert.deepEqual(revisionsOf(watch), []);
+    assert.deepEqual(watch.revisions, []);
     busy = undefined;
     room.resolve();
     await until(() => watch.events.length === 2);
-    assert.deepEqual(revisionsOf(watch), writes);
+    assert.deepEqual(watch.revisions, writes);
     busy = new Promise(() => {});
     throttle.close();
     await put(store, 'c');

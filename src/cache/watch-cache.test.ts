@@ -6,7 +6,7 @@ import { noJitter } from '../base/time/backoff-fixture.ts';
 import { ManualClock } from '../base/time/clock.ts';
 import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
-import { type Change, isStoreError, type Store, StoreError } from '../store/store.ts';
+import { type Change, isStoreError, StoreError } from '../store/store.ts';
 import type { CachedResource, Snapshot } from './cache.ts';
 import {
   configMap,
@@ -15,8 +15,10 @@ import {
   keyOf,
   nodes,
   openCache,
+  put,
   RecordingCounter,
   RecordingWatch,
+  remove,
 } from './cache-fixture.ts';
 import { type EntryCodec, objectCodec } from './entry-codec.ts';
 import { createWatchCache } from './watch-cache.ts';
@@ -24,29 +26,14 @@ import { createWatchCache } from './watch-cache.ts';
 const names = (snapshot: Snapshot | undefined, prefix = configMaps.prefix): readonly string[] | undefined =>
   snapshot && Array.from(snapshot.entries(prefix), ({ name, revision }) => `${name}@${revision}`);
 
-const put = async (store: Store, name: string, data: string): Promise<number> => {
-  const there = await store.get(keyOf(name));
-  const value = configMap(name, { data });
-  const { revision } = await (there
-    ? store.update(keyOf(name), value, there.revision)
-    : store.create(keyOf(name), value));
-  return revision;
-};
-
-const remove = async (store: Store, name: string): Promise<number> => {
-  const there = await store.get(keyOf(name));
-  assert.ok(there);
-  return (await store.delete(keyOf(name), there.revision)).revision;
-};
-
 test('the cache holds the objects of its resources and ignores other keys', async (context) => {
   const store = openMemoryStore();
   await store.create('/leader', Buffer.from('not an object'));
-  await put(store, 'b', '');
+  await put(store, 'b');
   await store.create(`${nodes.prefix}n1`, configMap('n1'));
   await store.create('/core/configmapsx/a', configMap('x'));
   const { cache, configMaps: collection } = await openCache(context, { store });
-  await put(store, 'a', '');
+  await put(store, 'a');
   await store.create('/other/configmaps/x', configMap('x'));
   const revision = await cache.fresh();
   assert.equal(revision, await store.head());
@@ -60,10 +47,10 @@ test('the cache holds the objects of its resources and ignores other keys', asyn
 test('snapshots are immutable, and past ones are exact', async (context) => {
   const { cache, store, configMaps: collection } = await openCache(context);
   const start = cache.revision;
-  const created = await put(store, 'a', '1');
+  const created = await put(store, 'a', { data: '1' });
   await cache.fresh();
   const early = collection.snapshot();
-  const updated = await put(store, 'a', '2');
+  const updated = await put(store, 'a', { data: '2' });
   await cache.fresh();
   const other = await store.create(`${nodes.prefix}n1`, configMap('n1'));
   await cache.fresh();
@@ -92,7 +79,7 @@ test('one past state is kept per batch, and none within it', async (context) => 
   const start = cache.revision;
   await cache.close();
   const writes: number[] = [];
-  for (const name of ['a', 'b', 'c']) writes.push(await put(store, name, ''));
+  for (const name of ['a', 'b', 'c']) writes.push(await put(store, name));
   const [first = 0, second = 0, third = 0] = writes;
   // A change stream from the start has all three in one batch.
   const late = new FaultyStore(store);
@@ -112,7 +99,7 @@ test('past snapshots are bounded in number and in age', async (context) => {
   const { cache, store, clock, configMaps: collection } = await openCache(context);
   const revisions: number[] = [];
   for (let write = 0; write < limits.cacheSnapshotsMax + 10; write++) {
-    revisions.push(await put(store, 'a', String(write)));
+    revisions.push(await put(store, 'a', { data: String(write) }));
     await cache.fresh();
   }
   const held = revisions.filter((revision) => collection.snapshotAt(revision));
@@ -169,7 +156,7 @@ test('waitFor', async (context) => {
   assert.equal(await given, false);
   const reached = cache.waitFor(revision + 1, 3_000);
   const pending = clock.pending;
-  await put(store, 'a', '');
+  await put(store, 'a');
   assert.equal(await reached, true);
   assert.equal(clock.pending, pending - 1);
   const never = cache.waitFor(revision + 100, 3_000);
@@ -188,7 +175,7 @@ test('fresh shows every write acknowledged before the call, and shares round tri
     return new Promise((resolve) => gates.push(resolve));
   };
   const first = cache.fresh();
-  const second = await put(store, 'a', '').then((revision) => ({ revision, shown: [cache.fresh(), cache.fresh()] }));
+  const second = await put(store, 'a').then((revision) => ({ revision, shown: [cache.fresh(), cache.fresh()] }));
   assert.equal(heads, 1);
   gates[0]?.();
   await first;
@@ -212,7 +199,7 @@ test('a cache is fresh at once if the store knows its head and the cache has rea
   const { store, cache } = await openCache(context);
   assert.equal(cache.isFresh(), true);
   for (const name of ['a', 'b', 'c']) {
-    const revision = await put(store, name, '');
+    const revision = await put(store, name);
     // After a write it may be fresh or not, but must never report fresh without showing that write.
     assert.equal(cache.isFresh(), cache.revision >= revision);
     await cache.fresh();
@@ -235,7 +222,7 @@ test('fresh rejects on abort, and if the cache does not reach the revision', asy
     if (call === 'changes') throw new StoreError('unavailable', 'still broken');
   };
   await until(() => clock.pending > 1);
-  await put(store, 'a', '');
+  await put(store, 'a');
   const gone = new AbortController();
   const aborted = cache.fresh(gone.signal);
   await until(() => clock.pending > 2);
@@ -251,11 +238,11 @@ test('a broken change stream is resumed from its position', async (context) => {
   const store = new FaultyStore();
   const { cache, clock, log, configMaps: collection } = await openCache(context, { store });
   const watch = new RecordingWatch(collection, { after: cache.revision });
-  const first = await put(store, 'a', '1');
+  const first = await put(store, 'a', { data: '1' });
   await cache.fresh();
   store.breakChangeStreams(new StoreError('unavailable', 'broken'));
   await until(() => log.lines.some(({ level }) => level === 'warn'));
-  const second = await put(store, 'a', '2');
+  const second = await put(store, 'a', { data: '2' });
   assert.equal(cache.revision, first);
   clock.advance(limits.changeStreamRetryMsMin);
   await cache.fresh();
@@ -295,15 +282,15 @@ test('after compaction everything is reloaded and watches are closed', async (co
     corruptObjects: new RecordingCounter(),
   };
   const { cache, clock, log, configMaps: collection } = await openCache(context, { store, metrics });
-  await put(store, 'gone', '');
-  await put(store, 'kept', '1');
+  await put(store, 'gone');
+  await put(store, 'kept', { data: '1' });
   await cache.fresh();
   const watch = new RecordingWatch(collection, { after: cache.revision });
   await until(() => cache.watchers === 1);
   store.breakChangeStreams(new StoreError('unavailable', 'broken'));
   await until(() => log.lines.some(({ level }) => level === 'warn'));
   await remove(store, 'gone');
-  const kept = await put(store, 'kept', '2');
+  const kept = await put(store, 'kept', { data: '2' });
   await store.compact(await store.head());
   const before = cache.revision;
   clock.advance(limits.changeStreamRetryMsMin);
@@ -316,7 +303,7 @@ test('after compaction everything is reloaded and watches are closed', async (co
   assert.equal(cache.watchers, 0);
   assert.equal(metrics.reloads.count, 1);
   const again = new RecordingWatch(collection, { after: cache.revision });
-  const next = await put(store, 'kept', '3');
+  const next = await put(store, 'kept', { data: '3' });
   await cache.fresh();
   assert.deepEqual(again.received, [`MODIFIED kept@${next}`]);
 });
@@ -324,7 +311,7 @@ test('after compaction everything is reloaded and watches are closed', async (co
 test('a failing reload is retried until it succeeds, and the old state is served meanwhile', async (context) => {
   const store = new FaultyStore();
   const { cache, clock, log, configMaps: collection } = await openCache(context, { store });
-  const old = await put(store, 'a', '1');
+  const old = await put(store, 'a', { data: '1' });
   await cache.fresh();
   let lists = 0;
   store.before = (call) => {
@@ -332,7 +319,7 @@ test('a failing reload is retried until it succeeds, and the old state is served
   };
   store.breakChangeStreams(new StoreError('corrupt', 'a damaged log'));
   await until(() => clock.pending > 1);
-  const renewed = await put(store, 'a', '2');
+  const renewed = await put(store, 'a', { data: '2' });
   assert.deepEqual(names(collection.snapshot()), [`a@${old}`]);
   await until(() => {
     clock.advance(limits.changeStreamRetryMsMax);
@@ -354,7 +341,7 @@ test('ready rejects when the store cannot be read', async (context) => {
 test('resources can be added while changes come', async (context) => {
   const store = new FaultyStore();
   const { cache } = await openCache(context, { store, resources: [nodes] });
-  const early = await put(store, 'early', '');
+  const early = await put(store, 'early');
   await cache.fresh();
   let open: () => void = () => {};
   const gate = new Promise<void>((resolve) => {
@@ -364,7 +351,7 @@ test('resources can be added while changes come', async (context) => {
   const added = cache.addResource(configMaps);
   const collection = cache.collection(configMaps.prefix);
   const watch = new RecordingWatch(collection, { after: early });
-  const late = await put(store, 'late', '');
+  const late = await put(store, 'late');
   await cache.fresh();
   assert.deepEqual(
     cache.collections().map(({ prefix }) => prefix),
@@ -384,7 +371,7 @@ test('resources can be added while changes come', async (context) => {
 test('removing a resource ends its watches; it can be added again, and others are unaffected', async (context) => {
   const store = new FaultyStore();
   const { cache } = await openCache(context, { store, resources: [nodes, configMaps] });
-  const first = await put(store, 'a', '');
+  const first = await put(store, 'a');
   await cache.fresh();
   const removed = cache.collection(configMaps.prefix);
   const kept = removed.snapshot();
@@ -392,7 +379,7 @@ test('removing a resource ends its watches; it can be added again, and others ar
     new RecordingWatch(removed, { after: 0 }),
     new RecordingWatch(cache.collection(nodes.prefix), { after: 0 }),
   ];
-  await put(store, 'b', '');
+  await put(store, 'b');
   await cache.fresh();
   await new Promise((resolve) => setImmediate(resolve));
   cache.removeResource(configMaps.prefix);
@@ -405,7 +392,7 @@ test('removing a resource ends its watches; it can be added again, and others ar
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(late.closedFor, 'closed');
   assert.equal(cache.watchers, 1);
-  const missed = await put(store, 'c', '');
+  const missed = await put(store, 'c');
   await cache.fresh();
   await cache.addResource(configMaps);
   assert.ok(names(cache.collection(configMaps.prefix).snapshot())?.includes(`c@${missed}`));
@@ -430,13 +417,13 @@ test('a resource may be removed while it is loaded', async (context) => {
 
 test('reloading a resource closes its watches and keeps its revision', async (context) => {
   const { cache, store, configMaps: collection } = await openCache(context);
-  const first = await put(store, 'a', '');
+  const first = await put(store, 'a');
   await cache.fresh();
   const watch = new RecordingWatch(collection, { after: cache.revision });
   await Promise.all([cache.reload(configMaps.prefix), cache.reload(configMaps.prefix)]);
   assert.equal(watch.closedFor, 'compacted');
   assert.deepEqual(names(collection.snapshotAt(first)), [`a@${first}`]);
-  const next = await put(store, 'b', '');
+  const next = await put(store, 'b');
   await cache.fresh();
   assert.deepEqual(names(collection.snapshot()), [`a@${first}`, `b@${next}`]);
 });
@@ -451,7 +438,7 @@ test('a value that is not an object is set aside, logged once, and ends the watc
     corruptObjects: new RecordingCounter(),
   };
   const { cache, log, configMaps: collection } = await openCache(context, { store, metrics });
-  const a = await put(store, 'a', '');
+  const a = await put(store, 'a');
   await cache.fresh();
   const corrupt = new Map([
     [keyOf('bad'), bad.revision],
@@ -488,7 +475,7 @@ test('a value that is not an object is set aside, logged once, and ends the watc
 test('the revision never goes back', async (context) => {
   const store = new FaultyStore(openMemoryStore({ revision: 100 }));
   const { cache, clock, log } = await openCache(context, { store });
-  await put(store, 'a', '');
+  await put(store, 'a');
   await cache.fresh();
   const { revision } = cache;
   store.head = async () => 7;

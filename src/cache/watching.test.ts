@@ -4,7 +4,7 @@ import { limits } from '../base/limits.ts';
 import { ManualClock } from '../base/time/clock.ts';
 import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
-import { type Change, type Revision, type Store, StoreError } from '../store/store.ts';
+import { type Change, type Revision, StoreError } from '../store/store.ts';
 import type { CacheEntry, CacheEvent } from './cache.ts';
 import {
   configMap,
@@ -13,32 +13,13 @@ import {
   nodes,
   openCache,
   parsed,
-  RecordingCounter,
+  put,
+  putMany,
   RecordingWatch,
+  remove,
 } from './cache-fixture.ts';
 
 const labelled = (app: string) => (entry: CacheEntry) => entry.label('app') === app;
-
-const put = async (store: Store, name: string, app = '', namespace = 'default'): Promise<Revision> => {
-  const key = keyOf(name, namespace);
-  const there = await store.get(key);
-  const value = configMap(name, { namespace, labels: { app } });
-  return (await (there ? store.update(key, value, there.revision) : store.create(key, value))).revision;
-};
-
-const remove = async (store: Store, name: string, namespace = 'default'): Promise<Revision> => {
-  const there = await store.get(keyOf(name, namespace));
-  assert.ok(there);
-  return (await store.delete(there.key, there.revision)).revision;
-};
-
-const putMany = async (store: Store, count: number, prefix = 'm'): Promise<readonly Revision[]> => {
-  const revisions: Revision[] = [];
-  for (let index = 0; index < count; index++) revisions.push(await put(store, `${prefix}${index}`));
-  return revisions;
-};
-
-const revisionsOf = (watch: RecordingWatch): readonly Revision[] => watch.events.map(({ revision }) => revision);
 
 test('objects that start and stop matching are ADDED and DELETED', async (context) => {
   const { cache, store, configMaps } = await openCache(context);
@@ -46,10 +27,10 @@ test('objects that start and stop matching are ADDED and DELETED', async (contex
   const web = new RecordingWatch(configMaps, { after: cache.revision, matches: labelled('web') });
   const none = new RecordingWatch(configMaps, { after: cache.revision, matches: () => false });
   const revisions: Revision[] = [];
-  for (const app of ['web', 'web', 'db', 'db', 'web']) revisions.push(await put(store, 'a', app));
+  for (const app of ['web', 'web', 'db', 'db', 'web']) revisions.push(await put(store, 'a', { labels: { app } }));
   const [first, second, third, fourth, fifth] = revisions;
   const gone = await remove(store, 'a');
-  const other = await put(store, 'b', 'db');
+  const other = await put(store, 'b', { labels: { app: 'db' } });
   const otherGone = await remove(store, 'b');
   await cache.fresh();
   assert.deepEqual(all.received, [
@@ -95,10 +76,10 @@ test('a watch of a namespace, a name, an object', async (context) => {
   const cluster = cache.collection(nodes.prefix);
   const node = new RecordingWatch(cluster, { after, name: 'a' });
   const nowhere = new RecordingWatch(cluster, { after, namespace: 'x' });
-  await put(store, 'a', 'web', 'x');
-  await put(store, 'a', 'web', 'y');
-  await put(store, 'b', 'db', 'x');
-  await put(store, 'b', 'db', 'xx');
+  await put(store, 'a', { labels: { app: 'web' }, namespace: 'x' });
+  await put(store, 'a', { labels: { app: 'web' }, namespace: 'y' });
+  await put(store, 'b', { labels: { app: 'db' }, namespace: 'x' });
+  await put(store, 'b', { labels: { app: 'db' }, namespace: 'xx' });
   await store.create(`${nodes.prefix}a`, configMap('a'));
   await store.create(`${nodes.prefix}b`, configMap('b'));
   await cache.fresh();
@@ -153,7 +134,7 @@ test('a watch resumes from any revision of the window without gap or repetition'
   const watches = [start, ...writes].map((after) => new RecordingWatch(configMaps, { after }));
   writes.push(...(await putMany(store, 20)));
   await cache.fresh();
-  for (const [index, watch] of watches.entries()) assert.deepEqual(revisionsOf(watch), writes.slice(index));
+  for (const [index, watch] of watches.entries()) assert.deepEqual(watch.revisions, writes.slice(index));
 });
 
 test('a watch from a future revision waits for it', async (context) => {
@@ -163,7 +144,7 @@ test('a watch from a future revision waits for it', async (context) => {
   const writes = await putMany(store, 6);
   await cache.fresh();
   assert.deepEqual(
-    revisionsOf(watch),
+    watch.revisions,
     writes.filter((revision) => revision > after),
   );
 });
@@ -229,104 +210,6 @@ describe('a watch from a revision that the store does not reach in time', () => 
   });
 });
 
-test('a paused watch receives the rest when it is resumed', async (context) => {
-  const { cache, store, configMaps } = await openCache(context);
-  const watch = new RecordingWatch(configMaps, { after: cache.revision }, 3);
-  const writes = await putMany(store, 10);
-  await cache.fresh();
-  for (const count of [3, 6, 9, 10]) {
-    assert.deepEqual(revisionsOf(watch), writes.slice(0, count));
-    assert.equal(watch.watcher.revision, count === 10 ? cache.revision : writes[count - 1]);
-    watch.resume();
-  }
-  const more = await put(store, 'more');
-  await cache.fresh();
-  assert.equal(revisionsOf(watch).at(-1), more);
-});
-
-test('a watch whose sink stays paused is closed when its queue is full', async (context) => {
-  const metrics = {
-    reloads: new RecordingCounter(),
-    slowWatches: new RecordingCounter(),
-    corruptObjects: new RecordingCounter(),
-  };
-  const { cache, store, configMaps } = await openCache(context, { metrics });
-  const slow = new RecordingWatch(configMaps, { after: cache.revision }, 1);
-  const quick = new RecordingWatch(configMaps, { after: cache.revision });
-  await putMany(store, limits.watcherBufferEventsMax + 1);
-  await cache.fresh();
-  assert.equal(slow.closedFor, undefined);
-  const [first] = revisionsOf(slow);
-  await put(store, 'one-more');
-  await cache.fresh();
-  assert.equal(slow.closedFor, 'slow');
-  assert.equal(slow.watcher.revision, first);
-  slow.resume();
-  assert.equal(slow.events.length, 1);
-  assert.equal(quick.events.length, limits.watcherBufferEventsMax + 2);
-  assert.equal(metrics.slowWatches.count, 1);
-  assert.equal(cache.watchers, 1);
-  // A new watch can continue from its position.
-  const again = new RecordingWatch(configMaps, { after: slow.watcher.revision });
-  await until(() => again.events.length > 0);
-  assert.deepEqual(again.received, quick.received.slice(1));
-});
-
-test('the queue of a watch is bounded in bytes', async (context) => {
-  const { cache, store, configMaps } = await openCache(context);
-  const slow = new RecordingWatch(configMaps, { after: cache.revision }, 1);
-  const size = 1024 * 1024;
-  const data = 'x'.repeat(size);
-  let there = await store.create(keyOf('big'), configMap('big', { data }));
-  for (let queued = 1; queued <= limits.watcherQueueBytesMax / size; queued++) {
-    assert.equal(slow.closedFor, undefined);
-    there = await store.update(keyOf('big'), configMap('big', { data }), there.revision);
-    await cache.fresh();
-  }
-  assert.equal(slow.closedFor, 'slow');
-});
-
-for (const after of ['now', 'before'] as const) {
-  test(`a watch that the server itself delays is not slow, from ${after}`, async (context) => {
-    const { cache, store, configMaps } = await openCache(context);
-    const start = cache.revision;
-    const early = after === 'before' ? await putMany(store, 3) : [];
-    await cache.fresh();
-    const watch = new RecordingWatch(configMaps, { after: start }, 1);
-    watch.preparing = true;
-    const writes = await putMany(store, 2 * limits.watcherBufferEventsMax + 5, 'more');
-    await cache.fresh();
-    const expected = [...early, ...writes];
-    assert.deepEqual(revisionsOf(watch), expected.slice(0, 1));
-    assert.equal(watch.watcher.revision, (expected[1] ?? 0) - 1);
-    while (watch.events.length < expected.length) {
-      const { length } = watch.events;
-      watch.resume();
-      if (watch.events.length === length) await new Promise((resolve) => setImmediate(resolve));
-    }
-    assert.deepEqual(revisionsOf(watch), expected);
-    assert.deepEqual([watch.closedFor, cache.watchers], [undefined, 1]);
-  });
-}
-
-test('a paused watch that replays history holds nothing, and is not slow', async (context) => {
-  const { cache, store, configMaps } = await openCache(context);
-  const after = cache.revision;
-  const writes = await putMany(store, limits.watcherBufferEventsMax * 2);
-  await cache.fresh();
-  const watch = new RecordingWatch(configMaps, { after }, 700);
-  await until(() => watch.events.length === 700);
-  assert.equal(watch.watcher.revision, writes[699]);
-  const more = await put(store, 'more');
-  await cache.fresh();
-  for (const count of [1_400, 2_001]) {
-    watch.resume();
-    assert.equal(watch.events.length, count);
-  }
-  assert.deepEqual(revisionsOf(watch), [...writes, more]);
-  assert.equal(watch.closedFor, undefined);
-});
-
 test('an idle watch advances its revision', async (context) => {
   const { cache, store, configMaps } = await openCache(context);
   const watch = new RecordingWatch(configMaps, { after: cache.revision });
@@ -377,7 +260,10 @@ test('watches may be opened and closed by sinks', async (context) => {
   await cache.fresh();
   await until(() => opened[0]?.events.length === 3);
   assert.equal(opened.length, 1);
-  assert.deepEqual(opened.map(revisionsOf), [writes]);
+  assert.deepEqual(
+    opened.map((watch) => watch.revisions),
+    [writes],
+  );
   assert.equal(victim.events.length, 0);
 });
 
@@ -394,14 +280,14 @@ test('history is bounded in events; older starts are served from the store', asy
   await until(() => recent.events.length > 0);
   assert.equal(recent.events.length, limits.cacheHistoryEventsMax);
   await until(() => early.events.length === writes.length);
-  assert.deepEqual(revisionsOf(early), writes);
+  assert.deepEqual(early.revisions, writes);
 });
 
 test('watches from before startup share one stream of history and then go live', async (context) => {
   const store = new FaultyStore();
   const start = await store.head();
   const writes = [...(await putMany(store, 30))];
-  await put(store, 'm0', 'web');
+  await put(store, 'm0', { labels: { app: 'web' } });
   writes.push(await store.head(), await remove(store, 'm1'));
   const { cache, configMaps } = await openCache(context, { store });
   let streams = 0;
@@ -411,10 +297,10 @@ test('watches from before startup share one stream of history and then go live',
   const watches = [start, ...writes].map((after) => new RecordingWatch(configMaps, { after }));
   const web = new RecordingWatch(configMaps, { after: start, matches: labelled('web'), name: 'm0' });
   writes.push(await put(store, 'live'));
-  await until(() => watches.every((watch) => revisionsOf(watch).at(-1) === writes.at(-1)));
-  writes.push(await put(store, 'm0', 'db'));
+  await until(() => watches.every((watch) => watch.revisions.at(-1) === writes.at(-1)));
+  writes.push(await put(store, 'm0', { labels: { app: 'db' } }));
   await cache.fresh();
-  for (const [index, watch] of watches.entries()) assert.deepEqual(revisionsOf(watch), writes.slice(index));
+  for (const [index, watch] of watches.entries()) assert.deepEqual(watch.revisions, writes.slice(index));
   assert.deepEqual(web.received, [`ADDED m0@${writes[30]}`, `DELETED m0@${writes[33]}`]);
   assert.equal(streams, 1);
   assert.ok(watches.every(({ watcher }) => watcher.revision === cache.revision));
@@ -430,38 +316,8 @@ test('a watch too old for the store is closed, and does not delay the others', a
   await until(() => watches.every(({ closedFor, events }, index) => closedFor || events.length === 10 - index));
   for (const [index, watch] of watches.entries()) {
     assert.equal(watch.closedFor, index < 5 ? 'compacted' : undefined, `after ${index} writes`);
-    assert.deepEqual(revisionsOf(watch), index < 5 ? [] : writes.slice(index));
+    assert.deepEqual(watch.revisions, index < 5 ? [] : writes.slice(index));
   }
-});
-
-test('a watch that pauses while catching up delays the others for a short time only', async (context) => {
-  const store = openMemoryStore();
-  const after = await store.head();
-  const writes = await putMany(store, 50);
-  const { cache, clock, configMaps } = await openCache(context, { store });
-  const idle = clock.pending;
-  const quick = new RecordingWatch(configMaps, { after });
-  const stalled = new RecordingWatch(configMaps, { after }, 10);
-  await until(() => clock.pending > idle);
-  assert.deepEqual([quick.events.length, stalled.events.length], [10, 10]);
-  assert.equal(stalled.watcher.revision, writes[9]);
-  clock.advance(limits.catchUpPauseMsMax);
-  await until(() => quick.events.length === 50);
-  assert.equal(stalled.events.length, 10);
-  for (const count of [20, 30, 40, 50]) {
-    stalled.resume();
-    await until(() => stalled.events.length === count && clock.pending >= idle);
-    assert.equal(stalled.watcher.revision >= (writes[count - 1] ?? 0), true);
-  }
-  stalled.resume();
-  const live = await put(store, 'live');
-  await cache.fresh();
-  await until(() => stalled.events.length === 51);
-  assert.deepEqual(revisionsOf(stalled), [...writes, live]);
-  assert.deepEqual(revisionsOf(quick), [...writes, live]);
-  stalled.watcher.close();
-  quick.watcher.close();
-  assert.equal(clock.pending, idle);
 });
 
 test('closing a watch that is catching up ends its change stream', async (context) => {
@@ -515,9 +371,9 @@ test('a long fan-out is split into slices, and watches stay exact in between', a
     return false;
   }, 'the first watch is not told all');
   const last = await put(store, 'last');
-  await until(() => early.events.length > writes.length && late.every((watch) => revisionsOf(watch).at(-1) === last));
+  await until(() => early.events.length > writes.length && late.every((watch) => watch.revisions.at(-1) === last));
   for (const [index, watch] of [early, ...late].entries()) {
-    assert.deepEqual(revisionsOf(watch), index === 0 || index % 2 === 1 ? [...writes, last] : [last]);
+    assert.deepEqual(watch.revisions, index === 0 || index % 2 === 1 ? [...writes, last] : [last]);
   }
 });
 
@@ -567,7 +423,7 @@ test('changes repeated by the store are not repeated to watches', async (context
   await cache.fresh();
   const past = await put(store, 'm0');
   await cache.fresh();
-  assert.deepEqual(revisionsOf(watch), [...writes, past]);
+  assert.deepEqual(watch.revisions, [...writes, past]);
   assert.deepEqual(configMaps.snapshotAt(writes[4] ?? 0)?.get(keyOf('m0'))?.revision, writes[0]);
 });
 
