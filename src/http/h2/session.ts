@@ -4,7 +4,6 @@ import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
-import { inOwnTurn, workBegan } from '../../base/time/turns.ts';
 import { FinishedStreams } from './finished-streams.ts';
 import { FrameReader } from './frame-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
@@ -20,6 +19,8 @@ import {
 } from './frames.ts';
 import type { HeaderField } from './header-field.ts';
 import { HpackDecoder, HpackError } from './hpack/decoder.ts';
+import { OpenHeaderBlock } from './open-header-block.ts';
+import { ReadPacing } from './read-pacing.ts';
 import { type RequestHead, RequestHeadBuilder } from './request-head.ts';
 import { ourSettings, type PeerSettings, readSettings } from './settings.ts';
 import { ServerStream, type StreamSession } from './stream.ts';
@@ -36,16 +37,6 @@ interface SessionOptions {
   readonly limits: SessionLimits;
   /** Called for every request. Sets the stream's owner; must not throw. */
   readonly onRequest: (stream: ServerStream) => void;
-}
-
-/** A header block whose CONTINUATION frames are still to come. */
-interface OpenBlock {
-  readonly stream: number;
-  readonly ended: boolean;
-  readonly parts: Buffer[];
-  bytes: number;
-  /** Sweeps since its HEADERS frame. */
-  sweeps: number;
 }
 
 /**
@@ -65,13 +56,14 @@ export class Http2Session implements StreamSession {
   readonly #head: RequestHeadBuilder;
   readonly #streams = new Map<number, ServerStream>();
   readonly #finished: FinishedStreams;
+  readonly #pacing: ReadPacing;
   readonly #resets: TokenBucket;
   readonly #controlFrames: TokenBucket;
   #prefaceBytes = 0;
   #settingsCame = false;
   /** Sweeps since our SETTINGS were sent; undefined once they are acknowledged. */
   #unacknowledgedSweeps: number | undefined = 0;
-  #block: OpenBlock | undefined;
+  #block: OpenHeaderBlock | undefined;
   /** Stream of the DATA frame being read. */
   #dataStream: ServerStream | undefined;
   #lastStream = 0;
@@ -85,17 +77,10 @@ export class Http2Session implements StreamSession {
   #timer: Closable | undefined;
   /** Bytes received after the end. */
   #droppedBytes = 0;
-  /** Received frames wait until the client reads its responses, or until other connections had their turn. */
-  #paused: 'no' | 'later' | 'whenWritten' = 'no';
   /** Bytes of DATA not yet returned to the connection window by WINDOW_UPDATE. */
   #uncredited = 0;
   /** Streams that received body data in the current read. */
   readonly #fed = new Set<ServerStream>();
-  #requestsRead = 0;
-  /**
-   * No request was read yet. The first takes longest (authentication), so many new connections must not share a turn.
-   */
-  #isNew = true;
   #trailersAreFaulty = false;
 
   constructor(options: SessionOptions) {
@@ -108,7 +93,13 @@ export class Http2Session implements StreamSession {
     this.#head = new RequestHeadBuilder(max.headerBytesMax);
     this.#resets = new TokenBucket(clock, max.streamResetsPerSecondMax);
     this.#controlFrames = new TokenBucket(clock, limits.controlFramesPerSecondMax);
-    this.writer = new FrameWriter({ socket, clock, onWritten: () => this.#onWritten() });
+    this.writer = new FrameWriter({ socket, clock, onWritten: () => this.#pacing.written() });
+    this.#pacing = new ReadPacing({
+      ...{ socket, clock, writer: this.writer },
+      read: () => {
+        if (this.#state !== 'closed') this.#read();
+      },
+    });
     this.#finished = new FinishedStreams({
       clock,
       lingeringMax: max.streamsPerConnectionMax,
@@ -142,17 +133,16 @@ export class Http2Session implements StreamSession {
   /** Called every `sweepMs`. Ends a connection whose SETTINGS acknowledgement or header block is overdue. */
   sweep(sweepMs: number): void {
     const { headersMsMax } = this.#limits;
-    if (this.#unacknowledgedSweeps !== undefined) {
-      this.#unacknowledgedSweeps += 1;
-      if (this.#unacknowledgedSweeps * sweepMs > headersMsMax) {
-        this.#fail(new ConnectionError(errorCode.settingsTimeout, 'SETTINGS were not acknowledged'));
+    try {
+      if (this.#unacknowledgedSweeps !== undefined) {
+        this.#unacknowledgedSweeps += 1;
+        if (this.#unacknowledgedSweeps * sweepMs > headersMsMax) {
+          throw new ConnectionError(errorCode.settingsTimeout, 'SETTINGS were not acknowledged');
+        }
       }
-    }
-    if (this.#block) {
-      this.#block.sweeps += 1;
-      if (this.#block.sweeps * sweepMs > headersMsMax) {
-        this.#fail(new ConnectionError(errorCode.enhanceYourCalm, 'headers were not ended'));
-      }
+      this.#block?.sweep(sweepMs, headersMsMax);
+    } catch (error) {
+      this.#fail(this.#connectionError(error));
     }
   }
 
@@ -192,56 +182,22 @@ export class Http2Session implements StreamSession {
 
   /** Reads all buffered input, unless the client should read first or other connections should have their turn. */
   #read(): void {
-    if (this.#isNew && this.#clock.monotonic() - workBegan(this.#clock) >= limits.turnMs) {
-      this.#setPaused('later');
-      return;
-    }
-    let until = this.#clock.monotonic() + limits.readSliceMs;
-    let requests = 0;
-    let pause: 'no' | 'later' | 'whenWritten' = 'no';
+    if (!this.#pacing.begin()) return;
     try {
-      for (;;) {
+      do {
         const found = this.#reader.next();
         if (found === 'nothing') break;
         if (found === 'data') this.#onData();
         else this.#onFrame();
         if (this.#state === 'closed') return;
-        if (this.writer.isFull) pause = 'whenWritten';
-        else if (this.#requestsRead > 0) {
-          this.#isNew = false;
-          requests += this.#requestsRead;
-          // Connections that send many requests at once share the turn; a single request pays nothing for it.
-          if (requests === 2) until = Math.min(until, workBegan(this.#clock) + limits.turnMs);
-          if (this.#clock.monotonic() > until) pause = 'later';
-        }
-        this.#requestsRead = 0;
-        if (pause !== 'no') break;
-      }
+      } while (this.#pacing.mayGoOn());
       for (const stream of this.#fed) stream.deliver();
       this.#fed.clear();
     } catch (error) {
       this.#fail(this.#connectionError(error));
       return;
     }
-    this.#setPaused(pause);
-  }
-
-  #setPaused(pause: 'no' | 'later' | 'whenWritten'): void {
-    if (this.#paused === 'no' && pause !== 'no') this.#socket.pause();
-    if (this.#paused !== 'no' && pause === 'no') this.#socket.resume();
-    this.#paused = pause;
-    if (pause === 'later') inOwnTurn(() => this.#goOn());
-  }
-
-  #onWritten(): void {
-    if (this.#paused === 'whenWritten' && !this.writer.isFull) {
-      this.#paused = 'later';
-      inOwnTurn(() => this.#goOn());
-    }
-  }
-
-  #goOn(): void {
-    if (this.#paused === 'later' && this.#state !== 'closed') this.#read();
+    this.#pacing.end();
   }
 
   #onFrame(): void {
@@ -302,23 +258,18 @@ export class Http2Session implements StreamSession {
       this.#onBlock(stream, ended, bytes.subarray(from, to));
       return;
     }
-    const part = Buffer.from(bytes.subarray(from, to));
-    this.#block = { stream, ended, parts: [part], bytes: part.length, sweeps: 0 };
+    const { headerBytesMax } = this.#limits;
+    this.#block = new OpenHeaderBlock({ stream, ended, part: bytes.subarray(from, to), headerBytesMax });
   }
 
   #onContinuation(): void {
     const block = this.#block;
     const { bytes, from, to, flags } = this.#reader;
     if (!block) throw new ConnectionError(errorCode.protocolError, 'CONTINUATION follows no HEADERS');
-    block.bytes += to - from;
-    // Slightly oversized headers are read, so that the response can report it.
-    if (block.bytes > 2 * this.#limits.headerBytesMax || block.parts.length >= limits.headerFramesMax) {
-      throw new ConnectionError(errorCode.enhanceYourCalm, 'headers are too large');
-    }
-    block.parts.push(Buffer.from(bytes.subarray(from, to)));
+    block.add(bytes.subarray(from, to));
     if (!(flags & frameFlag.endHeaders)) return;
     this.#block = undefined;
-    this.#onBlock(block.stream, block.ended, Buffer.concat(block.parts, block.bytes));
+    this.#onBlock(block.stream, block.ended, block.join());
   }
 
   /** A complete header block. Every block must be decoded, even if refused: later ones depend on its table updates. */
@@ -345,7 +296,7 @@ export class Http2Session implements StreamSession {
   #open(id: number, head: RequestHead, ended: boolean): void {
     const stream = new ServerStream(this, { id, head, ended, sendWindow: this.#initialWindow });
     this.#streams.set(id, stream);
-    this.#requestsRead += 1;
+    this.#pacing.requestRead();
     this.#onRequest(stream);
   }
 
@@ -550,7 +501,7 @@ export class Http2Session implements StreamSession {
     this.#close();
     const socket = this.#socket;
     socket.end();
-    if (this.#paused !== 'no') socket.resume();
+    if (this.#pacing.isPaused) socket.resume();
     this.#timer = this.#clock.after(limits.lingerMs, () => socket.destroy());
   }
 
