@@ -12,7 +12,7 @@ import { readPublicKey } from './request-public-key.ts';
 import { signatureProblem } from './request-signature.ts';
 
 /** A certificate signing request (RFC 2986), limited to what signers and admission decide by. */
-interface CertificateRequest {
+export interface CertificateRequest {
   /** The subject as DER, to be copied into a certificate byte for byte. */
   readonly subjectDer: Buffer;
   /** All common names, in order, whatever their string type. */

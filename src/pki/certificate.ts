@@ -1,7 +1,10 @@
-import { createHash, createPublicKey, type KeyObject, sign, X509Certificate } from 'node:crypto';
-import { isIPv4, isIPv6 } from 'node:net';
+import { createHash, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { Random } from '../base/random.ts';
+import { type AlternativeName, encodeAlternativeName, nameOfHost } from './alternative-names.ts';
+import { signatureWith, signedLater, signedNow } from './certificate-signature.ts';
 import * as der from './der.ts';
+import { extensionId, readExtensions } from './extensions.ts';
+import { extendedKeyUsages, type KeyUsages, keyUsageBits } from './key-usages.ts';
 
 /** The certificate subject, limited to the parts that identify a user or host here. */
 export interface Subject {
@@ -12,12 +15,26 @@ export interface Subject {
 
 export type CertificateUse = 'authority' | 'serverAuth' | 'clientAuth';
 
+/** A certificate for this program's own use. */
 interface CertificateTemplate {
   readonly subject: Subject;
   readonly publicKey: KeyObject;
   readonly uses: readonly CertificateUse[];
   /** Host names and IP addresses. */
   readonly hosts?: readonly string[];
+  /** Wall-clock milliseconds. */
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+/** What a certificate says, but for its issuer and serial number. */
+interface CertificateContent {
+  /** Name in DER. */
+  readonly subject: Buffer;
+  readonly publicKey: KeyObject;
+  readonly isAuthority: boolean;
+  readonly usages: KeyUsages;
+  readonly alternativeNames: readonly AlternativeName[];
   /** Wall-clock milliseconds. */
   readonly notBefore: number;
   readonly notAfter: number;
@@ -38,56 +55,70 @@ const oids = {
   basicConstraints: '2.5.29.19',
   authorityKeyIdentifier: '2.5.29.35',
   extendedKeyUsage: '2.5.29.37',
-  serverAuth: '1.3.6.1.5.5.7.3.1',
-  clientAuth: '1.3.6.1.5.5.7.3.2',
-  ecdsaWithSha256: '1.2.840.10045.4.3.2',
-  sha256WithRsa: '1.2.840.113549.1.1.11',
 } as const;
-
-/** Bits of the key usage extension (RFC 5280 section 4.2.1.3). */
-const keyUsageBits = { digitalSignature: 0, keyCertSign: 5, crlSign: 6 } as const;
 
 /** RFC 5280 section 4.1.2.2 allows 20 bytes; 16 random bytes cannot be guessed and do not collide. */
 const serialBytes = 16;
 
 /** Issues a certificate signed by `authority`. It expires no later than the authority. */
-export function issueCertificate(authority: Authority, request: CertificateTemplate, random: Random): X509Certificate {
-  const issuer = readIssuer(authority.certificate);
-  const notAfter = Math.min(request.notAfter, Date.parse(authority.certificate.validTo));
-  return signCertificate({ ...request, notAfter }, issuer, authority.privateKey, random);
+export function issueCertificate(authority: Authority, template: CertificateTemplate, random: Random): X509Certificate {
+  const content = contentOf(template);
+  const notAfter = Math.min(content.notAfter, Date.parse(authority.certificate.validTo));
+  const body = encodeBody({ ...content, notAfter }, issuerOf(authority), random);
+  return new X509Certificate(signedNow(body, authority.privateKey));
 }
 
 /** Issues a certificate signed by its own key: an authority, or a self-signed server certificate. */
-export function issueSelfSigned(request: CertificateTemplate, privateKey: KeyObject, random: Random): X509Certificate {
-  const issuer = { name: encodeName(request.subject), keyIdentifier: keyIdentifier(request.publicKey) };
-  return signCertificate(request, issuer, privateKey, random);
+export function issueSelfSigned(template: CertificateTemplate, privateKey: KeyObject, random: Random): X509Certificate {
+  const content = contentOf(template);
+  const issuer = { name: content.subject, keyIdentifier: keyIdentifier(content.publicKey), privateKey };
+  return new X509Certificate(signedNow(encodeBody(content, issuer, random), privateKey));
+}
+
+/** Issues a certificate with exactly this content; the signature is made on another thread. */
+export async function issueContent(
+  authority: Authority,
+  content: CertificateContent,
+  random: Random,
+): Promise<X509Certificate> {
+  const body = encodeBody(content, issuerOf(authority), random);
+  return new X509Certificate(await signedLater(body, authority.privateKey));
+}
+
+function contentOf({ subject, uses, hosts = [], ...rest }: CertificateTemplate): CertificateContent {
+  const isAuthority = uses.includes('authority');
+  return {
+    ...rest,
+    subject: encodeName(subject),
+    isAuthority,
+    usages: {
+      bits: [keyUsageBits.digitalSignature, ...(isAuthority ? [keyUsageBits.keyCertSign, keyUsageBits.crlSign] : [])],
+      extended: uses.flatMap((use) => (use === 'authority' ? [] : [extendedKeyUsages[use]])),
+    },
+    alternativeNames: hosts.map(nameOfHost),
+  };
 }
 
 interface Issuer {
   /** DER, copied byte for byte from the authority's certificate, because names are compared bytewise. */
   readonly name: Buffer;
   readonly keyIdentifier: Buffer | undefined;
+  /** Decides the signature algorithm, which stands in the body too. */
+  readonly privateKey: KeyObject;
 }
 
-function signCertificate(
-  request: CertificateTemplate,
-  issuer: Issuer,
-  privateKey: KeyObject,
-  random: Random,
-): X509Certificate {
-  const algorithm = signatureAlgorithm(privateKey);
-  const body = der.sequence(
+/** The TBSCertificate (RFC 5280 section 4.1.2), version 3. */
+function encodeBody(content: CertificateContent, issuer: Issuer, random: Random): Buffer {
+  return der.sequence(
     der.explicit(0, der.unsignedInteger(Buffer.from([2]))),
     der.unsignedInteger(serialNumber(random)),
-    algorithm,
+    signatureWith(issuer.privateKey).algorithm,
     issuer.name,
-    der.sequence(der.time(request.notBefore), der.time(request.notAfter)),
-    encodeName(request.subject),
-    request.publicKey.export({ type: 'spki', format: 'der' }),
-    der.explicit(3, der.sequence(...extensions(request, issuer))),
+    der.sequence(der.time(content.notBefore), der.time(content.notAfter)),
+    content.subject,
+    content.publicKey.export({ type: 'spki', format: 'der' }),
+    der.explicit(3, der.sequence(...extensions(content, issuer))),
   );
-  const signature = sign('sha256', body, privateKey);
-  return new X509Certificate(der.sequence(body, algorithm, der.bitString(signature)));
 }
 
 /** Positive and never zero: the top bit is clear and the next one is set. */
@@ -95,17 +126,6 @@ function serialNumber(random: Random): Uint8Array {
   const bytes = Uint8Array.from(random.bytes(serialBytes));
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
   return bytes;
-}
-
-function signatureAlgorithm(key: KeyObject): Buffer {
-  switch (key.asymmetricKeyType) {
-    case 'ec':
-      return der.sequence(der.objectIdentifier(oids.ecdsaWithSha256));
-    case 'rsa':
-      return der.sequence(der.objectIdentifier(oids.sha256WithRsa), Buffer.from([5, 0]));
-    default:
-      throw new TypeError(`cannot sign certificates with a key of type ${key.asymmetricKeyType}`);
-  }
 }
 
 /** Organizations come first, as other issuers write them; the order has no meaning. */
@@ -118,48 +138,29 @@ function encodeName(subject: Subject): Buffer {
   );
 }
 
-function extensions(request: CertificateTemplate, issuer: Issuer): Buffer[] {
+function extensions({ subject, publicKey, isAuthority, ...content }: CertificateContent, issuer: Issuer): Buffer[] {
   const extension = (oid: string, value: Buffer, critical = false): Buffer =>
     der.sequence(der.objectIdentifier(oid), ...(critical ? [der.boolean(true)] : []), der.octetString(value));
-  const isAuthority = request.uses.includes('authority');
-  const extended = request.uses.flatMap((use) => (use === 'authority' ? [] : [der.objectIdentifier(oids[use])]));
-  const hosts = (request.hosts ?? []).map(encodeHost);
+  const { bits, extended } = content.usages;
+  const names = content.alternativeNames.map(encodeAlternativeName);
   return [
-    extension(oids.keyUsage, keyUsage(isAuthority), true),
-    ...(extended.length > 0 ? [extension(oids.extendedKeyUsage, der.sequence(...extended))] : []),
+    ...(bits.length > 0 ? [extension(oids.keyUsage, der.namedBits(bits), true)] : []),
+    ...(extended.length > 0
+      ? [extension(oids.extendedKeyUsage, der.sequence(...extended.map(der.objectIdentifier)))]
+      : []),
     extension(oids.basicConstraints, isAuthority ? der.sequence(der.boolean(true)) : der.sequence(), true),
-    extension(oids.subjectKeyIdentifier, der.octetString(keyIdentifier(request.publicKey))),
+    extension(oids.subjectKeyIdentifier, der.octetString(keyIdentifier(publicKey))),
     ...(issuer.keyIdentifier
       ? [extension(oids.authorityKeyIdentifier, der.sequence(der.implicit(0, issuer.keyIdentifier)))]
       : []),
-    ...(hosts.length > 0 ? [extension(oids.subjectAlternativeName, der.sequence(...hosts))] : []),
+    // Critical where it is all that names the subject (RFC 5280 section 4.2.1.6).
+    ...(names.length > 0
+      ? [extension(oids.subjectAlternativeName, der.sequence(...names), subject.equals(emptyName))]
+      : []),
   ];
 }
 
-const keyUsage = (isAuthority: boolean): Buffer =>
-  der.namedBits([
-    keyUsageBits.digitalSignature,
-    ...(isAuthority ? [keyUsageBits.keyCertSign, keyUsageBits.crlSign] : []),
-  ]);
-
-/** A GeneralName (RFC 5280 section 4.2.1.6). */
-function encodeHost(host: string): Buffer {
-  if (isIPv4(host)) return der.implicit(7, Buffer.from(host.split('.').map(Number)));
-  if (isIPv6(host)) return der.implicit(7, ipv6Bytes(host));
-  return der.implicit(2, Buffer.from(host, 'latin1'));
-}
-
-function ipv6Bytes(address: string): Buffer {
-  // WHATWG URL normalises the address to hexadecimal groups, expands an IPv4 suffix and rejects zones.
-  const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [head = '', tail] = text.split('::');
-  const groups = (part: string): number[] =>
-    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
-  const before = groups(head);
-  const after = tail === undefined ? [] : groups(tail);
-  const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0);
-  return Buffer.from([...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 0xff]));
-}
+const emptyName = der.sequence();
 
 /** RFC 7093 section 2 method 4, truncated to the customary 20 bytes. */
 const keyIdentifier = (key: KeyObject): Buffer =>
@@ -168,28 +169,19 @@ const keyIdentifier = (key: KeyObject): Buffer =>
     .digest()
     .subarray(0, 20);
 
-/** Encoded subject and key identifier of an issuing certificate, which may come from elsewhere. */
-function readIssuer(certificate: X509Certificate): Issuer {
+const subjectKeyIdentifierId = extensionId(oids.subjectKeyIdentifier);
+
+/** Name and key identifier of an authority, whose certificate may come from elsewhere. */
+function issuerOf({ certificate, privateKey }: Authority): Issuer {
   const [outer] = der.readAll(certificate.raw);
   const [body] = outer ? der.readAll(outer.content) : [];
   const fields = body ? der.readAll(body.content) : [];
   // Version 1 certificates omit the version field; the subject is the fifth field after it.
   const subject = fields[fields[0]?.tag === 0xa0 ? 5 : 4];
   if (!subject) throw new RangeError('certificate without a subject');
-  const extensionList = fields.find((field) => field.tag === 0xa3);
-  return { name: subject.whole, keyIdentifier: extensionList && readKeyIdentifier(extensionList) };
-}
-
-function readKeyIdentifier(extensionList: der.DerValue): Buffer | undefined {
-  const wanted = der.objectIdentifier(oids.subjectKeyIdentifier);
-  for (const list of der.readAll(extensionList.content)) {
-    for (const extension of der.readAll(list.content)) {
-      const parts = der.readAll(extension.content);
-      const value = parts.at(-1);
-      if (parts[0]?.whole.equals(wanted) && value) return der.readAll(value.content)[0]?.content;
-    }
-  }
-  return undefined;
+  const identifier = readExtensions(certificate)?.get(subjectKeyIdentifierId);
+  const [octets] = identifier ? der.readAll(identifier.value) : [];
+  return { name: subject.whole, keyIdentifier: octets?.content, privateKey };
 }
 
 /** Whether the certificate holds the public key of that private key. */

@@ -1,0 +1,36 @@
+import { isIP, isIPv4 } from 'node:net';
+import * as der from './der.ts';
+
+/** A subject alternative name of a certificate (RFC 5280 section 4.2.1.6). */
+export interface AlternativeName {
+  readonly type: keyof typeof tags;
+  readonly value: string;
+}
+
+/** Tags of GeneralName. */
+const tags = { email: 1, dns: 2, uri: 6, ip: 7 } as const;
+
+/** The alternative name of a host: a DNS name or an IP address. */
+export const nameOfHost = (host: string): AlternativeName => ({ type: isIP(host) === 0 ? 'dns' : 'ip', value: host });
+
+/** The GeneralName in DER. Throws a RangeError for text that is not ASCII and for an address that is none. */
+export function encodeAlternativeName({ type, value }: AlternativeName): Buffer {
+  if (type === 'ip') return der.implicit(tags.ip, addressBytes(value));
+  const bytes = Buffer.from(value, 'utf8');
+  if (bytes.some((byte) => byte > 0x7f)) throw new RangeError(`${JSON.stringify(value)} is not ASCII`);
+  return der.implicit(tags[type], bytes);
+}
+
+function addressBytes(address: string): Buffer {
+  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
+  if (isIP(address) === 0) throw new RangeError(`${JSON.stringify(address)} is not an IP address`);
+  // WHATWG URL normalises the address to hexadecimal groups, expands an IPv4 suffix and rejects zones.
+  const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [head = '', tail] = text.split('::');
+  const groups = (part: string): number[] =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
+  const before = groups(head);
+  const after = tail === undefined ? [] : groups(tail);
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0);
+  return Buffer.from([...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 0xff]));
+}
