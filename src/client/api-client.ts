@@ -66,6 +66,18 @@ export class ApiClient {
     this.#userAgent = userAgent;
   }
 
+  /** A client of the same server and identity that calls `check` before each request; if that throws, nothing is sent. */
+  guarded(check: () => void): ApiClient {
+    const transport = this.#transport;
+    const guarded: Transport = {
+      async send(request) {
+        check();
+        return transport.send(request);
+      },
+    };
+    return new ApiClient(guarded, this.#userAgent);
+  }
+
   get<T = ApiObject>(target: string, signal?: AbortSignal): Promise<T> {
     return this.#request({ method: 'GET', target, ...(signal && { signal }) });
   }

@@ -182,3 +182,20 @@ describe('an event recorder', () => {
     assert.equal(clock.pending, 0);
   });
 });
+
+describe('before a recorder is closed', () => {
+  it('it can be waited for, for a while', async () => {
+    await recorder.flush(1_000);
+    assert.equal(clock.pending, 0);
+    recorder.record(event());
+    const written = recorder.flush(1_000);
+    server.answer(201, {});
+    await written;
+    assert.equal(clock.pending, 0);
+    recorder.record(event('other'));
+    const given = recorder.flush(1_000);
+    clock.advance(1_000);
+    await given;
+    assert.equal(server.requests.length, 2);
+  });
+});

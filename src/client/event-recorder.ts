@@ -34,6 +34,8 @@ export class ApiEventRecorder implements EventRecorder, Closable {
   /** Events to write, by series: a later count replaces an earlier one that has not been sent. */
   readonly #waiting = new Map<string, CorrelatedEvent>();
   #sending = false;
+  /** Aborted when all is sent. */
+  #idle = new AbortController();
   /** A failure has been logged since the last success. */
   #failing = false;
 
@@ -56,12 +58,14 @@ export class ApiEventRecorder implements EventRecorder, Closable {
 
   async #sendAll(): Promise<void> {
     this.#sending = true;
+    this.#idle = new AbortController();
     for (const [series, event] of this.#waiting) {
       this.#waiting.delete(series);
       await this.#send(event);
       if (this.#stop.signal.aborted) break;
     }
     this.#sending = false;
+    this.#idle.abort();
   }
 
   /** Tries until the server answers, a limited number of times. Never rejects. */
@@ -129,6 +133,12 @@ export class ApiEventRecorder implements EventRecorder, Closable {
     if (this.#failing || hasCause(error, 'NamespaceTerminating')) logger.debug(message, fields);
     else logger.warn(message, fields);
     this.#failing = true;
+  }
+
+  /** Waits until all events are written, but no longer than this. Events may still be recorded meanwhile. */
+  async flush(patienceMs: number): Promise<void> {
+    const patience = AbortSignal.any([this.#stop.signal, this.#idle.signal]);
+    if (this.#sending) await pause(this.#options.clock, patienceMs, patience);
   }
 
   /** Aborts the request in progress; events not yet written are lost. */

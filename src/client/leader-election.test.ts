@@ -3,15 +3,22 @@ import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { silentLogger } from '../base/logger.ts';
-import { ManualClock } from '../base/time/clock.ts';
+import { type Clock, ManualClock } from '../base/time/clock.ts';
 import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
 import { parseTime } from '../schema/time.ts';
 import { ApiClient } from './api-client.ts';
+import { KeptEvents } from './event-recorder-fixture.ts';
 import { defaultTiming, leadOnce } from './leader-election.ts';
 
 interface Lease {
   metadata: { name: string; resourceVersion: string };
-  spec: { holderIdentity: string; leaseTransitions: number; acquireTime: string; renewTime: string };
+  spec: {
+    holderIdentity: string;
+    leaseDurationSeconds: number;
+    leaseTransitions: number;
+    acquireTime: string;
+    renewTime: string;
+  };
 }
 
 /** A server that holds one lease, with optimistic concurrency. */
@@ -99,19 +106,23 @@ class Election {
   readonly leaders = new Set<string>();
   /** Changes of leadership: `+a`, `-a`. */
   readonly log: string[] = [];
+  readonly events = new KeptEvents();
+  /** The check of whoever leads. */
+  requireLease = (): void => assert.fail('nobody has led');
   readonly #violations: string[] = [];
   readonly #running: Promise<void>[] = [];
   readonly #stops = new Map<string, AbortController>();
 
-  stand(identity: string): Network {
+  stand(identity: string, clock: Clock = this.clock): Network {
     const network = new Network(this.server, this.clock);
     const stop = new AbortController();
     this.#stops.set(identity, stop);
     const options = {
       client: new ApiClient(network, identity),
-      clock: this.clock,
+      clock,
       logger: silentLogger,
-      leases: '/leases',
+      events: this.events,
+      namespace: 'system',
       apiVersion: 'coordination.example.com/v1',
       name: 'manager',
       identity,
@@ -119,7 +130,12 @@ class Election {
       signal: stop.signal,
     };
     const run = async (): Promise<void> => {
-      while (!stop.signal.aborted) await leadOnce(options, (term) => this.#lead(identity, term));
+      while (!stop.signal.aborted) {
+        await leadOnce(options, (term, requireLease) => {
+          this.requireLease = requireLease;
+          return this.#lead(identity, term);
+        });
+      }
     };
     this.#running.push(run());
     return network;
@@ -188,6 +204,52 @@ describe('leader election', () => {
     await election.pass(2_500);
     assert.deepEqual(election.log, ['+a', '-a', '+b']);
     assert.equal(election.server.lease?.spec.leaseTransitions, 1);
+    await election.end();
+    const { leaseTransitions, holderIdentity, leaseDurationSeconds, acquireTime, renewTime } =
+      election.server.lease?.spec ?? {};
+    assert.deepEqual([leaseTransitions, holderIdentity, leaseDurationSeconds], [1, '', 1]);
+    assert.equal(acquireTime, renewTime);
+  });
+
+  it('each change of leadership is an Event of the lease', async () => {
+    const election = new Election();
+    election.stand('a');
+    await election.pass(100);
+    election.stand('b');
+    election.stop('a');
+    await election.pass(2_500);
+    const about = { apiVersion: 'coordination.example.com/v1', kind: 'Lease', namespace: 'system', name: 'manager' };
+    assert.deepEqual(
+      election.events.events,
+      ['a became leader', 'a stopped leading', 'b became leader'].map((message) => ({
+        ...{ about, type: 'Normal', reason: 'LeaderElection', message },
+      })),
+    );
+    await election.end();
+  });
+
+  it('a process that was paused for longer than its lease finds out before its timers do', async () => {
+    const election = new Election();
+    let paused = false;
+    const late: (() => void)[] = [];
+    const clock: Clock = {
+      now: () => election.clock.now(),
+      monotonic: () => election.clock.monotonic(),
+      after: (delayMs, run) => election.clock.after(delayMs, () => (paused ? late.push(run) : run())),
+    };
+    election.stand('a', clock);
+    await election.pass(1_000);
+    election.requireLease();
+    paused = true;
+    await election.pass(8_500);
+    election.requireLease();
+    await election.pass(2_000);
+    assert.deepEqual(election.log, ['+a']);
+    assert.throws(() => election.requireLease(), /the lease could not be renewed in time/);
+    assert.deepEqual(election.log, ['+a', '-a']);
+    assert.throws(() => election.requireLease(), /the lease could not be renewed in time/, 'for good');
+    paused = false;
+    for (const run of late) run();
     await election.end();
   });
 

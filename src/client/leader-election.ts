@@ -3,19 +3,22 @@ import { type Clock, pause } from '../base/time/clock.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { formatMicroTime } from '../schema/time.ts';
 import { type ApiClient, hasReason } from './api-client.ts';
+import type { EventRecorder } from './event-recorder.ts';
 
 interface LeaderElectionOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Path of the collection of leases. */
-  readonly leases: string;
   readonly apiVersion: string;
   /** Name of the lease that candidates compete for. */
   readonly name: string;
   /** Unique identity of this candidate. */
   readonly identity: string;
   readonly timing: ElectionTiming;
+  /** Records when this candidate becomes the leader, and when it stops leading. */
+  readonly events: EventRecorder;
+  /** Namespace of the lease. */
+  readonly namespace: string;
   /** Ends the candidacy and the leadership. */
   readonly signal: AbortSignal;
 }
@@ -50,29 +53,35 @@ interface LeaseSpec {
  * in time, another candidate holds it, or `signal` aborts. Resolves when `lead` has returned and the lease, if still held, has
  * been released. To run again the candidate must be started anew.
  *
+ * `lead` calls `requireLease` before each request that only a leader may send. It throws, and ends the term, if the lease has
+ * run out: after a pause of the whole process, answers may be handled before the timer that ends the term.
+ *
  * Two candidates never lead at once as long as their clocks run at the same rate. The others count `leaseMs` from when they saw
  * the lease change; the leader counts the shorter `renewMs` from when it began that change, which is earlier. Clocks need not
  * be synchronised: the times in the lease are informational.
  */
 export async function leadOnce(
   options: LeaderElectionOptions,
-  lead: (signal: AbortSignal) => Promise<void>,
+  lead: (signal: AbortSignal, requireLease: () => void) => Promise<void>,
 ): Promise<void> {
   const candidate = new Candidate(options);
   if (!(await candidate.acquire())) return;
   const term = new AbortController();
   const ended = candidate.hold(term);
+  candidate.record('became leader');
   try {
-    await lead(term.signal);
+    await lead(term.signal, () => candidate.require(term));
   } finally {
     term.abort(new Error('the leader has stopped leading'));
     await ended;
+    candidate.record('stopped leading');
     await candidate.release();
   }
 }
 
 class Candidate {
   readonly #options: LeaderElectionOptions;
+  readonly #leases: string;
   readonly #path: string;
   /** The last observed lease and the time of that observation. */
   #seen: { readonly lease: Lease; readonly at: number } | undefined;
@@ -81,7 +90,22 @@ class Candidate {
 
   constructor(options: LeaderElectionOptions) {
     this.#options = options;
-    this.#path = `${options.leases}/${encodeURIComponent(options.name)}`;
+    const { apiVersion, namespace, name } = options;
+    this.#leases = `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/leases`;
+    this.#path = `${this.#leases}/${encodeURIComponent(name)}`;
+  }
+
+  /** As client-go: the lease is named without its UID. */
+  record(what: string): void {
+    const { events, apiVersion, namespace, name, identity } = this.#options;
+    const about = { apiVersion, kind: 'Lease', namespace, name };
+    events.record({ about, type: 'Normal', reason: 'LeaderElection', message: `${identity} ${what}` });
+  }
+
+  /** Throws if the term is over, whether or not its timer has fired. */
+  require(term: AbortController): void {
+    if (this.#leadsFor() <= 0) term.abort(new Error('the lease could not be renewed in time'));
+    term.signal.throwIfAborted();
   }
 
   /** True once this candidate holds the lease; false if the candidacy was ended. */
@@ -175,7 +199,7 @@ class Candidate {
 
   /** Rejects with Conflict if another candidate was faster. */
   #write(lease: Lease | undefined, signal: AbortSignal): Promise<Lease> {
-    const { client, leases, apiVersion, name, identity, timing, clock } = this.#options;
+    const { client, apiVersion, name, identity, timing, clock } = this.#options;
     const now = formatMicroTime(clock.now());
     const before = lease?.spec ?? {};
     const mine = before.holderIdentity === identity;
@@ -188,7 +212,7 @@ class Candidate {
     };
     return lease
       ? client.update<Lease>(this.#path, { ...lease, spec }, signal)
-      : client.create<Lease>(leases, { apiVersion, kind: 'Lease', metadata: { name }, spec }, signal);
+      : client.create<Lease>(this.#leases, { apiVersion, kind: 'Lease', metadata: { name }, spec }, signal);
   }
 
   /** Releases the lease, so that the next leader need not wait for it to expire. Best effort. */
@@ -196,7 +220,15 @@ class Candidate {
     const { client, clock, logger, timing } = this.#options;
     const lease = this.#seen?.lease;
     if (!lease || this.#lost()) return;
-    const spec: LeaseSpec = { ...lease.spec, holderIdentity: '', renewTime: formatMicroTime(clock.now()) };
+    const now = formatMicroTime(clock.now());
+    // As client-go: candidates that go by the duration alone wait no longer than a second.
+    const spec: LeaseSpec = {
+      ...lease.spec,
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      acquireTime: now,
+      renewTime: now,
+    };
     const patience = new AbortController();
     const timer = clock.after(timing.retryMs, () => patience.abort(new Error('releasing the lease took too long')));
     try {

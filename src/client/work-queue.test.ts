@@ -2,15 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { silentLogger } from '../base/logger.ts';
+import { Metrics } from '../base/metrics.ts';
 import { noJitter } from '../base/time/backoff-fixture.ts';
 import { ManualClock } from '../base/time/clock.ts';
 import { WorkQueue } from './work-queue.ts';
+import { WorkQueueMetrics } from './work-queue-metrics.ts';
 
 /** A queue whose work items are completed by the test. */
 class Workshop {
   readonly clock = new ManualClock();
   readonly started: string[] = [];
   readonly #running = new Map<string, PromiseWithResolvers<void>>();
+  readonly metrics = new Metrics();
   readonly queue: WorkQueue<string>;
 
   constructor(parallel = 10) {
@@ -18,6 +21,8 @@ class Workshop {
       clock: this.clock,
       random: noJitter,
       logger: silentLogger,
+      name: 'shop',
+      queueMetrics: new WorkQueueMetrics(this.metrics),
       parallel,
       work: (item) => {
         assert.ok(!this.#running.has(item), `${item} is worked on twice at once`);
@@ -154,5 +159,35 @@ describe('the work queue', () => {
     shop.queue.addAfter('d', 1);
     assert.equal(shop.clock.pending, 0);
     assert.deepEqual(shop.started, ['a']);
+  });
+});
+
+describe('metrics of a work queue', () => {
+  it('show what waits, what is in progress, and for how long', async () => {
+    const shop = new Workshop(1);
+    const shown = (name: string): number => {
+      const series = new RegExp(`^workqueue_${name}\\{name="shop"\\} (.*)$`, 'm').exec(shop.metrics.render());
+      return Number(series?.[1]);
+    };
+    const all = (...names: readonly string[]): readonly number[] => names.map(shown);
+    const now = ['depth', 'unfinished_work_seconds', 'longest_running_processor_seconds'];
+    const totals = ['adds_total', 'retries_total', 'queue_duration_seconds_sum', 'work_duration_seconds_sum'];
+    for (const item of ['a', 'b', 'b', 'a', 'a']) shop.queue.add(item);
+    shop.clock.advance(2_000);
+    assert.deepEqual(all(...now), [2, 2, 2]);
+    // The second `a` waits for the first.
+    assert.deepEqual(all(...totals), [3, 0, 0, 0]);
+    await shop.end('a');
+    assert.deepEqual(all(...totals), [3, 0, 2, 2]);
+    shop.clock.advance(3_000);
+    assert.deepEqual(all(...now), [1, 3, 3]);
+    await shop.end('b', 'failed');
+    assert.deepEqual(all(...totals), [3, 1, 7, 5]);
+    await shop.end('a');
+    assert.deepEqual(all(...now), [0, 0, 0]);
+    shop.clock.advance(5);
+    assert.deepEqual(all('adds_total', 'work_duration_seconds_count'), [4, 3]);
+    shop.queue.close();
+    assert.deepEqual(all(...now), [0, 0, 0]);
   });
 });

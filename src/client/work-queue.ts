@@ -3,11 +3,16 @@ import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import { type BackoffPolicy, backoffMs } from '../base/time/backoff.ts';
 import type { Clock } from '../base/time/clock.ts';
+import { type QueueObserver, unobserved, type WorkQueueMetrics } from './work-queue-metrics.ts';
 
 interface WorkQueueOptions<T> {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Name in metrics. */
+  readonly name: string;
+  /** Default: the queue is in no metrics. */
+  readonly queueMetrics?: WorkQueueMetrics | undefined;
   /** Maximum number of items processed concurrently. */
   readonly parallel: number;
   /** Processes one item. If it rejects, the item is retried. */
@@ -27,18 +32,33 @@ const warningIntervalMs = 60_000;
  */
 export class WorkQueue<T> implements Closable {
   readonly #options: WorkQueueOptions<T>;
-  /** In order of addition. */
-  readonly #waiting = new Set<T>();
-  readonly #active = new Set<T>();
-  /** Added while being processed. */
-  readonly #again = new Set<T>();
+  /** In order of addition, with the monotonic time of it. */
+  readonly #waiting = new Map<T, number>();
+  /** With the monotonic time at which work began. */
+  readonly #active = new Map<T, number>();
+  /** Added while being processed, with the monotonic time of the first addition. */
+  readonly #again = new Map<T, number>();
   readonly #failures = new Map<T, number>();
   readonly #timers = new Map<T, { readonly timer: Closable; readonly dueMs: number }>();
   #warnedAt = Number.NEGATIVE_INFINITY;
+  readonly #observer: QueueObserver;
   #closed = false;
 
   constructor(options: WorkQueueOptions<T>) {
     this.#options = options;
+    const { name, queueMetrics } = options;
+    this.#observer = queueMetrics?.observe(name, this) ?? unobserved;
+  }
+
+  /** Items that wait to be processed now. */
+  get depth(): number {
+    return this.#waiting.size + this.#again.size;
+  }
+
+  /** How long each item in progress has been processed. Milliseconds. */
+  *workInProgress(): IterableIterator<number> {
+    const now = this.#options.clock.monotonic();
+    for (const startedMs of this.#active.values()) yield now - startedMs;
   }
 
   /** Items that wait, are being processed, or are due for a later addition. */
@@ -47,15 +67,18 @@ export class WorkQueue<T> implements Closable {
   }
 
   add(item: T): void {
-    if (this.#closed) return;
-    if (this.#active.has(item)) this.#again.add(item);
-    else this.#waiting.add(item);
+    if (this.#closed || this.#waiting.has(item) || this.#again.has(item)) return;
+    this.#observer.added();
+    const now = this.#options.clock.monotonic();
+    if (this.#active.has(item)) this.#again.set(item, now);
+    else this.#waiting.set(item, now);
     this.#next();
   }
 
   /** Adds the item after the delay. Of several pending additions the earliest counts. */
   addAfter(item: T, delayMs: number): void {
     if (this.#closed) return;
+    this.#observer.retried();
     const { clock } = this.#options;
     const dueMs = clock.monotonic() + delayMs;
     const pending = this.#timers.get(item);
@@ -76,15 +99,17 @@ export class WorkQueue<T> implements Closable {
   }
 
   #next(): void {
-    for (const item of this.#waiting) {
+    const now = this.#options.clock.monotonic();
+    for (const [item, addedMs] of this.#waiting) {
       if (this.#active.size >= this.#options.parallel) return;
       this.#waiting.delete(item);
-      this.#active.add(item);
-      void this.#run(item);
+      this.#active.set(item, now);
+      this.#observer.started(now - addedMs);
+      void this.#run(item, now);
     }
   }
 
-  async #run(item: T): Promise<void> {
+  async #run(item: T, startedMs: number): Promise<void> {
     try {
       await this.#options.work(item);
       this.#failures.delete(item);
@@ -92,8 +117,13 @@ export class WorkQueue<T> implements Closable {
       this.#retry(item, error);
     }
     this.#active.delete(item);
-    if (this.#again.delete(item)) this.add(item);
-    else this.#next();
+    this.#observer.finished(this.#options.clock.monotonic() - startedMs);
+    const again = this.#again.get(item);
+    if (again !== undefined) {
+      this.#again.delete(item);
+      this.#waiting.set(item, again);
+    }
+    this.#next();
   }
 
   #retry(item: T, error: unknown): void {
@@ -124,5 +154,6 @@ export class WorkQueue<T> implements Closable {
     this.#again.clear();
     for (const { timer } of this.#timers.values()) timer.close();
     this.#timers.clear();
+    this.#observer.close();
   }
 }

@@ -4,10 +4,14 @@ import type { Random } from '../base/random.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
+import type { WorkQueueMetrics } from '../client/work-queue-metrics.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 
 /** Dependencies of every controller. */
 export interface ControllerContext {
+  /** The controller's name; also that of its queue in metrics, if it gives it no other. */
+  readonly name: string;
+  readonly queueMetrics?: WorkQueueMetrics | undefined;
   /** Client for the controller's own requests, with the identity of its service account if it has one. */
   readonly client: ApiClient;
   /**

@@ -5,6 +5,7 @@ import { startBootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts';
 import { startTokenCleaner } from './bootstrap-tokens/token-cleaner.ts';
 import { startClusterRoleAggregation } from './cluster-role-aggregation/cluster-role-aggregation.ts';
 import type { ControllerContext } from './controller.ts';
+import type { ControllerMetrics } from './controller-metrics.ts';
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts';
 import { startRootCaPublisher } from './namespace-content/root-ca-publisher.ts';
 import { startServiceAccountController } from './namespace-content/service-account.ts';
@@ -113,21 +114,24 @@ const nameOf = (text: string): ControllerName | undefined =>
   });
 
 /** Dependencies of the controllers. */
-export interface ControllersContext extends Omit<ControllerContext, 'reader' | 'events'> {
+export interface ControllersContext extends Omit<ControllerContext, 'name' | 'queueMetrics' | 'reader' | 'events'> {
+  readonly metrics?: ControllerMetrics | undefined;
   /** Creates a client for a service account of the system namespace. Default: all controllers use `client`. */
   readonly clientOf?: (account: string) => ApiClient;
 }
 
 /** Starts controllers; closing the result stops them and aborts their requests. */
 export function startControllers(names: readonly ControllerName[], context: ControllersContext): Closable {
-  const { client: reader, clientOf, ...rest } = context;
+  const { client: reader, clientOf, metrics, ...rest } = context;
+  const queueMetrics = metrics?.queues;
   const running = new ClosableStack();
   for (const name of names) {
     const { account, start }: ControllerEntry = entries[name];
     const own = account === undefined ? undefined : clientOf?.(account);
     const client = own ?? reader;
     const events = running.add(new ApiEventRecorder({ ...rest, client, component: name }));
-    running.add(start({ ...rest, client, reader, events }));
+    running.add(start({ ...rest, name, queueMetrics, client, reader, events }));
+    if (metrics) running.add(metrics.runs(name));
   }
   return running;
 }

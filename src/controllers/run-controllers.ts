@@ -1,4 +1,5 @@
 import type { Random } from '../base/random.ts';
+import { ApiEventRecorder } from '../client/event-recorder.ts';
 import { type ElectionTiming, leadOnce } from '../client/leader-election.ts';
 import { type ControllerName, type ControllersContext, startControllers } from './controllers.ts';
 
@@ -37,14 +38,28 @@ export async function runAsLeader(
   { random, hostname, timing, namespace, name }: LeaderElectionOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, clock, logger, dialect } = context;
+  const { client, clock, logger, dialect, metrics, clientOf } = context;
   const apiVersion = `${dialect.group('coordination')}/v1`;
-  await leadOnce(
-    {
-      ...{ client, clock, logger, timing, signal, apiVersion, name },
-      leases: `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/leases`,
-      identity: `${hostname}_${random.uuid()}`,
-    },
-    (term) => runControllers(names, context, term),
-  );
+  const component = dialect.controllerManager;
+  const events = new ApiEventRecorder({ client, clock, random, logger, component });
+  const identity = `${hostname}_${random.uuid()}`;
+  metrics?.leads(name, false);
+  try {
+    await leadOnce(
+      { client, clock, logger, timing, signal, events, apiVersion, namespace, name, identity },
+      async (term, requireLease) => {
+        metrics?.leads(name, true);
+        const guarded = {
+          ...context,
+          client: client.guarded(requireLease),
+          ...(clientOf && { clientOf: (account: string) => clientOf(account).guarded(requireLease) }),
+        };
+        await runControllers(names, guarded, term);
+        metrics?.leads(name, false);
+      },
+    );
+  } finally {
+    await events.flush(timing.retryMs);
+    events.close();
+  }
 }

@@ -8,6 +8,7 @@ import { authorizationMetrics } from '../../src/authz/authorization-metrics.ts';
 import { Metrics } from '../../src/base/metrics.ts';
 import { reloadReports } from '../../src/base/reload-reports.ts';
 import { systemClock } from '../../src/base/time/clock.ts';
+import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { accessCounts } from '../../src/server/serving/access-counts.ts';
 import { flowMetrics, observePools } from '../../src/server/serving/flow-control/flow-metrics.ts';
 import { DeprecatedApis } from '../../src/server/serving/observe/deprecated-apis.ts';
@@ -33,6 +34,8 @@ const kind = ['group', 'version', 'kind'];
 const reload = ['status', 'apiserver_id_hash'];
 const fromHundredth = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const queueBuckets = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 
 const counter = (labels: readonly string[], stability: Stability = 'ALPHA'): Described => ({
   type: 'counter',
@@ -106,6 +109,16 @@ const published: Readonly<Record<string, Described>> = {
   serviceaccount_legacy_manual_token_uses_total: counter([]),
   serviceaccount_legacy_auto_token_uses_total: counter([]),
   serviceaccount_invalid_legacy_auto_token_uses_total: counter([]),
+  // Of kube-controller-manager, and those of its work queues.
+  workqueue_adds_total: counter(['name']),
+  workqueue_depth: gauge(['name']),
+  workqueue_longest_running_processor_seconds: gauge(['name']),
+  workqueue_queue_duration_seconds: histogram(['name'], queueBuckets),
+  workqueue_retries_total: counter(['name']),
+  workqueue_unfinished_work_seconds: gauge(['name']),
+  workqueue_work_duration_seconds: histogram(['name'], queueBuckets),
+  running_managed_controllers: gauge(['manager', 'name']),
+  leader_election_master_status: gauge(['name']),
 };
 
 /** What is defined, beside the series. */
@@ -146,6 +159,7 @@ describe('metrics of published servers', () => {
   oidcMetrics({ metrics, clock: systemClock, serverId: '' });
   registerTokenMetrics(metrics);
   authorizationMetrics(metrics);
+  new ControllerMetrics(metrics, 'manager');
   reloadReports({ of: 'authorization', metrics, clock: systemClock, serverId: '' });
   storageMetrics({
     metrics,

@@ -27,7 +27,7 @@ import {
 
 type GarbageCollectorOptions = Pick<
   ControllerContext,
-  'client' | 'clock' | 'random' | 'logger' | 'events' | 'onGroupsChanged'
+  'client' | 'clock' | 'random' | 'logger' | 'queueMetrics' | 'events' | 'onGroupsChanged'
 >;
 
 /** Interval of discovery. */
@@ -83,10 +83,11 @@ class GarbageCollector implements Closable {
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
     this.#client = options.client;
-    const { clock, random, logger } = options;
-    this.#discoveryBackoff = new Backoff(discoveryRetries, random);
-    this.#toDelete = new WorkQueue({ clock, random, logger, parallel, work: (uid) => this.#attemptToDelete(uid) });
-    this.#toOrphan = new WorkQueue({ clock, random, logger, parallel, work: (uid) => this.#attemptToOrphan(uid) });
+    this.#discoveryBackoff = new Backoff(discoveryRetries, options.random);
+    const queue = (name: string, work: (uid: string) => Promise<void>): WorkQueue<string> =>
+      new WorkQueue({ ...options, name: `garbage_collector_${name}`, parallel, work });
+    this.#toDelete = queue('attempt_to_delete', (uid) => this.#attemptToDelete(uid));
+    this.#toOrphan = queue('attempt_to_orphan', (uid) => this.#attemptToOrphan(uid));
     this.#foreignOwners = new ForeignOwners({ ...options, signal: this.#stop.signal });
     this.#following = options.onGroupsChanged?.((groups) => this.#groupsChanged(groups));
   }

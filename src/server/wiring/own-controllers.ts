@@ -1,5 +1,6 @@
 import type { Closable } from '../../base/disposable.ts';
 import { defaultTiming } from '../../client/leader-election.ts';
+import type { ControllerMetrics } from '../../controllers/controller-metrics.ts';
 import { type ControllerName, type ControllersContext, startControllers } from '../../controllers/controllers.ts';
 import { runAsLeader } from '../../controllers/run-controllers.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
@@ -20,18 +21,20 @@ interface OwnControllersParts
   extends Pick<Basis, 'clock' | 'random' | 'logger' | 'dialect' | 'environment'>,
     Pick<Access, 'authentication'> {
   readonly clients: LoopbackClients;
+  readonly controllerMetrics: ControllerMetrics;
   readonly resources: ResourceRegistry;
 }
 
 /** Starts the configured controllers, each as a loopback client of this server. */
 export function startOwnControllers(
   { controllers, storage }: Pick<ApiServerConfig, 'controllers' | 'storage'>,
-  { clock, random, logger, dialect, clients, authentication, resources, environment }: OwnControllersParts,
+  parts: OwnControllersParts,
 ): Closable {
+  const { clock, random, logger, dialect, clients, authentication, resources, environment } = parts;
   const { controllerManager: name } = dialect;
   const issuer = authentication.serviceAccounts?.issuer;
   return runOwnControllers({
-    ...{ clock, random, logger, dialect },
+    ...{ clock, random, logger, dialect, metrics: parts.controllerMetrics },
     ...controllers,
     onGroupsChanged: (listener) =>
       resources.onChange(({ added, removed }) =>

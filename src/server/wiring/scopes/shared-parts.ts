@@ -1,4 +1,5 @@
 import { DocumentForms } from '../../../content/document-forms.ts';
+import { ControllerMetrics } from '../../../controllers/controller-metrics.ts';
 import { SharedCapacity } from '../../serving/flow-control/shared-capacity.ts';
 import { JobThread } from '../../serving/heavy/job-thread.ts';
 import { observeEventLoopDelay } from '../../serving/observe/event-loop-delay.ts';
@@ -18,6 +19,7 @@ export interface SharedParts extends Basis, Storage {
   /** The thread for heavy work. */
   readonly thread: JobThread;
   readonly health: Health;
+  readonly controllerMetrics: ControllerMetrics;
   /** Encoded discovery and OpenAPI documents, under one memory budget. */
   readonly forms: DocumentForms;
   /** `host:port` of this server. */
@@ -48,6 +50,7 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
       externalAddress: serverAddress,
     }),
     health: openHealth(config, parts, capacity),
+    controllerMetrics: new ControllerMetrics(metrics, dialect.controllerManager),
     forms: new DocumentForms(),
   };
 }

@@ -1,0 +1,46 @@
+import type { Closable } from '../base/disposable.ts';
+import type { Gauge, Metrics } from '../base/metrics.ts';
+import { WorkQueueMetrics } from '../client/work-queue-metrics.ts';
+
+/** Metrics of a program that runs controllers, under the names of kube-controller-manager. */
+export class ControllerMetrics {
+  readonly queues: WorkQueueMetrics;
+  readonly #running: Gauge<'manager' | 'name'>;
+  readonly #leading: Gauge<'name'>;
+  readonly #manager: string;
+  /** Instances of each controller: scopes have their own. */
+  readonly #instances = new Map<string, number>();
+
+  /** `manager` is the name of the program in its dialect. */
+  constructor(metrics: Metrics, manager: string) {
+    this.#manager = manager;
+    this.queues = new WorkQueueMetrics(metrics);
+    this.#running = metrics.gauge({
+      name: 'running_managed_controllers',
+      help: 'Which controllers run here: 1 if one does, 0 once it has been stopped.',
+      labels: ['manager', 'name'],
+    });
+    this.#leading = metrics.gauge({
+      name: 'leader_election_master_status',
+      help: 'Whether this program holds the lease of that name: 1 if it leads, 0 if it stands by.',
+      labels: ['name'],
+    });
+  }
+
+  /** Counts a controller as running until the result is closed. */
+  runs(name: string): Closable {
+    this.#count(name, 1);
+    return { close: () => this.#count(name, -1) };
+  }
+
+  #count(name: string, change: 1 | -1): void {
+    const instances = (this.#instances.get(name) ?? 0) + change;
+    this.#instances.set(name, instances);
+    this.#running.set({ manager: this.#manager, name }, instances > 0 ? 1 : 0);
+  }
+
+  /** `lease` is the name of the lease. */
+  leads(lease: string, isLeading: boolean): void {
+    this.#leading.set({ name: lease }, isLeading ? 1 : 0);
+  }
+}
