@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { ConnectionOptions } from 'node:tls';
+import { credentialHeaders, isImpersonationHeader, webSocketProtocolHeader } from '../../src/authn/identity-headers.ts';
 import type { RawClient } from '../../src/http/h2/raw-client-fixture.ts';
 import { type LiteralOptions, rawField, rawFrame, rawHeaders, rawIndex } from '../../src/http/h2/raw-frames-fixture.ts';
 import { readToClose } from '../../src/http/socket-fixture.ts';
@@ -194,20 +195,25 @@ function check(
 const spoiled = ({ fields }: Sender, at: number, { spoil }: Spoiling): readonly Field[] =>
   fields.map((field, index) => (index === at ? spoil(field) : field));
 
-async function overHttp1(sender: Sender, fields: readonly Field[]): Promise<Answer> {
+/** Trailers, even none, make the body a chunked one. */
+async function overHttp1(sender: Sender, fields: readonly Field[], trailers?: readonly Field[]): Promise<Answer> {
   const socket = await openTls(server, sender.connection);
-  const lines = [
+  const lines = (some: readonly Field[]): string => some.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const size = review.length;
+  const [framing, body] = trailers
+    ? ['transfer-encoding: chunked', `${size.toString(16)}\r\n${review}\r\n0\r\n${lines(trailers)}\r\n`]
+    : [`content-length: ${size}`, review];
+  const head = [
     `POST ${path} HTTP/1.1`,
     'host: localhost',
     'connection: close',
     'content-type: application/json',
-    `content-length: ${review.length}`,
-    ...fields.map(([name, value]) => `${name}: ${value}`),
+    framing,
   ];
-  socket.write(Buffer.from(`${lines.join('\r\n')}\r\n\r\n${review}`, 'latin1'));
+  socket.write(Buffer.from(`${head.join('\r\n')}\r\n${lines(fields)}\r\n${body}`, 'latin1'));
   const answer = await readToClose(socket);
-  const [head = '', text = ''] = answer.split('\r\n\r\n', 2);
-  return answerOf(statusOf(head), Buffer.from(text, 'latin1').toString());
+  const [status = '', text = ''] = answer.split('\r\n\r\n', 2);
+  return answerOf(statusOf(status), Buffer.from(text, 'latin1').toString());
 }
 
 /** Requests of one connection; a server bears some hundred malformed ones. */
@@ -346,16 +352,37 @@ describe('a field that says who asks counts once', () => {
   }
 });
 
-test('a field in the trailers is none of the request', async () => {
-  const sender = senders()['the administrator'] as Sender;
-  const client = await openFrames(server, sender.connection);
-  const trailers = sender.fields.map(([n, v]) => rawField(n, v));
-  client.send(
-    rawHeaders(1, 0, Buffer.concat([...head, rawField('impersonate-user', 'bob')])),
-    rawFrame(0, 0, 1, Buffer.from(review)),
-    rawHeaders(1, 1, Buffer.concat(trailers)),
-  );
-  const { user } = await answerOn(client, 1);
-  assert.deepEqual(user, { username: 'bob', groups: ['system:authenticated'] });
-  client.socket.destroy();
+describe('a field in the trailers is none of the request', () => {
+  const answerOver = {
+    'HTTP/1.1': overHttp1,
+    'HTTP/2': async (sender, fields, trailers) => {
+      const client = await openFrames(server, sender.connection);
+      const encoded = (some: readonly Field[]) => some.map(([n, v]) => rawField(n, v));
+      client.send(
+        rawHeaders(1, 0, Buffer.concat([...head, ...encoded(fields)])),
+        rawFrame(0, 0, 1, Buffer.from(review)),
+        rawHeaders(1, 1, Buffer.concat(encoded(trailers))),
+      );
+      const answer = await answerOn(client, 1);
+      client.socket.destroy();
+      return answer;
+    },
+  } satisfies Record<string, (sender: Sender, fields: readonly Field[], trailers: readonly Field[]) => Promise<Answer>>;
+  const harmless: readonly Field[] = [['x-checksum', '1']];
+  const bearer = `base64url.bearer.authorization.orch.io.${Buffer.from('secret-of-jane').toString('base64url')}`;
+  const isCredential = credentialHeaders(undefined);
+
+  for (const [protocol, answer] of Object.entries(answerOver)) {
+    for (const [who, sender] of Object.entries(senders())) {
+      for (const [name, value] of [...sender.fields, [webSocketProtocolHeader, bearer] as const]) {
+        test(`${protocol}: ${name} of ${who}`, async () => {
+          assert.ok(isCredential(name) || isImpersonationHeader(name));
+          const { user } = await answer(sender, sender.fields, [[name, `${value}x`]]);
+          assert.deepEqual(user, sender.user, 'with all fields in the head');
+          const [none, alone] = [await answer(sender, [], harmless), await answer(sender, [], [[name, value]])];
+          assert.deepEqual([alone.status, alone.user], [none.status, none.user], 'without fields in the head');
+        });
+      }
+    }
+  }
 });
