@@ -161,8 +161,11 @@ export const limits = {
   selectorBytesMax: 8 * 1024,
   selectorRequirementsMax: 1_000,
   nameLengthMax: 253,
-  /** Names that need not be DNS names, such as those of Events: the name of another object followed by a time. */
-  pathNameBytesMax: 512,
+  /**
+   * Names that need not be DNS names: of Events (another object's name and a time), and of ClusterTrustBundles (the name of
+   * a signer, up to 571 bytes, and a suffix of up to 253).
+   */
+  pathNameBytesMax: 1_024,
   labelLengthMax: 63,
   /**
    * Owner references of one object: the garbage collector looks up each. Objects in use have a handful, aggregates some
@@ -190,6 +193,8 @@ export const limits = {
   annotationBytesMax: 256 * 1024,
   /** Data of one Secret or ConfigMap. */
   dataBytesMax: 1024 * 1024,
+  /** PEM text of one ClusterTrustBundle. */
+  trustBundleBytesMax: 1024 * 1024,
   /**
    * JSON of one stored object, including everything the server adds: as large as a body with its resourceVersion may
    * be, so that a client can send back what it reads. etcd accepts half of that unless its `--max-request-bytes` is

@@ -160,6 +160,8 @@ export interface Kind extends GroupVersionKind {
   readonly schema: StructSchema;
   /** Feature gate; while it is off, this version is not served. */
   readonly gate?: string;
+  /** Alpha and beta versions: served only if `--runtime-config` enables them (spec section 9). */
+  readonly offByDefault?: true;
   /** Not served to clients. Other versions may be stored in its form, and managedFields may refer to it. */
   readonly served?: false;
   /** Set if clients should use another version. */

@@ -57,6 +57,7 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['RoleBinding', 'rolebindings', '', 'Namespaced', '', '1100'],
     ['ClusterRole', 'clusterroles', '', 'Cluster', '', '1100'],
     ['ClusterRoleBinding', 'clusterrolebindings', '', 'Cluster', '', '1100'],
+    ['ClusterTrustBundle', 'clustertrustbundles', '', 'Cluster', '', '0000'],
     ['TokenReview', 'tokenreviews', '', 'Cluster', '', '0000'],
     ['SelfSubjectReview', 'selfsubjectreviews', '', 'Cluster', '', '0000'],
     ['SelfSubjectAccessReview', 'selfsubjectaccessreviews', '', 'Cluster', '', '0000'],

@@ -16,6 +16,7 @@ const names: Readonly<Record<keyof ServerOptions, true>> = {
   admissionPlugins: true,
   controllers: true,
   features: true,
+  runtimeConfig: true,
   eventTtlMs: true,
   requestTimeoutMs: true,
   logger: true,

@@ -3,10 +3,13 @@ import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import type { FileContent } from '../base/watched-file.ts';
 import { chooseControllers } from '../controllers/controllers.ts';
+import type { Dialect } from '../dialect/dialect.ts';
 import { dialects } from '../dialect/dialects.ts';
+import { kinds } from '../kinds/kinds.ts';
 import { generateKey, keyToPem } from '../pki/keys.ts';
 import { readSigningKey } from '../pki/token-keys.ts';
 import type { UserInfo } from '../request/user-info.ts';
+import { type RuntimeConfig, requireServed, unknownKeys } from '../resources/runtime-config.ts';
 import type { ApiServerConfig, AuthenticationConfig, AuthorizationConfig } from '../server/wiring/config.ts';
 import { defaultFeatures } from '../server/wiring/features.ts';
 import type { BuiltInAuthorizer, ServerOptions, User } from './options.ts';
@@ -51,12 +54,22 @@ export function configOf(options: ServerOptions, authorityPem: string): LibraryC
     shutdownDelayMs: 0,
     timesToLiveMs: { event: options.eventTtlMs ?? 3600_000 },
     features: { ...defaultFeatures, ...options.features },
+    runtimeConfig: runtimeConfigOf(options, dialect),
     admissionPlugins: options.admissionPlugins ?? defaultPlugins,
     controllers: { run: chooseControllers(controllers), rootAuthority: authorityPem },
     logger: options.logger ?? silentLogger,
     accessLog: false,
   };
   return { config, documents: files };
+}
+
+/** Throws a TypeError for APIs that are not there or cannot be switched off. */
+function runtimeConfigOf({ runtimeConfig = {} }: ServerOptions, dialect: Dialect): RuntimeConfig {
+  const [config, all] = [new Map(Object.entries(runtimeConfig)), kinds(dialect)];
+  requireServed(all, config);
+  const [unknown] = unknownKeys(all, config);
+  if (unknown !== undefined) throw new TypeError(`runtimeConfig: there is no API ${JSON.stringify(unknown)}`);
+  return config;
 }
 
 type Keep = (path: string, text: string) => FileContent;

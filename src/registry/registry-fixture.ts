@@ -72,7 +72,8 @@ export class RegistryFixture implements AsyncDisposable {
   ) {
     this.store = store;
     const features = options.features ?? new Set();
-    const all = enabledKinds([...kinds(orch), ...(options.kinds ?? [])], features);
+    const everyVersion = new Map([['api/all', true]]);
+    const all = enabledKinds([...kinds(orch), ...(options.kinds ?? [])], { features, runtimeConfig: everyVersion });
     this.kinds = all;
     this.cache = createWatchCache({
       random: noJitter,

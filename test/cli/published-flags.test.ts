@@ -74,8 +74,8 @@ const narrower: Readonly<Record<string, { readonly good: readonly string[]; read
   'watch-cache-sizes': { good: ['pods#100,leases.coordination#0', ''], bad: ['pods', 'pods#many', '#1'] },
   'disable-http2-serving': { good: ['false'], bad: ['maybe'] },
   'runtime-config': {
-    good: ['api/all=true', 'a/v1=true,v1=1', 'a/v1', ''],
-    bad: ['=true', 'a=maybe', 'api/all=false', 'v1=true,a/v1=0', 'a/v1=False'],
+    good: ['api/all=true', 'a/v1=true,v1=1', 'a/v1', 'a/v1=', 'api/beta=false', 'batch/v1=False', ''],
+    bad: ['=true', 'a=maybe', 'api/all=false', 'api/ga=0', 'v1=f', 'batch/v1=true,v1/pods=False'],
   },
   'emulated-version': { good: ['1.32', 'some=1.32,other=1.32', ''], bad: ['v1.32', '1', 'some='] },
 };
@@ -88,7 +88,7 @@ const refusedValues: Readonly<Record<string, readonly (readonly [flag: string, m
     ['--etcd-compaction-interval=0', /five minutes/],
     ['--emulated-version=1.31', /1\.32/],
     ['--emulated-version=a=1.32,b=1.31', /1\.32/],
-    ['--runtime-config=api/beta=false', /roles/],
+    ['--runtime-config=api/all=false', /roles/],
   ],
   'controller-manager': [
     ['--enable-garbage-collector=false', /--controllers=\*,-garbage-collector-controller/],

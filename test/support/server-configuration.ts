@@ -35,6 +35,7 @@ export const memoryConfiguration: ApiServerConfig = {
   shutdownDelayMs: 0,
   timesToLiveMs: { event: 3600_000 },
   features: defaultFeatures,
+  runtimeConfig: new Map(),
   admissionPlugins: defaultPlugins,
   controllers: { run: [], rootAuthority: '' },
   logger: silentLogger,

@@ -12,6 +12,7 @@ import { readBrowserOptions } from '../flags/browser-flags.ts';
 import { ignoredGates } from '../flags/feature-gate-flag.ts';
 import { commandLogger } from '../flags/logging-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
+import { ignoredApis } from '../flags/runtime-config-flag.ts';
 import { type ServerFlagValues, serverFlags } from '../flags/server-flags.ts';
 import { certificateDirectory, readServerOptions } from '../flags/server-options.ts';
 import { readTls } from '../flags/tls-flags.ts';
@@ -29,7 +30,12 @@ export const apiserver = defineCommand({
   published: apiserverPublishedFlags,
   async run(values, terminal, ignored) {
     const logger = commandLogger(values, 'json', { clock: systemClock, terminal });
-    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(values), ...ignoredGates(values['feature-gates'])]);
+    warnOfIgnored(logger, [
+      ...ignored,
+      ...ignoredPluginFlags(values),
+      ...ignoredGates(values['feature-gates']),
+      ...ignoredApis(values),
+    ]);
     const context = { clock: systemClock, logger };
     const tls = readTls(values, context);
     const config: ServerConfig = {

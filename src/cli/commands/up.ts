@@ -13,6 +13,7 @@ import { ignoredGates } from '../flags/feature-gate-flag.ts';
 import { readBytes } from '../flags/flag-files.ts';
 import { commandLogger } from '../flags/logging-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
+import { ignoredApis } from '../flags/runtime-config-flag.ts';
 import { type ServerFlagValues, serverFlags } from '../flags/server-flags.ts';
 import { certificateDirectory, readServerOptions } from '../flags/server-options.ts';
 import { readTls } from '../flags/tls-flags.ts';
@@ -34,7 +35,12 @@ export const up = defineCommand({
   published: apiserverPublishedFlags,
   async run(given, terminal, ignored) {
     const logger = commandLogger(given, 'text', { clock: systemClock, terminal });
-    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(given), ...ignoredGates(given['feature-gates'])]);
+    warnOfIgnored(logger, [
+      ...ignored,
+      ...ignoredPluginFlags(given),
+      ...ignoredGates(given['feature-gates']),
+      ...ignoredApis(given),
+    ]);
     const values = { ...given, ...ownSettings(given) };
     const run = chooseControllers(values.controllers);
     const browsers = await readBrowserOptions(values);

@@ -85,8 +85,8 @@ export const apiserverPublishedFlags: PublishedFlags = {
       flags: { 'default-not-ready-toleration-seconds': integer, 'default-unreachable-toleration-seconds': integer },
     },
     {
-      because: 'the APIs and the behavior that are served are fixed',
-      flags: { 'emulated-version': forms.versions, 'runtime-config': forms.apis },
+      because: 'the behavior that is served is fixed',
+      flags: { 'emulated-version': forms.versions },
     },
     {
       because: 'APIs of other servers are not joined to this one yet',
@@ -208,12 +208,6 @@ export const apiserverPublishedFlags: PublishedFlags = {
           shown: '1.31',
           test: (value) => versionsIn(String(value)).some((version) => version !== '1.32'),
         },
-      },
-    },
-    {
-      because: 'APIs cannot be switched off: forbid their use by roles',
-      values: {
-        'runtime-config': { shown: 'API=false', test: (value) => /=\s*(0|f|false)\s*(,|$)/i.test(String(value)) },
       },
     },
   ],

@@ -146,11 +146,6 @@ export const forms = {
     'NAME=BOOL,...',
     listOf((item) => /^[^=]+=(1|t|T|true|True|TRUE|0|f|F|false|False|FALSE)$/.test(item)),
   ),
-  /** APIs to serve; one without a value is enabled. */
-  apis: form(
-    'API=BOOL,...',
-    listOf((item) => /^[^=]+(=(1|t|T|true|True|TRUE|0|f|F|false|False|FALSE)?)?$/.test(item)),
-  ),
   /** Log levels by file pattern. */
   levels: form(
     'PATTERN=NUMBER,...',

@@ -21,6 +21,7 @@ import {
 } from './flags.ts';
 import { loggingFlags } from './logging-flags.ts';
 import { requestFlags } from './request-flags.ts';
+import { runtimeConfigFlag } from './runtime-config-flag.ts';
 import { tlsFlags } from './tls-flags.ts';
 
 const externalHostname: Flag<ExternalAddress | undefined> = {
@@ -80,6 +81,7 @@ export const serverFlags = {
     defaultText: '0s',
     help: 'how long /livez succeeds although the start has not ended',
   }),
+  'runtime-config': runtimeConfigFlag,
   'secure-port': integer({ min: 0, max: 65_535, default: 6443, help: 'the port to listen on; 0 picks a free one' }),
   'shutdown-delay-duration': duration({
     default: 0,

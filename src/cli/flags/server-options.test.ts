@@ -56,6 +56,7 @@ describe('without flags', () => {
     ['the delay of a shutdown', ({ shutdownDelayMs }) => shutdownDelayMs, 0],
     ['the life of events', ({ timesToLiveMs }) => timesToLiveMs.event, 3600_000],
     ['features', ({ features }) => features, defaultFeatures],
+    ['APIs', ({ runtimeConfig }) => runtimeConfig, new Map()],
     [
       'admission plugins',
       ({ admissionPlugins }) => admissionPlugins,
@@ -175,6 +176,10 @@ describe('flags that conflict, or name invalid files', () => {
     [
       ['--feature-gates=Nonsense=true'],
       /^--feature-gates: unknown name "Nonsense"; known: AllowUnsafeMalformedObjectDeletion, APIResponseCompression, /,
+    ],
+    [
+      ['--runtime-config=rbac.authorization.orch.io/v1=false'],
+      /^--runtime-config: rbac.authorization.orch.io\/v1=false: APIs cannot be switched off: forbid their use by roles$/,
     ],
   ] as const) {
     it(args.join(' '), () => {

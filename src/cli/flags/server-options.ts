@@ -11,6 +11,7 @@ import { readAuthorization } from './authorization-options.ts';
 import { named, readBundle, readBytes } from './flag-files.ts';
 import { logsRequests } from './logging-flags.ts';
 import { readRequests } from './request-flags.ts';
+import { readRuntimeConfig } from './runtime-config-flag.ts';
 import type { ServerFlagValues } from './server-flags.ts';
 
 /**
@@ -34,6 +35,7 @@ export function readServerOptions(
     shutdownDelayMs: values['shutdown-delay-duration'],
     timesToLiveMs: { event: values['event-ttl'] },
     features: values['feature-gates'].features,
+    runtimeConfig: readRuntimeConfig(values),
     admissionPlugins,
     authentication: readAuthentication(values, readTokenKey),
     storage: readStorage(values),

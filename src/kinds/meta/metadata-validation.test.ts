@@ -36,9 +36,9 @@ const createRows: { why: string; metadata: ObjectMeta; format?: 'dnsLabel' | 'pa
   },
   {
     why: 'a long segment',
-    metadata: { name: 'a'.repeat(513) },
+    metadata: { name: 'a'.repeat(1_025) },
     format: 'pathSegment',
-    errors: ['metadata.name: Too long: may not be more than 512 bytes'],
+    errors: ['metadata.name: Too long: may not be more than 1024 bytes'],
   },
   { why: 'a prefix with a dash at its end', metadata: { name: 'a-1', generateName: 'a-' }, errors: [] },
   {

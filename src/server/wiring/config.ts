@@ -13,6 +13,7 @@ import type { ControllerName } from '../../controllers/controllers.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
+import type { RuntimeConfig } from '../../resources/runtime-config.ts';
 import type { Features } from './features.ts';
 import type { KeyPairPem, StorageConfig } from './storage-config.ts';
 
@@ -42,6 +43,8 @@ export interface ApiServerConfig {
   /** Time to live after the last write for objects of kinds that have one. Milliseconds; 0: for ever. */
   readonly timesToLiveMs: Readonly<Record<TimeToLive, number>>;
   readonly features: Features;
+  /** Validated by `requireServed`. */
+  readonly runtimeConfig: RuntimeConfig;
   /** Enabled admission plugins, in order. */
   readonly admissionPlugins: readonly PluginName[];
   readonly controllers: ControllerConfig;

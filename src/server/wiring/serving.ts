@@ -61,10 +61,10 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
 /** The registry, and heavy work on the second thread. */
 function openRegistry(config: ApiServerConfig, parts: ServingParts) {
   const { thread } = parts;
-  const { admissionPlugins } = config;
+  const { admissionPlugins, runtimeConfig } = config;
   const made = registryParts(config, parts);
   const registry = new Registry(made);
-  return { registry, heavy: new HeavyWork({ ...made, admissionPlugins, registry, thread }) };
+  return { registry, heavy: new HeavyWork({ ...made, admissionPlugins, runtimeConfig, registry, thread }) };
 }
 
 function requestObservers(

@@ -25,7 +25,7 @@ export interface Storage {
 const storageNames = { sqlite: 'sqlite', etcd3: 'etcd', memory: 'memory' } as const;
 
 export async function openStorage(
-  { storage, features }: Pick<ApiServerConfig, 'storage' | 'features'>,
+  { storage, features, runtimeConfig }: Pick<ApiServerConfig, 'storage' | 'features' | 'runtimeConfig'>,
   { environment, clock, random, dialect, logger, metrics, shutdown, held }: Basis,
 ): Promise<Storage> {
   const store = await environment.openStore(storage, { clock, random, logger });
@@ -39,10 +39,13 @@ export async function openStorage(
   });
   const head = await store.head();
   shutdown.add('compactor', () => compactor.close());
-  const { cache, tables } = await openCache(enabledKinds(kinds(dialect), namesOfEnabled(features)), {
-    ...{ store, clock, random, logger, metrics },
-    historyGrew: (bytes, revision) => compactor.historyGrew(bytes, revision),
-  });
+  const { cache, tables } = await openCache(
+    enabledKinds(kinds(dialect), { features: namesOfEnabled(features), runtimeConfig }),
+    {
+      ...{ store, clock, random, logger, metrics },
+      historyGrew: (bytes, revision) => compactor.historyGrew(bytes, revision),
+    },
+  );
   shutdown.add('cache', () => cache.close());
   shutdown.add('timers', () => held.close());
   storageMetrics({ metrics, clock, store, compactor, tables, clusterId: `${storageNames[storage.backend]}-0` });

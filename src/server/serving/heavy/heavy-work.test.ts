@@ -123,7 +123,14 @@ class Side implements AsyncDisposable {
       startWorker: sameThread(jobsOf(allKinds)),
     });
     const { thread, registry } = this;
-    this.heavy = new HeavyWork({ ...parts, thread, registry, lookups: asked, admissionPlugins: plugins });
+    this.heavy = new HeavyWork({
+      ...parts,
+      thread,
+      registry,
+      lookups: asked,
+      admissionPlugins: plugins,
+      runtimeConfig: new Map(),
+    });
   }
 
   received({ method, target, form = json, body, user = jane }: Sent, warn: (text: string) => void): ReceivedRequest {

@@ -15,6 +15,7 @@ import type { Reply } from '../../../registry/reply.ts';
 import type { RegistryParts, RequestBody, VerbRequest } from '../../../registry/verb.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
 import type { Resource, ServedResource } from '../../../resources/resource.ts';
+import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
 import type { UpdateOptions } from '../../../store/store.ts';
 import type { AdmissionLookups } from '../../wiring/access/admission.ts';
 import type { JobThread } from './job-thread.ts';
@@ -49,6 +50,7 @@ interface HeavyWorkParts
   readonly thread: JobThread;
   readonly registry: Registry;
   readonly admissionPlugins: readonly PluginName[];
+  readonly runtimeConfig: RuntimeConfig;
   readonly lookups: AdmissionLookups;
 }
 
@@ -116,6 +118,7 @@ export class HeavyWork {
       kinds: sharedKinds(request.served.resource),
       admissionPlugins: this.#parts.admissionPlugins,
       features: this.#parts.features,
+      runtimeConfig: this.#parts.runtimeConfig,
       unsafeDeletion: this.#parts.unsafeDeletion,
       ...{ method, target, user, userAgent, form },
       body: ownBytes(bytes),

@@ -17,6 +17,7 @@ import type { Status } from '../../../meta/status-error.ts';
 import type { ApiDocument } from '../../../registry/documents/documents.ts';
 import { parseRequestInfo } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
+import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
 import { type KnownEntry, remoteRegistry } from './remote-registry.ts';
 import type { Job, JobContext } from './serve-jobs.ts';
 
@@ -29,6 +30,7 @@ export interface WriteInput {
   readonly admissionPlugins: readonly PluginName[];
   /** Enabled feature gates. */
   readonly features: ReadonlySet<string>;
+  readonly runtimeConfig: RuntimeConfig;
   readonly unsafeDeletion: boolean;
   readonly method: string;
   readonly target: string;
@@ -88,7 +90,17 @@ type KindsOf = (
 ) => Promise<readonly Kind[]>;
 
 async function write(input: WriteInput, context: JobContext, kindsOf: KindsOf): Promise<WriteOutput> {
-  const { dialect: name, admissionPlugins, features, unsafeDeletion, entry, user, userAgent, form } = input;
+  const {
+    dialect: name,
+    admissionPlugins,
+    features,
+    runtimeConfig,
+    unsafeDeletion,
+    entry,
+    user,
+    userAgent,
+    form,
+  } = input;
   const dialect = dialects[name];
   const info = parseRequestInfo(input.method, input.target);
   const { registry, resources } = remoteRegistry({
@@ -97,6 +109,7 @@ async function write(input: WriteInput, context: JobContext, kindsOf: KindsOf): 
     scope: scopeNamed(input.scope),
     admissionPlugins,
     features,
+    runtimeConfig,
     unsafeDeletion,
     entry,
     context,

@@ -17,6 +17,7 @@ import { Registry } from '../../../registry/registry.ts';
 import type { Decision } from '../../../request/access.ts';
 import { enabledKinds } from '../../../resources/enabled-kinds.ts';
 import { ResourceRegistry } from '../../../resources/resource-registry.ts';
+import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
 import type { Committed, Store, StoreRecord } from '../../../store/store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/access/admission.ts';
 import type { JobContext } from './serve-jobs.ts';
@@ -36,6 +37,7 @@ interface RemoteRegistryOptions {
   readonly scope: Scope;
   readonly admissionPlugins: readonly PluginName[];
   readonly features: ReadonlySet<string>;
+  readonly runtimeConfig: RuntimeConfig;
   readonly unsafeDeletion: boolean;
   /** The object named by the request, if cached. */
   readonly entry: KnownEntry | undefined;
@@ -53,9 +55,9 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
   readonly registry: Registry;
   readonly resources: ResourceRegistry;
 } {
-  const { dialect, kinds, scope, admissionPlugins, features, unsafeDeletion, context, clock, random } = options;
+  const { dialect, scope, admissionPlugins, features, unsafeDeletion, context, clock, random } = options;
   const cache = new RemoteCache(context, options.entry);
-  const resources = new ResourceRegistry(enabledKinds(kinds, features), { cache, scope });
+  const resources = new ResourceRegistry(enabledKinds(options.kinds, options), { cache, scope });
   const registry = new Registry({
     resources,
     store: remoteStore(context),

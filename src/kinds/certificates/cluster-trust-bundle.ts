@@ -1,0 +1,94 @@
+import { limits } from '../../base/limits.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { errorsOfEach, type FieldError, invalid, tooLong } from '../../meta/field-error.ts';
+import { selectable } from '../../meta/selectable-field.ts';
+import { decodePem } from '../../pki/decode-pem.ts';
+import { anchorFault } from '../../pki/trust-anchor.ts';
+import { type FormatCheck, isDnsSubdomain } from '../../schema/formats.ts';
+import { always, opt, req, string, struct } from '../../schema/schema.ts';
+import { column, nameColumn, none } from '../columns.ts';
+import { defineKind } from '../define-kind.ts';
+import type { Kind } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import { typed } from '../typed.ts';
+import { validateSignerName } from './signer-name.ts';
+
+const spec = struct('api.certificates.v1alpha1.ClusterTrustBundleSpec', 'Trust anchors, and whose they are.', {
+  signerName: opt(1, string(), 'Signer whose certificates these anchors verify. Setting it needs the verb attest on that signer, and a name that begins with it.', { immutable: 'always' }),
+  trustBundle: always(2, string(), 'PEM blocks of X.509 certificates, each of an authority and none of them twice. Readers may reorder them and drop what is between them.'),
+});
+
+const schema = kindSchema('api.certificates.v1alpha1.ClusterTrustBundle', 'X.509 trust anchors (root certificates) for the whole cluster, on their own or of a signer.', {
+  spec: req(2, spec, 'The anchors and their signer.', { presence: 'always' }),
+});
+
+const trustBundle = 'spec.trustBundle';
+
+const specOf = (object: ApiObject) => {
+  const { signerName = '', trustBundle = '' } = typed(schema, object).spec ?? {};
+  return { signerName, trustBundle };
+};
+
+function validate(object: ApiObject): FieldError[] {
+  const { signerName } = specOf(object);
+  return [...validateNames(object, signerName), ...(signerName === '' ? [] : validateSignerName(signerName, 'spec.signerName'))];
+}
+
+function validateNames({ metadata: { name = '', generateName = '' } }: ApiObject, signerName: string): FieldError[] {
+  const check = (field: string, value: string, suffixProblems: FormatCheck): FieldError[] =>
+    value === '' ? [] : nameProblems(value, signerName, suffixProblems).map((problem) => invalid(`metadata.${field}`, value, problem));
+  return [...check('generateName', generateName, isDnsSubdomainPrefix), ...check('name', name, isDnsSubdomain)];
+}
+
+const isDnsSubdomainPrefix: FormatCheck = (value) => isDnsSubdomain(value.length > 1 && value.endsWith('-') ? `${value.slice(0, -1)}a` : value);
+
+/** A signer's bundles are found by their names, so no other bundle may have one like it. */
+function nameProblems(name: string, signerName: string, suffixProblems: FormatCheck): readonly string[] {
+  if (signerName === '') return name.includes(':') ? ['ClusterTrustBundle without signer name must not have ":" in its name'] : suffixProblems(name);
+  const prefix = `${signerName.replaceAll('/', ':')}:`;
+  return name.startsWith(prefix) ? suffixProblems(name.slice(prefix.length)) : [`ClusterTrustBundle for signerName ${signerName} must be named with prefix ${prefix}`];
+}
+
+const faults = { notX509: 'does not parse as X.509', notAuthority: 'does not have the CA bit set', badConstraints: 'has invalid basic constraints' } as const;
+
+const invalidBundle = (detail: string): FieldError => invalid(trustBundle, '<value omitted>', detail);
+
+/** Duplicates are reported only if every block is right. */
+function validateAnchors(pem: string): FieldError[] {
+  if (Buffer.byteLength(pem) > limits.trustBundleBytesMax) return [tooLong(trustBundle, limits.trustBundleBytesMax)];
+  const indices = new Map<string, number[]>();
+  const errors = errorsOfEach(decodePem(pem), ({ label, hasHeaders, bytes }, index) => {
+    if (label !== 'CERTIFICATE') return [invalidBundle(`entry ${index} has bad block type: ${label}`)];
+    if (hasHeaders) return [invalidBundle(`entry ${index} has PEM block headers`)];
+    const fault = anchorFault(bytes);
+    if (fault) return [invalidBundle(`entry ${index} ${faults[fault]}`)];
+    const key = bytes.toString('latin1');
+    const same = indices.get(key);
+    if (same) same.push(index);
+    else indices.set(key, [index]);
+    return [];
+  });
+  if (errors.length > 0) return errors;
+  if (indices.size === 0) return [invalidBundle('at least one trust anchor must be provided')];
+  return errorsOfEach(indices.values(), (same) => (same.length > 1 ? [invalidBundle(`duplicate trust anchor (indices [${same.join(' ')}])`)] : []));
+}
+
+/** ClusterTrustBundle (spec section 2.8). A bundle that does not change is not read again: what was right once stays so. */
+export const clusterTrustBundle = (dialect: Dialect): Kind =>
+  defineKind({
+    group: dialect.group('certificates'),
+    version: 'v1alpha1',
+    kind: 'ClusterTrustBundle',
+    offByDefault: true,
+    scope: 'Cluster',
+    schema,
+    nameFormat: 'pathSegment',
+    selectableFields: [selectable('spec.signerName')],
+    columns: [nameColumn, column('SignerName', 'Signer whose certificates the anchors verify.', '.spec.signerName', { absent: none })],
+    strategy: {
+      validateCreate: (object) => [...validate(object), ...validateAnchors(specOf(object).trustBundle)],
+      validateUpdate: (object, old) => [...validate(object), ...(specOf(object).trustBundle === specOf(old).trustBundle ? [] : validateAnchors(specOf(object).trustBundle))],
+    },
+    unconditionalUpdate: false,
+  });

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { makeCertificate } from './certificate-fixture.ts';
+import * as der from './der.ts';
+import { anchorFault } from './trust-anchor.ts';
+
+const root = makeCertificate({ name: 'root', authority: true });
+const leaf = makeCertificate({ name: 'leaf', issuer: root });
+const { raw } = root.certificate;
+const constraintsId = der.objectIdentifier('2.5.29.19');
+const keyUsageId = der.objectIdentifier('2.5.29.15');
+
+/** The certificate with other bytes of the same number; signatures are not checked. */
+function patched(from: Uint8Array, to: Uint8Array): Buffer {
+  assert.equal(from.length, to.length);
+  const at = raw.indexOf(from);
+  assert.ok(at >= 0);
+  return Buffer.concat([raw.subarray(0, at), to, raw.subarray(at + from.length)]);
+}
+
+/** The root with these bytes as the value of its basic constraints: `30 03 01 01 ff`. */
+const withConstraints = (value: readonly number[]): Buffer =>
+  patched(Buffer.from([4, 5, 0x30, 3, 1, 1, 0xff]), Buffer.from([4, 5, ...value]));
+
+const pathLength = makeCertificate({ authority: { pathLength: 3 } }).certificate.raw;
+
+const rows: readonly (readonly [why: string, bytes: Buffer, fault: ReturnType<typeof anchorFault>])[] = [
+  ['an authority', raw, undefined],
+  ['with a path length', pathLength, undefined],
+  ['that has expired', makeCertificate({ authority: true, notAfter: 0 }).certificate.raw, undefined],
+  ['issued by another', makeCertificate({ authority: true, issuer: root }).certificate.raw, undefined],
+  ['without key usage', makeCertificate({ authority: true, withoutKeyUsage: true }).certificate.raw, undefined],
+  [
+    'whose key may not sign certificates',
+    patched(Buffer.from([3, 2, 2, 0x84]), Buffer.from([3, 2, 2, 0x80])),
+    undefined,
+  ],
+  ['no authority', leaf.certificate.raw, 'notAuthority'],
+  ['version 1', makeCertificate({ version1: true }).certificate.raw, 'notAuthority'],
+  ['no basic constraints', patched(constraintsId, der.objectIdentifier('2.5.29.99')), 'notAuthority'],
+  ['CA is false, explicitly', withConstraints([0x30, 3, 1, 1, 0]), 'notAuthority'],
+  ['CA is 1', withConstraints([0x30, 3, 1, 1, 1]), 'badConstraints'],
+  ['CA is two bytes', withConstraints([0x30, 3, 1, 2, 0xff]), 'notX509'],
+  ['CA is text', withConstraints([0x30, 3, 0xc, 1, 0xff]), 'badConstraints'],
+  ['constraints are a set', withConstraints([0x31, 3, 1, 1, 0xff]), 'badConstraints'],
+  ['constraints are cut off', withConstraints([0x30, 4, 1, 1, 0xff]), 'notX509'],
+  ['a negative path length', withConstraints([0x30, 3, 2, 1, 0xff]), 'badConstraints'],
+  ['basic constraints twice', patched(keyUsageId, constraintsId), 'notX509'],
+  ['nothing', Buffer.alloc(0), 'notX509'],
+  ['text', Buffer.from('text'), 'notX509'],
+  ['PEM', Buffer.from(root.cert), 'notX509'],
+  ['bytes at the end', Buffer.concat([raw, Buffer.from([0])]), 'notX509'],
+  ['a certificate at the end', Buffer.concat([raw, raw]), 'notX509'],
+  ['cut off', raw.subarray(0, -1), 'notX509'],
+  ['another sequence', der.sequence(der.boolean(true)), 'notX509'],
+];
+
+describe('a trust anchor', () => {
+  for (const [why, bytes, fault] of rows) it(why, () => assert.equal(anchorFault(bytes), fault));
+});
