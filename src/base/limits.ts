@@ -263,6 +263,8 @@ export const limits = {
   storeHealthMs: 1_000,
   /** A store that takes longer to report its head is unhealthy. */
   storeHealthWaitMs: 2_000,
+  /** The server reports not ready if the cache has lacked a revision of the store for longer. */
+  cacheBehindMsMax: 10_000,
   /** Time for requests in flight when the server stops. */
   drainMsMax: 30_000,
   /** Longest `timeoutSeconds` of a watch: a day. */

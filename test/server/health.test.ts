@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { limits } from '../../src/base/limits.ts';
 import { until } from '../../src/base/waits-fixture.ts';
+import { FaultyStore } from '../../src/cache/cache-fixture.ts';
 import type { ListenAddress } from '../../src/server/wiring/config.ts';
+import { createApiServer } from '../../src/server/wiring/create-api-server.ts';
 import { startServer } from '../../src/server/wiring/start-server.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { admin, get, simulatedWorld } from '../simulation/simulated-world.ts';
 import { getStatus } from '../support/command.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { listeningConfiguration, tokens } from '../support/server-configuration.ts';
+import { listeningConfiguration, memoryConfiguration, tokens } from '../support/server-configuration.ts';
 
 /** The health endpoints (spec section 4.2) of a server that runs, that stops and that starts. */
 
@@ -170,4 +175,35 @@ describe('a server that starts', () => {
       assert.equal(await status(url, '/livez/poststarthook/start-server'), 500);
     });
   });
+});
+
+test('a server whose cache cannot follow the store is alive and not ready until it can', async () => {
+  const store = new FaultyStore();
+  const { clock, environment } = simulatedWorld(1, {});
+  const server = await createApiServer(memoryConfiguration, { ...environment, openStore: async () => store });
+  const statuses = async (): Promise<readonly number[]> => {
+    const paths = ['/livez', '/readyz', '/readyz/cache-sync', '/readyz/store'];
+    return Promise.all(paths.map(async (path) => (await server.transportAs(admin).send(get(path))).status));
+  };
+  try {
+    await server.start();
+    assert.deepEqual(await statuses(), [200, 200, 200, 200]);
+    const broken = new StoreError('unavailable', 'no changes come');
+    store.before = (call) => {
+      if (call === 'changes') throw broken;
+    };
+    store.breakChangeStreams(broken);
+    await store.create('/written-by-another-server', Buffer.from('{}'));
+    clock.advance(limits.storeHealthMs);
+    assert.deepEqual(await statuses(), [200, 200, 200, 200], 'it may be about to follow');
+    clock.advance(limits.cacheBehindMsMax + 1);
+    assert.deepEqual(await statuses(), [200, 500, 500, 200]);
+    store.before = () => {};
+    await until(async () => {
+      clock.advance(limits.changeStreamRetryMsMax);
+      return (await statuses()).every((status) => status === 200);
+    }, 'the server does not become ready again');
+  } finally {
+    await server.stop();
+  }
 });

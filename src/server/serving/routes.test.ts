@@ -23,7 +23,7 @@ const health = new Health({
   logger: silentLogger,
   livezGraceMs: 0,
   stopping: () => false,
-  cacheSynced: () => true,
+  cacheProblem: () => undefined,
   storeProblem: () => undefined,
   writeProblem: () => undefined,
 });

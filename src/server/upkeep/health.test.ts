@@ -6,19 +6,19 @@ import { StatusError } from '../../meta/status-error.ts';
 import { Health } from './health.ts';
 
 let clock: ManualClock;
-let state: { stopping: boolean; inStep: boolean; trouble: string | undefined; writes: string | undefined };
+let state: { stopping: boolean; cache: string | undefined; trouble: string | undefined; writes: string | undefined };
 let logged: LogFields[];
 let health: Health;
 beforeEach(() => {
   clock = new ManualClock();
-  state = { stopping: false, inStep: true, trouble: undefined, writes: undefined };
+  state = { stopping: false, cache: undefined, trouble: undefined, writes: undefined };
   logged = [];
   health = new Health({
     clock,
     logger: { ...silentLogger, info: (_, fields) => void logged.push(fields ?? {}) },
     livezGraceMs: 10_000,
     stopping: () => state.stopping,
-    cacheSynced: () => state.inStep,
+    cacheProblem: async () => state.cache,
     storeProblem: async () => state.trouble,
     writeProblem: () => state.writes,
   });
@@ -54,7 +54,7 @@ const rows: readonly (readonly [what: string, arrange: () => void, statuses: rea
     'the cache does not follow the store',
     () => {
       health.started();
-      state.inStep = false;
+      state.cache = 'the cache is not loaded';
     },
     [500, 200, 500],
   ],

@@ -21,8 +21,8 @@ interface HealthOptions {
   readonly livezGraceMs: number;
   /** True once a stop was requested. */
   readonly stopping: () => boolean;
-  /** True while the cache follows the store. */
-  readonly cacheSynced: () => boolean;
+  /** Why the cache cannot be used; undefined if it is loaded and follows the store. */
+  readonly cacheProblem: () => string | undefined | Promise<string | undefined>;
   /** Why the store cannot be used; undefined if it can. */
   readonly storeProblem: () => string | undefined | Promise<string | undefined>;
   /** Why writes are stalled; undefined if they are not. */
@@ -42,10 +42,7 @@ export class Health {
     this.#options = options;
     this.#startedAtMs = options.clock.monotonic();
     const ping: HealthCheck = { name: 'ping', run: () => undefined };
-    const cache: HealthCheck = {
-      name: 'cache-sync',
-      run: () => (options.cacheSynced() ? undefined : 'the cache does not follow the store'),
-    };
+    const cache: HealthCheck = { name: 'cache-sync', run: () => options.cacheProblem() };
     const store: HealthCheck = { name: 'store', run: () => options.storeProblem() };
     const hooks = 'poststarthook/start-server';
     const start: HealthCheck = { name: hooks, run: () => (this.#started ? undefined : 'the start has not finished') };

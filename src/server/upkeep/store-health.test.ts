@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { limits } from '../../base/limits.ts';
 import { ManualClock } from '../../base/time/clock.ts';
 import { StoreError } from '../../store/store.ts';
-import { storeHealth } from './store-health.ts';
+import { storeHealth, storeProbe } from './store-health.ts';
 
 /** A store whose `head` calls the test answers. */
 function asked() {
@@ -19,7 +19,7 @@ function asked() {
 test('a store that answers is healthy', async () => {
   const clock = new ManualClock();
   const { calls, store } = asked();
-  const trouble = storeHealth(store, clock)();
+  const trouble = storeHealth(storeProbe(store, clock))();
   calls[0]?.resolve(7);
   assert.equal(await trouble, undefined);
   assert.equal(clock.pending, 0, 'nobody waits for it any more');
@@ -32,7 +32,7 @@ for (const [what, error, expected] of [
   test(`a store that fails is unhealthy: ${what}`, async () => {
     const clock = new ManualClock();
     const { calls, store } = asked();
-    const trouble = storeHealth(store, clock)();
+    const trouble = storeHealth(storeProbe(store, clock))();
     calls[0]?.reject(error);
     assert.equal(await trouble, expected);
     assert.equal(clock.pending, 0);
@@ -42,7 +42,7 @@ for (const [what, error, expected] of [
 test('a store that does not answer in time is unhealthy', async () => {
   const clock = new ManualClock();
   const { calls, store } = asked();
-  const trouble = storeHealth(store, clock)();
+  const trouble = storeHealth(storeProbe(store, clock))();
   clock.advance(limits.storeHealthWaitMs);
   assert.equal(await trouble, 'the store does not answer');
   calls[0]?.reject(new StoreError('unavailable', 'too late for anybody to hear'));
@@ -51,7 +51,7 @@ test('a store that does not answer in time is unhealthy', async () => {
 test('calls within a second share the result', async () => {
   const clock = new ManualClock();
   const { calls, store } = asked();
-  const health = storeHealth(store, clock);
+  const health = storeHealth(storeProbe(store, clock));
   const crowd = [health(), health()];
   clock.advance(limits.storeHealthMs - 1);
   crowd.push(health());

@@ -1,31 +1,42 @@
 import { limits } from '../../base/limits.ts';
 import { type Clock, pause } from '../../base/time/clock.ts';
-import { type Store, StoreError } from '../../store/store.ts';
+import { type Revision, type Store, StoreError } from '../../store/store.ts';
+
+/** Answer of the store: its head, or what is wrong with it. */
+type StoreAnswer = { readonly head: Revision } | { readonly problem: string };
+
+/** Asks the store for its head. */
+export type StoreProbe = () => Promise<StoreAnswer>;
 
 /**
- * Store check of the health endpoints. Calls within a second share a result, so that many probes cost one query; a
- * store that does not answer in time is unhealthy.
+ * Probe for the health endpoints. Calls within a second share an answer, so that many of them cost one query; a store
+ * that does not answer in time has a problem.
  */
-export function storeHealth(store: Pick<Store, 'head'>, clock: Clock): () => Promise<string | undefined> {
-  let probedAtMs = Number.NEGATIVE_INFINITY;
-  let answer: Promise<string | undefined> = Promise.resolve(undefined);
+export function storeProbe(store: Pick<Store, 'head'>, clock: Clock): StoreProbe {
+  let last: { readonly askedAtMs: number; readonly answer: Promise<StoreAnswer> } | undefined;
   return () => {
-    if (clock.monotonic() - probedAtMs >= limits.storeHealthMs) {
-      probedAtMs = clock.monotonic();
-      answer = probe(store, clock);
-    }
-    return answer;
+    const now = clock.monotonic();
+    if (!last || now - last.askedAtMs >= limits.storeHealthMs) last = { askedAtMs: now, answer: ask(store, clock) };
+    return last.answer;
   };
 }
 
-async function probe(store: Pick<Store, 'head'>, clock: Clock): Promise<string | undefined> {
+/** Store check of the health endpoints. */
+export const storeHealth = (probe: StoreProbe) => async (): Promise<string | undefined> => {
+  const answer = await probe();
+  return 'problem' in answer ? answer.problem : undefined;
+};
+
+async function ask(store: Pick<Store, 'head'>, clock: Clock): Promise<StoreAnswer> {
   const late = new AbortController();
   const answered = store.head().then(
-    () => undefined,
-    (error: unknown) => (error instanceof StoreError ? error.code : 'the store failed'),
+    (head) => ({ head }),
+    (error: unknown) => ({ problem: error instanceof StoreError ? error.code : 'the store failed' }),
   );
-  const timeout = pause(clock, limits.storeHealthWaitMs, late.signal).then(() => 'the store does not answer');
-  const trouble = await Promise.race([answered, timeout]);
+  const timeout = pause(clock, limits.storeHealthWaitMs, late.signal).then(() => ({
+    problem: 'the store does not answer',
+  }));
+  const answer = await Promise.race([answered, timeout]);
   late.abort();
-  return trouble;
+  return answer;
 }

@@ -3,8 +3,9 @@ import { ControllerMetrics } from '../../../controllers/controller-metrics.ts';
 import { SharedCapacity } from '../../serving/flow-control/shared-capacity.ts';
 import { JobThread } from '../../serving/heavy/job-thread.ts';
 import { observeEventLoopDelay } from '../../serving/observe/event-loop-delay.ts';
+import { cacheHealth } from '../../upkeep/cache-health.ts';
 import { Health } from '../../upkeep/health.ts';
-import { storeHealth } from '../../upkeep/store-health.ts';
+import { storeHealth, storeProbe } from '../../upkeep/store-health.ts';
 import { type Cors, openCors } from '../access/cors.ts';
 import { type IdentitySources, openIdentitySources } from '../access/identity-sources.ts';
 import type { Basis } from '../basis.ts';
@@ -60,11 +61,12 @@ function openHealth(
   { clock, logger, shutdown, cache, store }: Basis & Storage,
   capacity: SharedCapacity,
 ): Health {
+  const probe = storeProbe(store, clock);
   return new Health({
     ...{ clock, logger, livezGraceMs },
     stopping: () => shutdown.stopping,
-    cacheSynced: () => cache.revision > 0,
-    storeProblem: storeHealth(store, clock),
+    cacheProblem: cacheHealth({ cache, probe, clock }),
+    storeProblem: storeHealth(probe),
     writeProblem: () => capacity.writeProblem(),
   });
 }
