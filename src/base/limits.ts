@@ -438,6 +438,11 @@ export const limits = {
   certificateRequestValuesMax: 500,
   certificateRequestDepthMax: 16,
   certificateRequestRsaBitsMax: 8192,
+  /** Conditions of a certificate signing request. */
+  requestConditionsMax: 1_000,
+  /** DER of one certificate in an issued chain, which is parsed in one go, and certificates parsed before yielding. */
+  issuedCertificateBytesMax: 128 * 1024,
+  issuedCertificatesPerSlice: 20,
   /** One request to an OpenID Connect provider, and the size of its responses: discovery document, key set. */
   oidcFetchMsMax: 10_000,
   oidcDiscoveryBytesMax: 256 * 1024,

@@ -8,6 +8,7 @@ import { applyDefaults } from '../schema/defaults.ts';
 import { validate } from '../schema/validate.ts';
 import type { AnswerContext, Kind } from './kind.ts';
 import type { KindServices } from './services.ts';
+import { immediate } from './strategy-fixture.ts';
 
 /** Runs the create path of kinds that are answered and never stored, for their tests. */
 
@@ -53,7 +54,7 @@ export function answerContext(services: Partial<KindServices> = {}): AnswerConte
 /** Validation errors, as `field: text`. */
 export function errorsOf(kind: Kind, sent: Readonly<Record<string, unknown>>): readonly string[] {
   const object = prepared(kind, sent);
-  return [...validate(kind.schema, object), ...(kind.strategy.validateCreate?.(object, answerContext()) ?? [])].map(
+  return [...validate(kind.schema, object), ...immediate(kind.strategy.validateCreate?.(object, answerContext()))].map(
     (error) => `${error.field}: ${describeFieldError(error)}`,
   );
 }

@@ -7,6 +7,7 @@ import type { ResourceVerb } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import type { KindServices } from './services.ts';
+import type { Validation } from './validation.ts';
 
 /** Names of the configurable times to live. */
 export type TimeToLive = 'event';
@@ -38,12 +39,12 @@ export interface Strategy {
   readonly default?: (object: ApiObject, context: StrategyContext) => void;
   /** Clears or sets fields that the client may not set: status of a new object, generated fields. */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
-  readonly validateCreate?: (object: ApiObject, context: StrategyContext) => readonly FieldError[];
+  readonly validateCreate?: (object: ApiObject, context: StrategyContext) => Validation;
   /** Restores fields that this endpoint may not change. For kinds with a `status` subresource, status is already restored. */
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
-  readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
+  readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => Validation;
   /** Validation of updates through any endpoint: the object itself, its views and its actions. */
-  readonly validateEveryUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
+  readonly validateEveryUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => Validation;
   /** Texts for `Warning` headers. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => readonly string[];
   /**
@@ -63,7 +64,12 @@ export interface ViewSubresource {
   readonly verbs: readonly ('get' | 'update' | 'patch')[];
   /** Turns `object`, as sent by the client, into `old` plus changes of the fields that this subresource may change. */
   readonly prepareForUpdate: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
-  readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
+  /**
+   * Fields that this subresource does not change, as property names from the object, so that their writer does not come to
+   * own them. Default: for `status` all but itself, else `status`.
+   */
+  readonly resetFields?: readonly (readonly string[])[];
+  readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => Validation;
 }
 
 /** Context of answered kinds and actions. */

@@ -53,6 +53,7 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['Event', 'events', 'ev', 'Namespaced', '', '1100'],
     ['Binding', 'bindings', '', 'Namespaced', '', '0000'],
     ['Lease', 'leases', '', 'Namespaced', '', '1000'],
+    ['CertificateSigningRequest', 'certificatesigningrequests', 'csr', 'Cluster', 'approval,status', '0100'],
     ['Role', 'roles', '', 'Namespaced', '', '1100'],
     ['RoleBinding', 'rolebindings', '', 'Namespaced', '', '1100'],
     ['ClusterRole', 'clusterroles', '', 'Cluster', '', '1100'],

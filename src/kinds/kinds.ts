@@ -5,6 +5,7 @@ import { localSubjectAccessReview } from './authorization/local-subject-access-r
 import { selfSubjectAccessReview } from './authorization/self-subject-access-review.ts';
 import { selfSubjectRulesReview } from './authorization/self-subject-rules-review.ts';
 import { subjectAccessReview } from './authorization/subject-access-review.ts';
+import { certificateSigningRequest } from './certificates/certificate-signing-request.ts';
 import { clusterTrustBundle } from './certificates/cluster-trust-bundle.ts';
 import { lease } from './coordination/lease.ts';
 import { binding } from './core/binding.ts';
@@ -33,6 +34,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     eventsEvent(dialect, coreEvent),
     binding,
     lease(dialect),
+    withFinalizerRule(certificateSigningRequest(dialect)),
     ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => withFinalizerRule(make(dialect))),
     withFinalizerRule(clusterTrustBundle(dialect)),
     tokenReview(dialect),

@@ -6,6 +6,7 @@ import { anonymousUser } from '../request/user-info.ts';
 import { decode } from '../schema/decode.ts';
 import { validate, validateUpdate } from '../schema/validate.ts';
 import type { Kind, StrategyContext, ViewSubresource } from './kind.ts';
+import type { Validation } from './validation.ts';
 
 /** Runs strategy and schema validation of a kind as the write path does, for tests of kinds. */
 
@@ -42,7 +43,7 @@ export function create(kind: Kind, sent: Sent): Outcome {
   kind.strategy.prepareForCreate?.(object, context);
   return {
     object,
-    errors: texts([...validate(kind.schema, object), ...(kind.strategy.validateCreate?.(object, context) ?? [])]),
+    errors: texts([...validate(kind.schema, object), ...immediate(kind.strategy.validateCreate?.(object, context))]),
   };
 }
 
@@ -61,7 +62,7 @@ export function update(kind: Kind, old: Sent | ApiObject, sent: Sent, subresourc
   const errors = texts([
     ...validate(kind.schema, object),
     ...validateUpdate(kind.schema, object, stored),
-    ...(view.validateUpdate?.(object, stored, context) ?? []),
+    ...immediate(view.validateUpdate?.(object, stored, context)),
   ]);
   if (JSON.stringify(stored) !== before) throw new Error('the stored object was changed');
   return { object, errors };
@@ -71,6 +72,12 @@ export function viewOf(kind: Kind, name: string): ViewSubresource {
   const found = kind.subresources.find((subresource) => subresource.name === name);
   if (found?.type !== 'view') throw new Error(`${kind.kind} has no view ${name}`);
   return found;
+}
+
+/** The errors of a validation that waits for nothing. */
+export function immediate(errors: Validation | undefined): readonly FieldError[] {
+  if (errors instanceof Promise) throw new Error('the validation returns a promise');
+  return errors ?? [];
 }
 
 const texts = (errors: readonly FieldError[]): string[] =>

@@ -1,5 +1,5 @@
 /** A decoded block of a PEM text. */
-interface DecodedPem {
+export interface DecodedPem {
   /** For example `CERTIFICATE`. */
   readonly label: string;
   /** `Key: value` lines before the data: allowed by RFC 1421, not by RFC 7468 section 2. */

@@ -7,7 +7,8 @@ const signerNameBytesMax = limits.nameLengthMax + 1 + limits.labelLengthMax + 1 
 
 /** Checks the name of a signer: a domain of two labels or more, a slash, and a path of DNS names separated by dots. */
 export function validateSignerName(name: string, field: string): FieldError[] {
-  if (name === '') return [required(field)];
+  if (name === '') return [required(field, 'signerName must be provided')];
+  if (Buffer.byteLength(name) > signerNameBytesMax) return [tooLong(field, signerNameBytesMax)];
   const [domain = '', path, ...more] = name.split('/');
   if (path === undefined || more.length > 0) {
     return [invalid(field, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")];
@@ -19,7 +20,6 @@ export function validateSignerName(name: string, field: string): FieldError[] {
     errors.push(invalid(field, domain, 'should be a domain with at least two segments separated by dots'));
   }
   errors.push(...firstBad(path.split('.'), isDnsSubdomain).map((problem) => invalid(field, path, problem)));
-  if (Buffer.byteLength(name) > signerNameBytesMax) errors.push(tooLong(field, signerNameBytesMax));
   return errors;
 }
 

@@ -3,6 +3,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
 import { isQualifiedName } from '../../schema/formats.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
+import { allErrors } from '../validation.ts';
 
 /** Finalizers without a domain that are valid in every kind, besides the dialect's own name. */
 const standardNames: ReadonlySet<string> = new Set(['orphan', 'foregroundDeletion']);
@@ -35,14 +36,10 @@ export function withFinalizerRule(kind: Kind): Kind {
     ...kind,
     strategy: {
       ...strategy,
-      validateCreate: (object, context) => [
-        ...check(object, context),
-        ...(strategy.validateCreate?.(object, context) ?? []),
-      ],
-      validateUpdate: (object, old, context) => [
-        ...check(object, context),
-        ...(strategy.validateUpdate?.(object, old, context) ?? []),
-      ],
+      validateCreate: (object, context) =>
+        allErrors(check(object, context), strategy.validateCreate?.(object, context)),
+      validateUpdate: (object, old, context) =>
+        allErrors(check(object, context), strategy.validateUpdate?.(object, old, context)),
     },
   };
 }

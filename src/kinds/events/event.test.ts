@@ -9,6 +9,8 @@ import { decode } from '../../schema/decode.ts';
 import { event } from '../core/event.ts';
 import type { Kind } from '../kind.ts';
 import { apiVersionOf, canonical } from '../stored-as.ts';
+import { immediate } from '../strategy-fixture.ts';
+import type { Validation } from '../validation.ts';
 import { eventsEvent } from './event.ts';
 
 const core = event(orch);
@@ -87,8 +89,7 @@ test('Event: every field has a counterpart in the other version', () => {
 });
 
 const context = (requested: Kind) => ({ dialect: orch, user: anonymousUser, now: 0, requested });
-const texts = (errors: ReturnType<NonNullable<Kind['strategy']['validateCreate']>>) =>
-  errors.map((error) => `${error.field}: ${describeFieldError(error)}`);
+const texts = (errors: Validation) => immediate(errors).map((error) => `${error.field}: ${describeFieldError(error)}`);
 
 const valid = {
   metadata: { name: 'one', namespace: 'default' },

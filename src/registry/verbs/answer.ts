@@ -28,7 +28,7 @@ export async function answer(
     name: object.metadata.name ?? '',
     keepsServerMetadata: false,
     fill: (made) => kind.strategy.default?.(made, context),
-    validate: () => kind.strategy.validateCreate?.(object, context) ?? [],
+    validate: () => kind.strategy.validateCreate?.(object, context),
     warnings: () => kind.strategy.warnings?.(object, undefined) ?? [],
   });
   const answering = make(object, context);

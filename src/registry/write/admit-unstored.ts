@@ -2,8 +2,8 @@ import { updateManagedFields } from '../../apply/apply.ts';
 import { untilAborted } from '../../base/time/until-aborted.ts';
 import type { GroupVersionKind } from '../../kinds/kind.ts';
 import { apiVersionOf } from '../../kinds/stored-as.ts';
+import { allErrors, type Validation } from '../../kinds/validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import type { FieldError } from '../../meta/field-error.ts';
 import { invalidObject } from '../../meta/status-error.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import { validate } from '../../schema/validate.ts';
@@ -26,7 +26,7 @@ interface UnstoredObject {
   readonly fill?: (object: ApiObject) => void;
   /** Runs between mutating admission and validation. */
   readonly prepare?: () => Promise<void> | void;
-  readonly validate?: () => readonly FieldError[];
+  readonly validate?: () => Validation | undefined;
   readonly warnings?: () => readonly string[];
 }
 
@@ -65,7 +65,10 @@ export async function admitUnstored(parts: RegistryParts, context: WriteContext,
   }
   const preparing = body.prepare?.();
   if (preparing) await untilAborted(preparing, context.request.signal);
-  const errors = [...validate(kind.schema, object), ...(body.validate?.() ?? [])];
+  const errors = await untilAborted(
+    Promise.resolve(allErrors(validate(kind.schema, object), body.validate?.())),
+    context.request.signal,
+  );
   if (errors.length > 0) throw invalidObject(kind, '', errors);
   for (const warning of body.warnings?.() ?? []) context.request.warn(warning);
   await parts.admission.validate(attributes);

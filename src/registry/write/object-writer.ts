@@ -6,6 +6,7 @@ import { insertResourceVersion } from '../../codec/object-bytes.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { StrategyContext } from '../../kinds/kind.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../kinds/meta/metadata-validation.ts';
+import { allErrors, type Validation } from '../../kinds/validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { alreadyExists, conflict, invalidObject, notFound, StatusError, staleObject } from '../../meta/status-error.ts';
@@ -143,11 +144,15 @@ export class ObjectWriter {
     }
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
-    rejectInvalid(context, object, [
-      ...validateObjectMeta(kind, object),
-      ...validate(kind.schema, object),
-      ...(kind.strategy.validateCreate?.(object, strategyContext) ?? []),
-    ]);
+    const errors = allErrors(
+      [...validateObjectMeta(kind, object), ...validate(kind.schema, object)],
+      kind.strategy.validateCreate?.(object, strategyContext),
+    );
+    rejectInvalid(
+      context,
+      object,
+      errors instanceof Promise ? await untilAborted(errors, context.request.signal) : errors,
+    );
     for (const warning of kind.strategy.warnings?.(object, undefined) ?? []) context.request.warn(warning);
     const admitting = admission.validate(attributes);
     if (admitting) await admitting;
@@ -307,14 +312,21 @@ export class ObjectWriter {
     }
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
-    rejectInvalid(context, object, [
-      ...validateObjectMeta(kind, object, old),
-      ...validateObjectMetaUpdate(object, old),
-      ...validate(kind.schema, object),
-      ...validateUpdate(kind.schema, object, old),
-      ...(kind.strategy.validateEveryUpdate?.(object, old, strategyContext) ?? []),
-      ...(view.validateUpdate?.(object, old, strategyContext) ?? []),
-    ]);
+    const errors = allErrors(
+      [
+        ...validateObjectMeta(kind, object, old),
+        ...validateObjectMetaUpdate(object, old),
+        ...validate(kind.schema, object),
+        ...validateUpdate(kind.schema, object, old),
+      ],
+      kind.strategy.validateEveryUpdate?.(object, old, strategyContext),
+      view.validateUpdate?.(object, old, strategyContext),
+    );
+    rejectInvalid(
+      context,
+      object,
+      errors instanceof Promise ? await untilAborted(errors, context.request.signal) : errors,
+    );
     for (const warning of kind.strategy.warnings?.(object, old) ?? []) context.request.warn(warning);
     const admitting = admission.validate(attributes);
     if (admitting) await admitting;
@@ -368,7 +380,7 @@ interface ObjectChange {
 /** How one endpoint updates an object: the object itself, or a subresource of type `view`. */
 export interface UpdateView {
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
-  readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => readonly FieldError[];
+  readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => Validation;
 }
 
 /** Someone else changed, removed or created the object after it was read. */

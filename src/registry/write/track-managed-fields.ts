@@ -51,7 +51,7 @@ export function trackManagedFields(
 
 const resetFields = new WeakMap<Kind, Map<string, FieldSet>>();
 
-/** Fields that an endpoint does not write: the main one does not write status, the status one writes nothing else. */
+/** Fields that an endpoint does not write; by default the main one writes no status, and the status one nothing else. */
 function resetFieldsOf(kind: Kind, subresource: string): FieldSet {
   const known = resetFields.get(kind) ?? new Map<string, FieldSet>();
   resetFields.set(kind, known);
@@ -61,6 +61,8 @@ function resetFieldsOf(kind: Kind, subresource: string): FieldSet {
 }
 
 function makeResetFields(kind: Kind, subresource: string): FieldSet {
+  const view = kind.subresources.find(({ name }) => name === subresource);
+  if (view?.type === 'view' && view.resetFields) return fieldSetOfNames(...view.resetFields);
   if (!kind.subresources.some(({ name }) => name === 'status')) return noFields;
   if (subresource !== 'status') return fieldSetOfNames(['status']);
   const others = Object.keys(kind.schema.fields).filter(

@@ -6,6 +6,7 @@ import { decode } from '../../../schema/decode.ts';
 import { applyDefaults } from '../../../schema/defaults.ts';
 import { validate, validateUpdate } from '../../../schema/validate.ts';
 import type { StrategyContext, ViewSubresource } from '../../kind.ts';
+import { immediate } from '../../strategy-fixture.ts';
 import { pod } from './pod.ts';
 import { asPod, type Pod, podSchema } from './pod-schema.ts';
 
@@ -46,7 +47,7 @@ export function created(sent: Sent): Outcome {
   const object = decoded(sent);
   kind.strategy.default?.(object, context);
   kind.strategy.prepareForCreate?.(object, context);
-  const errors = [...validate(podSchema, object), ...(kind.strategy.validateCreate?.(object, context) ?? [])];
+  const errors = [...validate(podSchema, object), ...immediate(kind.strategy.validateCreate?.(object, context))];
   return { object, pod: asPod(object), errors };
 }
 
@@ -63,7 +64,7 @@ export function updated(
   const errors = [
     ...validate(podSchema, object),
     ...validateUpdate(podSchema, object, old),
-    ...(door.validateUpdate?.(object, old, context) ?? []),
+    ...immediate(door.validateUpdate?.(object, old, context)),
   ];
   if (JSON.stringify(old) !== before) throw new Error('the stored pod was changed');
   return { object, pod: asPod(object), errors };
