@@ -93,8 +93,7 @@ export const describeController = (name: ControllerName): string => entries[name
 
 /**
  * The controllers selected by a list of `name`, `-name`, and `*` for all that are not named and on by default. The
- * first match wins.
- * Throws an Error that quotes an item naming no controller.
+ * first match wins. Throws an Error that quotes an item naming no controller.
  */
 export function chooseControllers(items: readonly string[]): readonly ControllerName[] {
   const chosen = new Map<ControllerName, boolean>();

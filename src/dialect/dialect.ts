@@ -39,6 +39,8 @@ export interface Dialect {
    * published controllers and joining nodes use the part after the dot.
    */
   readonly clusterInfoKey: 'whole token' | 'secret part';
+  /** Extra group of the bootstrap tokens with which nodes join. */
+  readonly nodeBootstrappersGroup: string;
   /** The command-line client that `orch up` names in its output. */
   readonly commandLineClient: string;
   /**

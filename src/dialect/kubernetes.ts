@@ -19,6 +19,7 @@ export const kubernetes: Dialect = {
   credentialPluginVariable: 'KUBERNETES_EXEC_INFO',
   tokenIssuer: 'https://kubernetes.default.svc.cluster.local',
   clusterInfoKey: 'secret part',
+  nodeBootstrappersGroup: 'system:bootstrappers:kubeadm:default-node-token',
   commandLineClient: 'kubectl',
   lastAppliedAnnotation: 'kubectl.kubernetes.io/last-applied-configuration',
   title: 'Kubernetes',

@@ -19,6 +19,7 @@ export const orch: Dialect = {
   credentialPluginVariable: 'ORCH_EXEC_INFO',
   tokenIssuer: 'https://orch.default.svc.cluster.local',
   clusterInfoKey: 'whole token',
+  nodeBootstrappersGroup: 'system:bootstrappers:default-node-token',
   commandLineClient: 'kubectl',
   lastAppliedAnnotation: 'kubectl.kubernetes.io/last-applied-configuration',
   title: 'orch',

@@ -7,14 +7,15 @@ import type { Logger } from '../../base/logger.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { adminKubeconfig } from '../../outbound/connection-files/admin-kubeconfig.ts';
+import { type ClusterAccess, clusterKubeconfig } from '../../outbound/connection-files/cluster-kubeconfig.ts';
 import { endsSoon, ensureAuthority, ensureIssued } from '../../pki/ca.ts';
 import type { KeyPair, KeyPairFiles } from '../../pki/key-pair-files.ts';
 import { certificatesFromPem } from '../../pki/pem.ts';
 import { WatchedKeyPair } from '../../pki/watched-key-pair.ts';
 import { groupMasters } from '../../request/user-info.ts';
 import { httpsUrl, localAddress } from '../../server/wiring/addresses.ts';
-import type { KeyPairPem, ListenAddress, ServerConfig } from '../../server/wiring/config.ts';
-import { servedHosts } from '../addresses.ts';
+import type { ExternalAddress, KeyPairPem, ListenAddress, ServerConfig } from '../../server/wiring/config.ts';
+import { externalAddress, servedHosts } from '../addresses.ts';
 import type { ServerFlagValues } from '../flags/server-flags.ts';
 import { certificateDirectory } from '../flags/server-options.ts';
 import { givenServing, type ServingCertificate, servingConfig } from './serving-certificate.ts';
@@ -34,7 +35,7 @@ const warningMs = 24 * 3600_000;
 export class UpCertificates implements Closable {
   readonly authority: KeyPair;
   /** For the server's configuration. */
-  readonly server: Required<Pick<ServerConfig, 'serving' | 'followServing' | 'beforeReady'>>;
+  readonly server: Required<Pick<ServerConfig, 'serving' | 'followServing' | 'beforeReady' | 'clusterInfo'>>;
   readonly #values: ServerFlagValues;
   readonly #context: CertificateContext;
   readonly #held = new ClosableStack();
@@ -42,6 +43,7 @@ export class UpCertificates implements Closable {
   #serving: KeyPairPem;
   #listening: ListenAddress | undefined;
   #warning: Closable | undefined;
+  readonly #servingChanged = new Set<() => void>();
 
   /** Throws if an existing file is invalid; the message names the file. */
   constructor(values: ServerFlagValues, context: CertificateContext) {
@@ -60,8 +62,16 @@ export class UpCertificates implements Closable {
           changed(pair);
           this.#serving = pair;
           this.#writeKubeconfig();
+          for (const listener of this.#servingChanged) listener();
         }),
       beforeReady: (listening) => this.#keep(listening),
+      clusterInfo: {
+        kubeconfig: (listening) => clusterKubeconfig(this.#access(externalAddress(values), listening)),
+        follow: (listener) => {
+          this.#servingChanged.add(listener);
+          return { close: () => this.#servingChanged.delete(listener) };
+        },
+      },
     };
   }
 
@@ -125,15 +135,19 @@ export class UpCertificates implements Closable {
 
   #writeKubeconfig(): void {
     if (!this.#listening) return;
-    const address = localAddress(this.#values['bind-address']);
-    const serverName = certificateName(this.#serving, address);
-    const text = adminKubeconfig({
-      server: httpsUrl(address, this.#listening.port),
+    const host = localAddress(this.#values['bind-address']);
+    const text = adminKubeconfig({ ...this.#access({ host }, this.#listening), client: this.#admin });
+    replaceFile(this.kubeconfig, text);
+  }
+
+  /** How clients reach the listener by that address and verify it. */
+  #access({ host, port }: ExternalAddress, listening: ListenAddress): ClusterAccess {
+    const serverName = certificateName(this.#serving, host);
+    return {
+      server: httpsUrl(host, port ?? listening.port),
       authorities: this.authorities,
       ...(serverName !== undefined && { serverName }),
-      client: this.#admin,
-    });
-    replaceFile(this.kubeconfig, text);
+    };
   }
 
   close(): void {
@@ -151,9 +165,10 @@ export function makeDirectories(values: ServerFlagValues): void {
 const certificatesIn = ({ certificate }: KeyPairPem): readonly string[] =>
   certificatesFromPem(certificate).map((each) => each.toString());
 
-/** The first DNS name of a serving certificate that does not cover `address`. */
-function certificateName({ certificate }: KeyPairPem, address: string): string | undefined {
+/** The first DNS name of a serving certificate that does not cover `host`. */
+function certificateName({ certificate }: KeyPairPem, host: string): string | undefined {
   const leaf = new X509Certificate(certificate);
-  if (isIP(address) !== 0 && leaf.checkIP(address) !== undefined) return undefined;
+  const covered = isIP(host) === 0 ? leaf.checkHost(host, { subject: 'never' }) : leaf.checkIP(host);
+  if (covered !== undefined) return undefined;
   return /DNS:([-a-zA-Z0-9.]+)/.exec(leaf.subjectAltName ?? '')?.[1];
 }

@@ -58,6 +58,7 @@ export const up = defineCommand({
         clientAuthorities: { ...options.authentication.clientAuthorities, fixed: [authority.certificatePem] },
       },
       controllers: { run, rootAuthority: certificates.authorities },
+      joinPolicy: true,
       logger,
     };
     try {

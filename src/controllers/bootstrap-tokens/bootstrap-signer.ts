@@ -4,17 +4,14 @@ import { TimeSlice } from '../../base/time/time-slice.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
+import { clusterInfo } from '../../kinds/core/cluster-info.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
 import { encodePayload, signDetached } from './detached-signature.ts';
 import { bootstrapTokensPath, publicConfigMapPath } from './paths.ts';
 import { readSigningToken, type SigningToken } from './signing-token.ts';
 
-/** The ConfigMap of the public namespace that tells how to reach the cluster. */
-const configMapName = 'cluster-info';
-/** Its key whose value is signed, and the prefix of the keys of signatures; the token id follows. */
-const contentKey = 'kubeconfig';
-const signaturePrefix = 'jws-kubeconfig-';
+const { name: configMapName, contentKey, signaturePrefix } = clusterInfo;
 
 /**
  * Keeps in `cluster-info` a signature of its kubeconfig by every bootstrap token that is for signing and has not
@@ -42,7 +39,9 @@ class BootstrapSigner implements Closable {
     const followed = { ...context, client: context.reader };
     const changed = (): void => this.#queue.add('sign');
     this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
-    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel: 1, work: () => this.#sign() }));
+    this.#queue = this.#held.add(
+      new WorkQueue({ ...context, name: 'bootstrap_signer_queue', parallel: 1, work: () => this.#sign() }),
+    );
     this.#tokens = this.#held.add(
       new Informer({
         ...followed,

@@ -36,7 +36,9 @@ class TokenCleaner implements Closable {
   constructor(context: ControllerContext) {
     this.#context = context;
     this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
-    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (key) => this.#check(key) }));
+    this.#queue = this.#held.add(
+      new WorkQueue({ ...context, name: 'token_cleaner', parallel, work: (key) => this.#check(key) }),
+    );
     this.#secrets = this.#held.add(
       new Informer({
         ...context,

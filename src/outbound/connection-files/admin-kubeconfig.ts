@@ -1,12 +1,7 @@
 import type { KeyPair } from '../../pki/key-pair-files.ts';
+import { type ClusterAccess, clusterFields } from './cluster-kubeconfig.ts';
 
-interface AdminAccess {
-  /** `https://host:port`. */
-  readonly server: string;
-  /** PEM of the CAs that the serving certificate is verified against. */
-  readonly authorities: string;
-  /** Name in the serving certificate, if it differs from the host of `server`. */
-  readonly serverName?: string;
+interface AdminAccess extends ClusterAccess {
   readonly client: Pick<KeyPair, 'certificatePem' | 'keyPem'>;
 }
 
@@ -14,7 +9,7 @@ interface AdminAccess {
 const name = 'orch';
 
 /** A kubeconfig (YAML) with all data embedded, so that it can be copied. It is a credential with full access. */
-export function adminKubeconfig({ server, authorities, serverName, client }: AdminAccess): string {
+export function adminKubeconfig({ client, ...cluster }: AdminAccess): string {
   const base64 = (pem: string): string => Buffer.from(pem).toString('base64');
   const lines = [
     'apiVersion: v1',
@@ -24,9 +19,7 @@ export function adminKubeconfig({ server, authorities, serverName, client }: Adm
     'clusters:',
     `- name: ${name}`,
     '  cluster:',
-    `    server: ${server}`,
-    ...(serverName === undefined ? [] : [`    tls-server-name: ${serverName}`]),
-    `    certificate-authority-data: ${base64(authorities)}`,
+    ...clusterFields(cluster).map((line) => `    ${line}`),
     'contexts:',
     `- name: ${name}`,
     '  context:',

@@ -1,4 +1,5 @@
 import { defaultPolicy } from '../../authz/rbac/bootstrap-policy/default-policy.ts';
+import { joinPolicy } from '../../authz/rbac/bootstrap-policy/join-policy.ts';
 import { autoupdateAnnotation } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
 import { reconcile } from '../../authz/rbac/reconcile.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -12,6 +13,8 @@ import { decode } from '../../schema/decode.ts';
 interface PolicyParts {
   readonly dialect: Dialect;
   readonly logger: Logger;
+  /** Also the roles and bindings by which nodes join. Default: false. */
+  readonly joinPolicy?: boolean | undefined;
   readonly client: Pick<ApiClient, 'create' | 'update' | 'delete'>;
   /** Resolves when the cache is up to date with the store. */
   readonly fresh: () => Promise<unknown>;
@@ -27,7 +30,9 @@ interface PolicyParts {
  * only a running server lets an administrator repair it (kube-apiserver exits). Store failures reject.
  */
 export async function ensureDefaultPolicy(parts: PolicyParts): Promise<void> {
-  await Promise.all(defaultPolicy(parts.dialect).map((expected) => ensure(parts, expected)));
+  const { dialect } = parts;
+  const policy = [...defaultPolicy(dialect), ...(parts.joinPolicy ? joinPolicy(dialect) : [])];
+  await Promise.all(policy.map((expected) => ensure(parts, expected)));
 }
 
 /** Attempts per object after lost races. */

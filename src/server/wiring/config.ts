@@ -48,6 +48,8 @@ export interface ApiServerConfig {
   /** Enabled admission plugins, in order. */
   readonly admissionPlugins: readonly PluginName[];
   readonly controllers: ControllerConfig;
+  /** Also make the roles and bindings by which nodes join with bootstrap tokens. Default: false. */
+  readonly joinPolicy?: boolean;
   readonly logger: Logger;
   /** Write a log line for each request. */
   readonly accessLog: boolean;
@@ -68,11 +70,21 @@ export interface ServerConfig extends ApiServerConfig {
   readonly serving: KeyPairPem;
   /** Calls back with each replacement of the pair until closed. If the callback throws, the current pair stays. */
   readonly followServing?: (changed: (pair: KeyPairPem) => void) => Closable;
+  /** Connection data to publish in `cluster-info`. Default: none is published. */
+  readonly clusterInfo?: ClusterInfoConfig;
   /**
    * Called once, when the store is open and the listener has its port. `/readyz` first answers 200 after it resolves,
    * so that clients of a ready server find what it has written. If it fails, so does the start.
    */
   readonly beforeReady?: (listening: ListenAddress) => void | Promise<void>;
+}
+
+/** Connection data for clients that do not know the cluster yet. */
+interface ClusterInfoConfig {
+  /** A kubeconfig without a user, for clients of the listener. */
+  readonly kubeconfig: (listening: ListenAddress) => string;
+  /** Calls back when the kubeconfig may have changed, until closed. */
+  readonly follow: (changed: () => void) => Closable;
 }
 
 /** Limits of requests. */

@@ -27,6 +27,8 @@ export interface ApiServer extends Omit<ServedScope, 'close'> {
   authorities(): readonly string[];
   /** Sets the listener by which the server is reached, and which stops with it. */
   attach(attached: Attached): void;
+  /** Closes something with the server. */
+  hold(closable: Closable): void;
   /**
    * Creates the initial objects (namespaces, default roles), waits for `beforeReady`, becomes ready, and starts the
    * controllers.
@@ -68,6 +70,7 @@ export async function createApiServer(
         shutdown.listener = to.listener;
         basis.held.add(to);
       },
+      hold: (closable) => void basis.held.add(closable),
       async start(beforeReady) {
         await first.prepare();
         basis.held.add(startConsistencyChecker(storage.cache, shared));

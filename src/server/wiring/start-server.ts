@@ -1,6 +1,8 @@
 import { sendStatus } from '../../content/status.ts';
 import { type Listener, listen } from '../../http/listener.ts';
 import { assignAuditId } from '../serving/observe/audit-id.ts';
+import { serverUser } from '../upkeep/bootstrap.ts';
+import { ClusterInfo } from '../upkeep/cluster-info.ts';
 import { isWatch } from './access/cors.ts';
 import { ServedCertificates } from './access/served-certificates.ts';
 import type { RunningServer, ServerConfig } from './config.ts';
@@ -15,7 +17,10 @@ export async function startServer(
   const server = await createApiServer(config, environment);
   try {
     const listener = await listenFor(server, config, environment);
-    await server.start(() => config.beforeReady?.(listener));
+    await server.start(async () => {
+      await config.beforeReady?.(listener);
+      await publishClusterInfo(server, config, { ...environment, listener });
+    });
     const { address, port } = listener;
     const { resources, done } = server;
     return { address, port, resources, stop: () => server.stop(), done };
@@ -23,6 +28,21 @@ export async function startServer(
     await server.stop();
     throw error;
   }
+}
+
+/** Publishes the connection data that the configuration has, and its later changes. */
+async function publishClusterInfo(
+  server: ApiServer,
+  { clusterInfo, dialect, logger }: ServerConfig,
+  { clock, random, listener }: Pick<Environment, 'clock' | 'random'> & { readonly listener: Listener },
+): Promise<void> {
+  if (!clusterInfo) return;
+  const client = server.clientAs(serverUser, 'orch');
+  const kubeconfig = () => clusterInfo.kubeconfig(listener);
+  const info = new ClusterInfo({ clock, random, logger, dialect, client, kubeconfig });
+  server.hold(info);
+  server.hold(clusterInfo.follow(() => info.changed()));
+  await info.publish();
 }
 
 /** The configuration of a listener. */

@@ -11,6 +11,7 @@ import { roleBinding } from '../../../kinds/rbac/role-binding.ts';
 import { create } from '../../../kinds/strategy-fixture.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { defaultPolicy } from './default-policy.ts';
+import { joinPolicy } from './join-policy.ts';
 
 const names = (dialect: Dialect, kind: string): string[] =>
   defaultPolicy(dialect)
@@ -23,6 +24,9 @@ const find = (dialect: Dialect, kind: string, name: string): ApiObject => {
   assert.ok(found, `${kind} ${name}`);
   return found;
 };
+
+/** With what nodes need to join. */
+const wholePolicy = (dialect: Dialect): readonly ApiObject[] => [...defaultPolicy(dialect), ...joinPolicy(dialect)];
 
 const controllers = [
   'attachdetach-controller',
@@ -130,14 +134,42 @@ describe('the default policy', () => {
     assert.deepEqual(names(kubernetes, 'RoleBinding'), [...shared, `kube-system/system::${reader}`].sort());
   });
 
+  for (const [dialect, certificates, tokens] of [
+    [orch, 'system:certificates.orch.io', 'system:bootstrappers:default-node-token'],
+    [kubernetes, 'system:certificates.k8s.io', 'system:bootstrappers:kubeadm:default-node-token'],
+  ] as const) {
+    test(`${dialect.name}: what joining nodes need`, () => {
+      const requests = `${certificates}:certificatesigningrequests`;
+      const reader = `${dialect.namespaces.public}/system:cluster-info-reader`;
+      const policy = joinPolicy(dialect);
+      const bound = policy
+        .filter(({ kind }) => kind.endsWith('Binding'))
+        .map((object) => {
+          const { subjects = [], roleRef } = asBinding(object);
+          const { namespace = '' } = object.metadata;
+          const name = namespace === '' ? roleRef.name : `${namespace}/${roleRef.name}`;
+          return [name, ...subjects.map((subject) => `${subject.kind} ${subject.name}`)];
+        });
+      assert.deepEqual(bound, [
+        ['system:node-bootstrapper', `Group ${tokens}`],
+        [`${requests}:nodeclient`, `Group ${tokens}`],
+        [`${requests}:selfnodeclient`, 'Group system:nodes'],
+        [reader, 'User system:anonymous'],
+      ]);
+      const roles = policy.filter(({ kind }) => kind === 'Role').map((object) => asRole(object).rules);
+      const rule = { verbs: ['get'], apiGroups: [''], resources: ['configmaps'], resourceNames: ['cluster-info'] };
+      assert.deepEqual(roles, [[rule]]);
+    });
+  }
+
   test('the default dialect contains no Kubernetes names', () => {
-    const text = JSON.stringify(defaultPolicy(orch));
+    const text = JSON.stringify(wholePolicy(orch));
     assert.deepEqual(text.match(/[\w:./-]*(?:kube|k8s)[\w:./-]*/g), null);
   });
 
   for (const dialect of [orch, kubernetes]) {
     test(`${dialect.name}: labelled, and reconciled at each start`, () => {
-      for (const { metadata } of defaultPolicy(dialect)) {
+      for (const { metadata } of wholePolicy(dialect)) {
         assert.equal(
           metadata.annotations?.[`rbac.authorization.${dialect.domain}/autoupdate`],
           'true',
@@ -148,7 +180,7 @@ describe('the default policy', () => {
     });
 
     test(`${dialect.name}: each binding refers to an existing role`, () => {
-      const policy = defaultPolicy(dialect);
+      const policy = wholePolicy(dialect);
       for (const binding of policy.filter(({ kind }) => kind.endsWith('Binding'))) {
         const { kind, name } = asBinding(binding).roleRef;
         const namespace = kind === 'Role' ? binding.metadata.namespace : undefined;
@@ -180,13 +212,13 @@ describe('the default policy', () => {
   }
 
   test('it contains no object twice', () => {
-    const keys = defaultPolicy(orch).map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
+    const keys = wholePolicy(orch).map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
     assert.equal(new Set(keys).size, keys.length);
   });
 
   test('all objects are valid', () => {
     const kinds = [role, clusterRole, roleBinding, clusterRoleBinding].map((make) => make(orch));
-    for (const object of defaultPolicy(orch)) {
+    for (const object of wholePolicy(orch)) {
       const kind = kinds.find((each) => each.kind === object.kind);
       assert.ok(kind);
       const made = create(kind, structuredClone(object) as unknown as Record<string, unknown>);
@@ -198,7 +230,7 @@ describe('the default policy', () => {
   });
 
   test('the lists in rules are sorted and without duplicates', () => {
-    for (const object of defaultPolicy(orch)) {
+    for (const object of wholePolicy(orch)) {
       for (const each of asRole(object).rules ?? []) {
         for (const values of Object.values(each)) assert.deepEqual([...new Set(values)].sort(), values);
       }

@@ -1,5 +1,6 @@
 import { components } from '../../../dialect/components.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
+import { clusterInfo } from '../../../kinds/core/cluster-info.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { controllerPrefix } from './controller-roles.ts';
 import { account, bindingObject, read, recordEvents, roleObject, rule, user } from './policy-objects.ts';
@@ -26,7 +27,7 @@ export const namespaceRoles = (dialect: Dialect): readonly ApiObject[] => {
     ...forController(dialect, system, 'token-cleaner', [rule(`delete ${read}`, 'secrets'), recordEvents(dialect)]),
     ...forController(dialect, publicNamespace, 'bootstrap-signer', [
       rule(read, 'configmaps'),
-      rule('update', 'configmaps', { names: ['cluster-info'] }),
+      rule('update', 'configmaps', { names: [clusterInfo.name] }),
       recordEvents(dialect),
     ]),
   ];

@@ -70,7 +70,7 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
     transportAs: (user) => clients.transportAs(user),
     clientAs: (user, name) => clients.clientAs(user, name),
     async prepare() {
-      await makeInitialObjects(parts);
+      await makeInitialObjects(config, parts);
       await authorization.reached(await cache.fresh());
     },
     startControllers: () => void controllers.add(startOwnControllers(config, parts)),
@@ -82,17 +82,13 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
 }
 
 /** Ensures the objects that exist after every start: namespaces and the default policy. */
-async function makeInitialObjects({
-  dialect,
-  logger,
-  clients,
-  cache,
-  resources,
-  registry,
-}: ScopeParts & Serving): Promise<void> {
+async function makeInitialObjects(
+  { joinPolicy }: Pick<ApiServerConfig, 'joinPolicy'>,
+  { dialect, logger, clients, cache, resources, registry }: ScopeParts & Serving,
+): Promise<void> {
   await createNamespaces(registry, servedNamespaces(resources), dialect);
   await ensureDefaultPolicy({
-    ...{ dialect, logger },
+    ...{ dialect, logger, joinPolicy },
     client: clients.server,
     fresh: () => cache.fresh(),
     servedAs: (kind) => servedRbac(resources, dialect, kind),
