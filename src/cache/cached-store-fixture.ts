@@ -15,7 +15,7 @@ import {
   type StoreRecord,
 } from '../store/store.ts';
 import type { CacheEntry, CacheEvent, Collection, Snapshot, WatchCache } from './cache.ts';
-import type { EntryCodec } from './entry-codec.ts';
+import type { EntryCodec } from './entries/entry-codec.ts';
 import { createWatchCache } from './watch-cache.ts';
 
 const prefix = '/cached/';

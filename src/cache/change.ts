@@ -1,7 +1,7 @@
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry, CacheEvent, EntryMatcher } from './cache.ts';
 import type { EncodingMemo } from './encoding-memo.ts';
-import type { EntryCodec, ObjectLocation } from './entry-codec.ts';
+import type { EntryCodec, ObjectLocation } from './entries/entry-codec.ts';
 
 /** A change of one object, as seen by watchers. All watchers share one instance and the events built from it. */
 export class ObjectChange implements ObjectLocation {

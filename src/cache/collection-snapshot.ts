@@ -3,9 +3,9 @@ import { compareKeys } from '../base/collections/key-order.ts';
 import type { RangeStart } from '../base/collections/sorted-entries.ts';
 import type { Revision } from '../store/store.ts';
 import type { CacheEntry, RangeCut, RangeOptions, RequiredField, Snapshot } from './cache.ts';
+import { runsOf } from './entries/slab.ts';
 import { prefixEnd } from './key-range.ts';
 import type { CollectionState } from './past-states.ts';
-import { runsOf } from './slab.ts';
 
 /** A collection state at one of the revisions for which it is valid. */
 export class CollectionSnapshot implements Snapshot {

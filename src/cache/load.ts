@@ -5,8 +5,8 @@ import { TimeSlice } from '../base/time/time-slice.ts';
 import { versionBytes } from '../codec/object-bytes.ts';
 import type { Page, Revision, Store, StoreRecord } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
+import { SlabSequence } from './entries/slab.ts';
 import type { LoadedState, ResourceCollection } from './resource-collection.ts';
-import { SlabSequence } from './slab.ts';
 
 /**
  * Pages of the records under a prefix at one revision, in key order. The next page is read while the current one is processed.

@@ -6,13 +6,13 @@ import type { CachedResource, CacheEntry, Collection, Snapshot, Watcher, WatchOp
 import { ObjectChange } from './change.ts';
 import { CollectionSnapshot } from './collection-snapshot.ts';
 import type { EncodingMemo } from './encoding-memo.ts';
-import type { EntryCodec, Place } from './entry-codec.ts';
+import type { EntryCodec, Place } from './entries/entry-codec.ts';
+import { isNext, SlabSequence, slabBytes } from './entries/slab.ts';
 import { FieldIndex } from './field-index.ts';
 import { History } from './history.ts';
 import type { BudgetedHistory, HistoryBudget } from './history-budget.ts';
-import type { ObjectWatcher, WatchedCollection } from './object-watcher.ts';
 import { type CollectionState, PastStates } from './past-states.ts';
-import { isNext, SlabSequence, slabBytes } from './slab.ts';
+import type { ObjectWatcher, WatchedCollection } from './watching/object-watcher.ts';
 
 /** The cache, as its collections see it. */
 export interface CollectionHost {

@@ -1,7 +1,7 @@
 import { encodeObject } from '../codec/json.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { CachedResource } from './cache.ts';
-import { objectCodec } from './entry-codec.ts';
+import { objectCodec } from './entries/entry-codec.ts';
 
 /** The values that field selectors see in an object, by label. */
 export function selectedFields(

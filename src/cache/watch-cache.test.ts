@@ -20,7 +20,7 @@ import {
   RecordingWatch,
   remove,
 } from './cache-fixture.ts';
-import { type EntryCodec, objectCodec } from './entry-codec.ts';
+import { type EntryCodec, objectCodec } from './entries/entry-codec.ts';
 import { createWatchCache } from './watch-cache.ts';
 
 const names = (snapshot: Snapshot | undefined, prefix = configMaps.prefix): readonly string[] | undefined =>

@@ -17,17 +17,17 @@ import {
   StoreError,
 } from '../store/store.ts';
 import type { CachedResource, Collection, Throttle, WatchCache, Watcher, WatchOptions, WatchSink } from './cache.ts';
-import { CatchUp } from './catch-up.ts';
 import { EncodingMemo } from './encoding-memo.ts';
-import { type EntryCodec, objectCodec } from './entry-codec.ts';
-import { Delivery, FanOut, type Published } from './fan-out.ts';
+import { type EntryCodec, objectCodec } from './entries/entry-codec.ts';
 import { changeStreamRetries, followChanges } from './follow-changes.ts';
 import { awaitFresh, HeadReader, RevisionWaiters } from './freshness.ts';
 import { HistoryBudget } from './history-budget.ts';
 import { load } from './load.ts';
-import { ObjectWatcher, type WatchEnd, type WatcherHost } from './object-watcher.ts';
 import { type CollectionHost, type LoadedState, ResourceCollection } from './resource-collection.ts';
-import { WatcherIndex } from './watcher-index.ts';
+import { CatchUp } from './watching/catch-up.ts';
+import { Delivery, FanOut, type Published } from './watching/fan-out.ts';
+import { ObjectWatcher, type WatchEnd, type WatcherHost } from './watching/object-watcher.ts';
+import { WatcherIndex } from './watching/watcher-index.ts';
 
 interface CacheMetrics {
   /** Reloads of a resource from the store after startup. */

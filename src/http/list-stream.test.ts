@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type ByteSpan, spanOf } from '../base/collections/byte-span.ts';
 import { once, until, within } from '../base/waits-fixture.ts';
-import { SlabSequence } from '../cache/slab.ts';
+import { SlabSequence } from '../cache/entries/slab.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { Exchange } from './exchange.ts';
 import { gatherList } from './gather.ts';

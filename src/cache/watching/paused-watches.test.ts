@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limits } from '../base/limits.ts';
-import { until } from '../base/waits-fixture.ts';
-import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
-import { configMap, keyOf, openCache, put, putMany, RecordingCounter, RecordingWatch } from './cache-fixture.ts';
+import { limits } from '../../base/limits.ts';
+import { until } from '../../base/waits-fixture.ts';
+import { openMemoryStore } from '../../store/drivers/memory/memory-store.ts';
+import { configMap, keyOf, openCache, put, putMany, RecordingCounter, RecordingWatch } from '../cache-fixture.ts';
 
 /** Watches whose sinks pause: how much they hold, when they are closed, and what they delay. */
 

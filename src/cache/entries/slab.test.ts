@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ByteSpan } from '../base/collections/byte-span.ts';
-import { limits } from '../base/limits.ts';
-import { until } from '../base/waits-fixture.ts';
-import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
-import type { CacheEntry, Collection, RangeOptions } from './cache.ts';
-import { configMap, configMaps, keyOf, openCache } from './cache-fixture.ts';
+import type { ByteSpan } from '../../base/collections/byte-span.ts';
+import { limits } from '../../base/limits.ts';
+import { until } from '../../base/waits-fixture.ts';
+import { openMemoryStore } from '../../store/drivers/memory/memory-store.ts';
+import type { CacheEntry, Collection, RangeOptions } from '../cache.ts';
+import { configMap, configMaps, keyOf, openCache } from '../cache-fixture.ts';
 import { isNext, runsOf, SlabSequence, slabBytes } from './slab.ts';
 
 test('objects that fit are contiguous; a larger one has a slab of its own', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeObject } from '../codec/json.ts';
-import type { ApiObject } from '../meta/api-object.ts';
-import { type SelectableField, selectable } from '../meta/selectable-field.ts';
-import { isStoreError } from '../store/store.ts';
-import { configMap, configMaps, keyOf, nodes, parsed } from './cache-fixture.ts';
+import { encodeObject } from '../../codec/json.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { type SelectableField, selectable } from '../../meta/selectable-field.ts';
+import { isStoreError } from '../../store/store.ts';
+import { configMap, configMaps, keyOf, nodes, parsed } from '../cache-fixture.ts';
 import { objectCodec } from './entry-codec.ts';
 
 const codec = objectCodec(configMaps);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { limits } from '../base/limits.ts';
-import { ManualClock } from '../base/time/clock.ts';
-import { until } from '../base/waits-fixture.ts';
-import type { Revision } from '../store/store.ts';
-import type { CacheEvent, Collection } from './cache.ts';
-import { configMaps as configMapsResource, openCache, put, RecordingWatch } from './cache-fixture.ts';
+import { limits } from '../../base/limits.ts';
+import { ManualClock } from '../../base/time/clock.ts';
+import { until } from '../../base/waits-fixture.ts';
+import type { Revision } from '../../store/store.ts';
+import type { CacheEvent, Collection } from '../cache.ts';
+import { configMaps as configMapsResource, openCache, put, RecordingWatch } from '../cache-fixture.ts';
 
 describe('delivery of a change to very many watches', () => {
   const watchersMax = 10_000;

@@ -1,6 +1,6 @@
-import type { ByteSpan } from '../base/collections/byte-span.ts';
-import type { Revision } from '../store/store.ts';
-import type { CacheEntry } from './cache.ts';
+import type { ByteSpan } from '../../base/collections/byte-span.ts';
+import type { Revision } from '../../store/store.ts';
+import type { CacheEntry } from '../cache.ts';
 
 /** Properties shared by all entries of a resource. */
 export interface EntryShape {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type FieldPath, parseFieldPath } from '../meta/selectable-field.ts';
+import { type FieldPath, parseFieldPath } from '../../meta/selectable-field.ts';
 import { ObjectScanner } from './object-scanner.ts';
 
 const labelsPath = ['metadata', 'labels'];

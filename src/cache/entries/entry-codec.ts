@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
-import { type ByteSpan, spanOf } from '../base/collections/byte-span.ts';
-import { quote } from '../codec/json-characters.ts';
-import { insertResourceVersion, replaceResourceVersion } from '../codec/object-bytes.ts';
-import type { FieldPath, SelectableField } from '../meta/selectable-field.ts';
-import { type Revision, StoreError, type StoreRecord } from '../store/store.ts';
-import type { CachedResource, CacheEntry } from './cache.ts';
+import { type ByteSpan, spanOf } from '../../base/collections/byte-span.ts';
+import { quote } from '../../codec/json-characters.ts';
+import { insertResourceVersion, replaceResourceVersion } from '../../codec/object-bytes.ts';
+import type { FieldPath, SelectableField } from '../../meta/selectable-field.ts';
+import { type Revision, StoreError, type StoreRecord } from '../../store/store.ts';
+import type { CachedResource, CacheEntry } from '../cache.ts';
 import { Interner } from './intern.ts';
 import { type EntryShape, type FlatLabels, noLabels, ObjectEntry, StaleEntry } from './object-entry.ts';
 import { ObjectScanner } from './object-scanner.ts';

@@ -1,13 +1,13 @@
-import { Condition } from '../base/condition.ts';
-import type { Closable } from '../base/disposable.ts';
-import { limits } from '../base/limits.ts';
-import type { Clock } from '../base/time/clock.ts';
-import { TimeSlice } from '../base/time/time-slice.ts';
-import type { Revision } from '../store/store.ts';
-import type { Throttle } from './cache.ts';
-import type { ObjectLocation } from './entry-codec.ts';
+import { Condition } from '../../base/condition.ts';
+import type { Closable } from '../../base/disposable.ts';
+import { limits } from '../../base/limits.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
+import type { Revision } from '../../store/store.ts';
+import type { Throttle } from '../cache.ts';
+import type { ObjectLocation } from '../entries/entry-codec.ts';
+import type { ResourceCollection, WatchedChange } from '../resource-collection.ts';
 import type { ObjectWatcher } from './object-watcher.ts';
-import type { ResourceCollection, WatchedChange } from './resource-collection.ts';
 import type { WatcherIndex } from './watcher-index.ts';
 
 /** A change and the information that finds its watchers. */

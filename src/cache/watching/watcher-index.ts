@@ -1,5 +1,5 @@
-import type { CacheEntry, RequiredField } from './cache.ts';
-import type { ObjectLocation } from './entry-codec.ts';
+import type { CacheEntry, RequiredField } from '../cache.ts';
+import type { ObjectLocation } from '../entries/entry-codec.ts';
 
 /** The objects of a resource that a watch covers. */
 interface WatchScope {

@@ -1,6 +1,6 @@
-import { enterMember, skipValue } from '../codec/json-bytes.ts';
-import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from '../codec/json-characters.ts';
-import type { FieldPath } from '../meta/selectable-field.ts';
+import { enterMember, skipValue } from '../../codec/json-bytes.ts';
+import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from '../../codec/json-characters.ts';
+import type { FieldPath } from '../../meta/selectable-field.ts';
 
 /** A node in the tree of the paths to find. */
 interface Step {

@@ -1,5 +1,5 @@
-import type { ByteSpan } from '../base/collections/byte-span.ts';
-import { comma } from '../codec/json-characters.ts';
+import type { ByteSpan } from '../../base/collections/byte-span.ts';
+import { comma } from '../../codec/json-characters.ts';
 
 /** Size of a slab, unless one object is larger. Small enough that one surviving object retains little other memory. */
 export const slabBytes = 128 * 1024;

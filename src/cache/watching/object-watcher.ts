@@ -1,9 +1,9 @@
-import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
-import type { Revision } from '../store/store.ts';
-import type { CacheEvent, EntryMatcher, RequiredField, Watcher, WatchOptions, WatchSink } from './cache.ts';
-import type { ObjectChange } from './change.ts';
-import type { History } from './history.ts';
+import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Revision } from '../../store/store.ts';
+import type { CacheEvent, EntryMatcher, RequiredField, Watcher, WatchOptions, WatchSink } from '../cache.ts';
+import type { ObjectChange } from '../change.ts';
+import type { History } from '../history.ts';
 import { type IndexedWatcher, scopeText, type WatcherIndex } from './watcher-index.ts';
 
 /** The cache, as a watcher sees it. */

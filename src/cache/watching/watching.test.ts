@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { limits } from '../base/limits.ts';
-import { ManualClock } from '../base/time/clock.ts';
-import { until } from '../base/waits-fixture.ts';
-import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
-import { type Change, type Revision, StoreError } from '../store/store.ts';
-import type { CacheEntry, CacheEvent } from './cache.ts';
+import { limits } from '../../base/limits.ts';
+import { ManualClock } from '../../base/time/clock.ts';
+import { until } from '../../base/waits-fixture.ts';
+import { openMemoryStore } from '../../store/drivers/memory/memory-store.ts';
+import { type Change, type Revision, StoreError } from '../../store/store.ts';
+import type { CacheEntry, CacheEvent } from '../cache.ts';
 import {
   configMap,
   FaultyStore,
@@ -17,7 +17,7 @@ import {
   putMany,
   RecordingWatch,
   remove,
-} from './cache-fixture.ts';
+} from '../cache-fixture.ts';
 
 const labelled = (app: string) => (entry: CacheEntry) => entry.label('app') === app;
 

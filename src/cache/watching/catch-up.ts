@@ -1,14 +1,14 @@
-import { Condition } from '../base/condition.ts';
-import { limits } from '../base/limits.ts';
-import type { Logger } from '../base/logger.ts';
-import type { Random } from '../base/random.ts';
-import { type Clock, pause } from '../base/time/clock.ts';
-import { TimeSlice } from '../base/time/time-slice.ts';
-import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../store/store.ts';
+import { Condition } from '../../base/condition.ts';
+import { limits } from '../../base/limits.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Random } from '../../base/random.ts';
+import { type Clock, pause } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
+import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../../store/store.ts';
+import { followChanges } from '../follow-changes.ts';
+import type { ResourceCollection } from '../resource-collection.ts';
 import { Delivery } from './fan-out.ts';
-import { followChanges } from './follow-changes.ts';
 import type { ObjectWatcher } from './object-watcher.ts';
-import type { ResourceCollection } from './resource-collection.ts';
 import { WatcherIndex } from './watcher-index.ts';
 
 /**
