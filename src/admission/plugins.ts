@@ -9,6 +9,10 @@ const defaults = {
   // content of writes.
   NodeRestriction: true,
   OwnerReferencesPermissionEnforcement: false,
+  CertificateApproval: true,
+  CertificateSigning: true,
+  ClusterTrustBundleAttest: true,
+  CertificateSubjectRestriction: true,
 } as const;
 
 export type PluginName = keyof typeof defaults;

@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '../../base/caller.ts';
 import { asBinding, type RoleRef } from '../../kinds/rbac/binding.ts';
 import { asClusterRole, type ClusterRole } from '../../kinds/rbac/cluster-role.ts';
 import { everything, type PolicyRule } from '../../kinds/rbac/policy-rule.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import { changesNoMoreThanOwners } from '../../meta/owner-changes.ts';
 import { badRequest, notFound, type ResourceName, StatusError } from '../../meta/status-error.ts';
 import { groupMasters, type UserInfo } from '../../request/user-info.ts';
 import type { ResourceAttributes } from '../authorizer.ts';
@@ -123,22 +123,4 @@ function refused({ resource, object }: GuardedWrite, why: string): StatusError {
   return new StatusError('Forbidden', `${whose} is forbidden: ${why}`, {
     details: { ...(name !== '' && { name }), ...(group !== '' && { group }), kind: resource.resource },
   });
-}
-
-/**
- * Controllers without permissions of their own must be able to remove finalizers and owner references, so that objects can be
- * deleted.
- */
-const changesNoMoreThanOwners = (object: ApiObject, old: ApiObject): boolean =>
-  isDeepStrictEqual(withoutOwners(object), withoutOwners(old));
-
-function withoutOwners({ metadata, ...rest }: ApiObject): unknown {
-  const {
-    ownerReferences: _owners,
-    finalizers: _finalizers,
-    managedFields: _managers,
-    resourceVersion: _version,
-    ...kept
-  } = metadata;
-  return { ...rest, metadata: kept };
 }

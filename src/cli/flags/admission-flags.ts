@@ -15,10 +15,6 @@ export const ignoredPlugins: readonly AbsentPlugins[] = [
   {
     because: 'objects of the kinds that it reads or guards are not served yet',
     plugins: [
-      'CertificateApproval',
-      'CertificateSigning',
-      'CertificateSubjectRestriction',
-      'ClusterTrustBundleAttest',
       'DefaultIngressClass',
       'DefaultStorageClass',
       'DenyServiceExternalIPs',

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
+import { sameContent } from '../same-content.ts';
 import { type Check, incomplete, operationText, quote, refused } from './node-write.ts';
-import { sameContent } from './same-content.ts';
 
 type ClaimView = ApiObject & { readonly status?: Readonly<Record<string, unknown>> };
 

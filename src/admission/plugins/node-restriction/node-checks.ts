@@ -1,7 +1,7 @@
 import { type NodeLabels, nodeLabels } from '../../../dialect/node-labels.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
+import { sameContent } from '../same-content.ts';
 import { type Check, incomplete, quote, refused } from './node-write.ts';
-import { sameContent } from './same-content.ts';
 
 /** The fields of a decoded Node that are checked. */
 type NodeView = ApiObject & { readonly spec?: { readonly configSource?: unknown; readonly taints?: unknown } };

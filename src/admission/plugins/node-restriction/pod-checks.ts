@@ -3,8 +3,8 @@ import { podReferences } from '../../../kinds/core/pod/pod-references.ts';
 import { asPod, type Pod } from '../../../kinds/core/pod/pod-schema.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { notFound, type StatusError } from '../../../meta/status-error.ts';
+import { sameContent } from '../same-content.ts';
 import { type Check, incomplete, type NodeWrite, operationText, quote, refused } from './node-write.ts';
-import { sameContent } from './same-content.ts';
 
 /** A kubelet creates and deletes mirror pods, reports the status of its pods, and evicts them. */
 export const checkPod: Check = (write) => {

@@ -1,4 +1,8 @@
 import { type AdmissionPlugin, admissionChain } from '../../../admission/chain.ts';
+import { certificateApproval } from '../../../admission/plugins/certificate-approval.ts';
+import { certificateSigning } from '../../../admission/plugins/certificate-signing.ts';
+import { certificateSubjectRestriction } from '../../../admission/plugins/certificate-subject-restriction.ts';
+import { clusterTrustBundleAttest } from '../../../admission/plugins/cluster-trust-bundle-attest.ts';
 import { type NamespacePhase, namespaceLifecycle } from '../../../admission/plugins/namespace-lifecycle.ts';
 import { nodeRestriction } from '../../../admission/plugins/node-restriction/node-restriction.ts';
 import {
@@ -6,6 +10,7 @@ import {
   ownerReferencesPermissionEnforcement,
 } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
 import { serviceAccount } from '../../../admission/plugins/service-account.ts';
+import type { SignerPlugins } from '../../../admission/plugins/signer-permission.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
 import type { Authorizer } from '../../../authz/authorizer.ts';
 import type { EscalationContext } from '../../../authz/rbac/escalation.ts';
@@ -16,8 +21,9 @@ import type { Clock } from '../../../base/time/clock.ts';
 import type { WatchCache } from '../../../cache/cache.ts';
 import { parseStored } from '../../../codec/json.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
+import { signerNames } from '../../../dialect/signer-names.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { commonNameOfRequest } from '../../../pki/certificate-request.ts';
+import { commonNameOfRequest, readCertificateRequest } from '../../../pki/certificate-request.ts';
 import type { Decision } from '../../../request/access.ts';
 import type { Admission } from '../../../request/admission.ts';
 import type { ResourceAttributes } from '../../../request/authorization-attributes.ts';
@@ -123,7 +129,21 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       },
       resourcesOf: (apiVersion, kind) => lookups.resourcesOf(apiVersion, kind),
     }),
+  CertificateApproval: (parts) => certificateApproval(signerPlugins(parts)),
+  CertificateSigning: (parts) => certificateSigning(signerPlugins(parts)),
+  ClusterTrustBundleAttest: (parts) => clusterTrustBundleAttest(signerPlugins(parts)),
+  CertificateSubjectRestriction: ({ dialect }) =>
+    certificateSubjectRestriction({
+      group: dialect.group('certificates'),
+      clientSigner: signerNames(dialect).client,
+      organizations: async (request) => (await readCertificateRequest(Buffer.from(request, 'base64'))).organizations,
+    }),
 };
+
+const signerPlugins = ({ dialect, lookups }: AdmissionParts): SignerPlugins => ({
+  group: dialect.group('certificates'),
+  authorize: (attributes, user, request) => lookups.authorize(attributes, user, request),
+});
 
 function ownerResources({ table }: ResourceRegistry, apiVersion: string, kind: string): readonly OwnerResource[] {
   const slash = apiVersion.indexOf('/');
