@@ -193,8 +193,14 @@ export const limits = {
   annotationBytesMax: 256 * 1024,
   /** Data of one Secret or ConfigMap. */
   dataBytesMax: 1024 * 1024,
-  /** PEM text of one ClusterTrustBundle. */
+  /**
+   * PEM text of one ClusterTrustBundle; DER of one certificate in it, which is read in one go; and what is read before
+   * yielding: each certificate is a step, and each further 2 KiB of it.
+   */
   trustBundleBytesMax: 1024 * 1024,
+  trustAnchorBytesMax: 32 * 1024,
+  trustAnchorBytesPerStep: 2 * 1024,
+  trustAnchorStepsPerSlice: 8,
   /**
    * JSON of one stored object, including everything the server adds: as large as a body with its resourceVersion may
    * be, so that a client can send back what it reads. etcd accepts half of that unless its `--max-request-bytes` is

@@ -6,7 +6,7 @@ import { anonymousUser } from '../request/user-info.ts';
 import { decode } from '../schema/decode.ts';
 import { validate, validateUpdate } from '../schema/validate.ts';
 import type { Kind, StrategyContext, ViewSubresource } from './kind.ts';
-import type { Validation } from './validation.ts';
+import { allErrors, type Validation } from './validation.ts';
 
 /** Runs strategy and schema validation of a kind as the write path does, for tests of kinds. */
 
@@ -36,21 +36,35 @@ export function read(kind: Kind, sent: Sent): ApiObject {
   return value as unknown as ApiObject;
 }
 
-export function create(kind: Kind, sent: Sent): Outcome {
+interface Validated {
+  readonly object: ApiObject;
+  readonly errors: Validation;
+}
+
+export const create = (kind: Kind, sent: Sent): Outcome => immediately(created(kind, sent));
+/** The same for kinds whose validation takes turns of the event loop. */
+export const createLater = (kind: Kind, sent: Sent): Promise<Outcome> => later(created(kind, sent));
+
+/** Updates `old`, which is passed through `create` first unless it is a stored object; via `subresource` if given. */
+export const update = (kind: Kind, old: Sent | ApiObject, sent: Sent, subresource?: string): Outcome =>
+  immediately(updated(kind, old, sent, subresource));
+export const updateLater = (kind: Kind, old: Sent | ApiObject, sent: Sent): Promise<Outcome> =>
+  later(updated(kind, old, sent));
+
+const immediately = ({ object, errors }: Validated): Outcome => ({ object, errors: texts(immediate(errors)) });
+const later = async ({ object, errors }: Validated): Promise<Outcome> => ({ object, errors: texts(await errors) });
+
+function created(kind: Kind, sent: Sent): Validated {
   const context = contextOf(kind);
   const object = read(kind, sent);
   kind.strategy.default?.(object, context);
   kind.strategy.prepareForCreate?.(object, context);
-  return {
-    object,
-    errors: texts([...validate(kind.schema, object), ...immediate(kind.strategy.validateCreate?.(object, context))]),
-  };
+  return { object, errors: allErrors(validate(kind.schema, object), kind.strategy.validateCreate?.(object, context)) };
 }
 
-/** Updates `old`, which is passed through `create` first unless it is a stored object; via `subresource` if given. */
-export function update(kind: Kind, old: Sent | ApiObject, sent: Sent, subresource?: string): Outcome {
+function updated(kind: Kind, old: Sent | ApiObject, sent: Sent, subresource?: string): Validated {
   const context = contextOf(kind);
-  const stored = Object.hasOwn(old, 'kind') ? (old as ApiObject) : create(kind, old).object;
+  const stored = Object.hasOwn(old, 'kind') ? (old as ApiObject) : created(kind, old).object;
   const before = JSON.stringify(stored);
   const object = read(kind, sent);
   const view = subresource === undefined ? kind.strategy : viewOf(kind, subresource);
@@ -59,11 +73,11 @@ export function update(kind: Kind, old: Sent | ApiObject, sent: Sent, subresourc
   }
   kind.strategy.default?.(object, context);
   view.prepareForUpdate?.(object, stored, context);
-  const errors = texts([
-    ...validate(kind.schema, object),
-    ...validateUpdate(kind.schema, object, stored),
-    ...immediate(view.validateUpdate?.(object, stored, context)),
-  ]);
+  const errors = allErrors(
+    validate(kind.schema, object),
+    validateUpdate(kind.schema, object, stored),
+    view.validateUpdate?.(object, stored, context),
+  );
   if (JSON.stringify(stored) !== before) throw new Error('the stored object was changed');
   return { object, errors };
 }

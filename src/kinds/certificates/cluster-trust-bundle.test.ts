@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { makeCertificate } from '../../pki/certificate-fixture.ts';
-import { create, read, row, type Sent, update } from '../strategy-fixture.ts';
+import { createLater as create, read, row, type Sent, updateLater as update } from '../strategy-fixture.ts';
 import { clusterTrustBundle } from './cluster-trust-bundle.ts';
 
 const kind = clusterTrustBundle(orch);
@@ -133,25 +133,40 @@ const signers: readonly (readonly [name: string, errors: readonly string[]])[] =
 
 describe('ClusterTrustBundle', () => {
   for (const [why, trustBundle, errors] of bundles) {
-    test(`bundle: ${why}`, () => assert.deepEqual(create(kind, bundle(trustBundle)).errors, errors));
+    test(`bundle: ${why}`, async () => assert.deepEqual((await create(kind, bundle(trustBundle))).errors, errors));
   }
   for (const [why, sent, errors] of names) {
-    test(`name: ${why}`, () => assert.deepEqual(create(kind, sent).errors, errors));
+    test(`name: ${why}`, async () => assert.deepEqual((await create(kind, sent)).errors, errors));
   }
   for (const [name, errors] of signers) {
-    test(`signer: ${name.slice(0, 20)}, ${name.length} bytes`, () => {
+    test(`signer: ${name.slice(0, 20)}, ${name.length} bytes`, async () => {
       const sent = ofSigner(name, { name: `${name.replaceAll('/', ':')}:a` });
-      assert.deepEqual(create(kind, sent).errors, errors);
+      assert.deepEqual((await create(kind, sent)).errors, errors);
     });
   }
 
-  test('a bundle that does not change is not checked again', () => {
+  test('certificates are read in slices of few', async () => {
+    const count = 100;
+    const ready = create(kind, bundle(one.repeat(count)));
+    let [turns, done] = [0, false];
+    void ready.then(() => (done = true));
+    for (; !done; turns++) await new Promise(setImmediate);
+    assert.equal((await ready).errors.length, 1);
+    assert.ok(turns >= Math.floor(count / limits.trustAnchorStepsPerSlice), `${turns} turns`);
+  });
+
+  test('faults are counted', async () => {
+    const { errors } = await create(kind, bundle(block('X').repeat(limits.findingsMax + 10)));
+    assert.equal(errors.length, limits.findingsMax);
+  });
+
+  test('a bundle that does not change is not checked again', async () => {
     for (const trustBundle of ['garbage', leaf, one + one]) {
       const old = read(kind, bundle(trustBundle));
       const sent = { ...bundle(trustBundle), metadata: { name: 'one', labels: { a: 'b' } } };
-      assert.deepEqual(update(kind, old, sent).errors, []);
-      assert.equal(update(kind, old, bundle(`${trustBundle}\n`)).errors.length, 1);
-      assert.deepEqual(update(kind, old, bundle(two)).errors, []);
+      assert.deepEqual((await update(kind, old, sent)).errors, []);
+      assert.equal((await update(kind, old, bundle(`${trustBundle}\n`))).errors.length, 1);
+      assert.deepEqual((await update(kind, old, bundle(two))).errors, []);
     }
   });
 
@@ -182,10 +197,12 @@ describe('ClusterTrustBundle', () => {
       ],
     ],
   ] as const) {
-    test(`the signer of an update: ${why}`, () => assert.deepEqual([...update(kind, old, sent).errors].sort(), errors));
+    test(`the signer of an update: ${why}`, async () =>
+      assert.deepEqual([...(await update(kind, old, sent)).errors].sort(), errors));
   }
 
-  test('without a spec', () => assert.deepEqual(create(kind, { metadata: { name: 'a' } }).errors, [noAnchor]));
+  test('without a spec', async () =>
+    assert.deepEqual((await create(kind, { metadata: { name: 'a' } })).errors, [noAnchor]));
 
   test('columns', () => {
     assert.deepEqual(row(kind, named), { Name: 'example.com:signer:a', SignerName: signer });

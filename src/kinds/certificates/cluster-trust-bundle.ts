@@ -1,9 +1,10 @@
 import { limits } from '../../base/limits.ts';
+import { WorkSlices } from '../../base/time/work-slices.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid, tooLong } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
-import { decodePem } from '../../pki/decode-pem.ts';
+import { type DecodedPem, decodePem } from '../../pki/decode-pem.ts';
 import { anchorFault } from '../../pki/trust-anchor.ts';
 import { type FormatCheck, isDnsSubdomain } from '../../schema/formats.ts';
 import { always, opt, req, string, struct } from '../../schema/schema.ts';
@@ -12,6 +13,7 @@ import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
+import { allErrors, type Validation } from '../validation.ts';
 import { validateSignerName } from './signer-name.ts';
 
 const spec = struct('api.certificates.v1alpha1.ClusterTrustBundleSpec', 'Trust anchors, and whose they are.', {
@@ -50,28 +52,51 @@ function nameProblems(name: string, signerName: string, suffixProblems: FormatCh
   return name.startsWith(prefix) ? suffixProblems(name.slice(prefix.length)) : [`ClusterTrustBundle for signerName ${signerName} must be named with prefix ${prefix}`];
 }
 
-const faults = { notX509: 'does not parse as X.509', notAuthority: 'does not have the CA bit set', badConstraints: 'has invalid basic constraints' } as const;
+const faults = {
+  notX509: 'does not parse as X.509',
+  notAuthority: 'does not have the CA bit set',
+  badConstraints: 'has invalid basic constraints',
+} as const;
 
 const invalidBundle = (detail: string): FieldError => invalid(trustBundle, '<value omitted>', detail);
 
-/** Duplicates are reported only if every block is right. */
-function validateAnchors(pem: string): FieldError[] {
+/** Reads the blocks in slices. Duplicates are reported only if every block is right. */
+async function validateAnchors(pem: string): Promise<readonly FieldError[]> {
   if (Buffer.byteLength(pem) > limits.trustBundleBytesMax) return [tooLong(trustBundle, limits.trustBundleBytesMax)];
+  const slices = new WorkSlices(limits.trustAnchorStepsPerSlice);
+  const errors: FieldError[] = [];
   const indices = new Map<string, number[]>();
-  const errors = errorsOfEach(decodePem(pem), ({ label, hasHeaders, bytes }, index) => {
-    if (label !== 'CERTIFICATE') return [invalidBundle(`entry ${index} has bad block type: ${label}`)];
-    if (hasHeaders) return [invalidBundle(`entry ${index} has PEM block headers`)];
-    const fault = anchorFault(bytes);
-    if (fault) return [invalidBundle(`entry ${index} ${faults[fault]}`)];
-    const key = bytes.toString('latin1');
+  let index = 0;
+  for (const block of decodePem(pem)) {
+    for (let at = 0; at <= block.bytes.length; at += limits.trustAnchorBytesPerStep) {
+      const yielding = slices.step();
+      if (yielding) await yielding;
+    }
+    const problem = blockProblem(block);
+    if (problem !== undefined) errors.push(invalidBundle(`entry ${index} ${problem}`));
+    if (errors.length === limits.findingsMax) break;
+    const key = block.bytes.toString('latin1');
     const same = indices.get(key);
     if (same) same.push(index);
     else indices.set(key, [index]);
-    return [];
-  });
+    index++;
+  }
   if (errors.length > 0) return errors;
-  if (indices.size === 0) return [invalidBundle('at least one trust anchor must be provided')];
+  if (index === 0) return [invalidBundle('at least one trust anchor must be provided')];
   return errorsOfEach(indices.values(), (same) => (same.length > 1 ? [invalidBundle(`duplicate trust anchor (indices [${same.join(' ')}])`)] : []));
+}
+
+function blockProblem({ label, hasHeaders, bytes }: DecodedPem): string | undefined {
+  if (label !== 'CERTIFICATE') return `has bad block type: ${label}`;
+  if (hasHeaders) return 'has PEM block headers';
+  if (bytes.length > limits.trustAnchorBytesMax) return `is larger than ${limits.trustAnchorBytesMax} bytes`;
+  const fault = anchorFault(bytes);
+  return fault && faults[fault];
+}
+
+function validateUpdate(object: ApiObject, old: ApiObject): Validation {
+  const { trustBundle } = specOf(object);
+  return trustBundle === specOf(old).trustBundle ? validate(object) : allErrors(validate(object), validateAnchors(trustBundle));
 }
 
 /** ClusterTrustBundle (spec section 2.8). A bundle that does not change is not read again: what was right once stays so. */
@@ -87,8 +112,8 @@ export const clusterTrustBundle = (dialect: Dialect): Kind =>
     selectableFields: [selectable('spec.signerName')],
     columns: [nameColumn, column('SignerName', 'Signer whose certificates the anchors verify.', '.spec.signerName', { absent: none })],
     strategy: {
-      validateCreate: (object) => [...validate(object), ...validateAnchors(specOf(object).trustBundle)],
-      validateUpdate: (object, old) => [...validate(object), ...(specOf(object).trustBundle === specOf(old).trustBundle ? [] : validateAnchors(specOf(object).trustBundle))],
+      validateCreate: (object) => allErrors(validate(object), validateAnchors(specOf(object).trustBundle)),
+      validateUpdate,
     },
     unconditionalUpdate: false,
   });
