@@ -68,7 +68,7 @@ const unknownOutcome = {
 class Network implements Transport {
   readonly #server: LeaseServer;
   readonly #clock: ManualClock;
-  fate: () => Fate = () => untroubled;
+  fate: (request: ClientRequest) => Fate = () => untroubled;
 
   constructor(server: LeaseServer, clock: ManualClock) {
     this.#server = server;
@@ -77,7 +77,7 @@ class Network implements Transport {
 
   send(request: ClientRequest): Promise<ClientResponse> {
     const { promise, resolve, reject } = Promise.withResolvers<ClientResponse>();
-    const { there, back, lost } = this.fate();
+    const { there, back, lost } = this.fate(request);
     const { signal } = request;
     if (signal?.aborted) return Promise.reject(signal.reason);
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -209,6 +209,20 @@ describe('leader election', () => {
       election.server.lease?.spec ?? {};
     assert.deepEqual([leaseTransitions, holderIdentity, leaseDurationSeconds], [1, '', 1]);
     assert.equal(acquireTime, renewTime);
+  });
+
+  it('a leader whose last renewal was done, but not answered, releases the lease all the same', async () => {
+    const election = new Election();
+    const network = election.stand('a');
+    await election.pass(100);
+    // Into the renewal: it is read and written, and no answer comes.
+    network.fate = ({ method }) => ({ ...untroubled, lost: method === 'PUT' ? 'answer' : 'no' });
+    await election.pass(2_500);
+    election.stop('a');
+    network.fate = () => untroubled;
+    await election.pass(2_000);
+    assert.equal(election.server.lease?.spec.holderIdentity, '');
+    await election.end();
   });
 
   it('each change of leadership is an Event of the lease', async () => {

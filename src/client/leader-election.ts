@@ -111,10 +111,15 @@ class Candidate {
   /** True once this candidate holds the lease; false if the candidacy was ended. */
   async acquire(): Promise<boolean> {
     const { signal, timing, clock, logger, name, identity } = this.#options;
-    while (!signal.aborted) {
+    for (let waits = false; !signal.aborted; ) {
       if ((await this.#attempt(signal)) && this.#leadsFor() > 0) {
         logger.info('leads', { lease: name, identity });
         return true;
+      }
+      const holder = this.#seen?.lease.spec?.holderIdentity;
+      if (!waits && holder) {
+        logger.info('waits for the lease', { lease: name, identity, holder });
+        waits = true;
       }
       await pause(clock, timing.retryMs, signal);
     }
@@ -217,26 +222,35 @@ class Candidate {
 
   /** Releases the lease, so that the next leader need not wait for it to expire. Best effort. */
   async release(): Promise<void> {
-    const { client, clock, logger, timing } = this.#options;
-    const lease = this.#seen?.lease;
-    if (!lease || this.#lost()) return;
-    const now = formatMicroTime(clock.now());
-    // As client-go: candidates that go by the duration alone wait no longer than a second.
-    const spec: LeaseSpec = {
-      ...lease.spec,
-      holderIdentity: '',
-      leaseDurationSeconds: 1,
-      acquireTime: now,
-      renewTime: now,
-    };
+    const { clock, logger, timing } = this.#options;
     const patience = new AbortController();
     const timer = clock.after(timing.retryMs, () => patience.abort(new Error('releasing the lease took too long')));
     try {
-      await client.update(this.#path, { ...lease, spec }, patience.signal);
+      await this.#free(patience.signal);
     } catch (error) {
       logger.debug('the lease could not be given back', { error });
     } finally {
       timer.close();
     }
+  }
+
+  /** Frees the lease if this candidate holds it. The last renewal may have succeeded although it was aborted. */
+  async #free(signal: AbortSignal): Promise<void> {
+    let lease = this.#seen?.lease;
+    while (lease?.spec?.holderIdentity === this.#options.identity) {
+      try {
+        return await this.#writeFreed(lease, signal);
+      } catch (error) {
+        if (!hasReason(error, 'Conflict')) throw error;
+        lease = await this.#read(signal);
+      }
+    }
+  }
+
+  async #writeFreed(lease: Lease, signal: AbortSignal): Promise<void> {
+    const now = formatMicroTime(this.#options.clock.now());
+    // As client-go: candidates that go by the duration alone wait no longer than a second.
+    const freed = { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+    await this.#options.client.update(this.#path, { ...lease, spec: { ...lease.spec, ...freed } }, signal);
   }
 }

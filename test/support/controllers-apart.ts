@@ -36,7 +36,7 @@ export class ControllersApart implements AsyncDisposable {
   }
 
   async #start(flags: readonly string[]): Promise<void> {
-    const tokens = this.folder.tokens({ admin: ['system:masters'], [this.program]: [] });
+    const tokens = this.folder.tokens({ admin: ['system:masters'], [this.program]: [], first: [], second: [] });
     const issuer = [
       '--service-account-issuer=https://orch.test',
       `--service-account-signing-key-file=${this.signingKey}`,
@@ -123,7 +123,12 @@ export class ControllersApart implements AsyncDisposable {
       clusters: [{ name: 'k', cluster }],
       users: [{ name: 'u', user: { token: `token-of-${user}` } }],
     };
-    return this.folder.write('manager.kubeconfig', JSON.stringify(content));
+    return this.folder.write(`${user.replaceAll(':', '-')}.kubeconfig`, JSON.stringify(content));
+  }
+
+  /** Starts controllers that all work as this user of the token file. */
+  managerAs(user: 'first' | 'second', ...flags: readonly string[]): Command {
+    return new Command('controller-manager', `--kubeconfig=${this.kubeconfig(user)}`, ...flags);
   }
 
   /** Starts controllers, each as its own service account. */

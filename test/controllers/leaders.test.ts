@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { silentLogger } from '../../src/base/logger.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { ManualClock } from '../../src/base/time/clock.ts';
+import { until, within } from '../../src/base/waits-fixture.ts';
+import { ApiClient } from '../../src/client/api-client.ts';
+import { defaultTiming } from '../../src/client/leader-election.ts';
+import { runAsLeader } from '../../src/controllers/run-controllers.ts';
+import { orch } from '../../src/dialect/orch.ts';
+import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
+import { RegistryTransport } from '../support/registry-transport.ts';
+
+/** A clock whose time passes without its timers: the process was paused, and reads from the network first. */
+class PausedClock extends ManualClock {
+  pausedMs = 0;
+
+  override monotonic(): number {
+    return super.monotonic() + this.pausedMs;
+  }
+}
+
+for (const withAccounts of [false, true]) {
+  it(`controllers that lead send nothing once their lease has run out, ${withAccounts ? 'as accounts' : 'as the program'}`, async () => {
+    await using fixture = await RegistryFixture.open();
+    const transport = new RegistryTransport(fixture);
+    const client = new ApiClient(transport, 'controllers');
+    const clock = new PausedClock();
+    const stop = new AbortController();
+    await fixture.object('POST', '/api/v1/namespaces', { metadata: { name: 'orch-system' } });
+    const context = {
+      ...{ client, clock, random: systemRandom, logger: silentLogger, dialect: orch, rootAuthority: '' },
+      ...(withAccounts && { clientOf: () => client }),
+    };
+    const leading = runAsLeader(
+      ['serviceaccount-controller'],
+      context,
+      { random: systemRandom, hostname: 'host', timing: defaultTiming, namespace: 'orch-system', name: 'manager' },
+      stop.signal,
+    );
+    const posts = (namespace: string): number =>
+      transport.requests.filter((each) => each === `POST /api/v1/namespaces/${namespace}/serviceaccounts`).length;
+    await until(() => posts('orch-system') === 1, 'it does not lead');
+    clock.pausedMs = defaultTiming.leaseMs;
+    await fixture.object('POST', '/api/v1/namespaces', { metadata: { name: 'late' } });
+    // The attempt itself ends the term.
+    await within(leading, 'it leads on');
+    assert.equal(posts('late'), 0);
+  });
+}
