@@ -40,7 +40,7 @@ export interface HistogramSeries {
   observe(value: number): void;
 }
 
-interface MetricDefinition<Name extends string> {
+export interface MetricDefinition<Name extends string> {
   /** Ends with its unit; names of counters end with `_total`. */
   readonly name: string;
   readonly help: string;

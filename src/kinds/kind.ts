@@ -1,3 +1,4 @@
+import type { MetricDefinition } from '../base/metrics.ts';
 import type { CellSource } from '../codec/table.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
@@ -29,6 +30,12 @@ export interface StrategyContext {
   readonly requested: Pick<GroupVersionKind, 'group' | 'version'>;
 }
 
+/** An increase of one of a kind's own counters by one. Plain data, as it may come from another thread. */
+export interface Counted {
+  readonly counter: MetricDefinition<string>;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 /**
  * Rules of one kind that its schema cannot express, like the strategies of kube-apiserver. Called on the write path in the
  * order of the members, after decoding, pruning and schema defaults, and before schema validation. `default` and the
@@ -45,6 +52,8 @@ export interface Strategy {
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => Validation;
   /** Validation of updates through any endpoint: the object itself, its views and its actions. */
   readonly validateEveryUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => Validation;
+  /** Counters to be increased for an update that was stored, through any endpoint and on any thread. */
+  readonly countUpdate?: (object: ApiObject, old: ApiObject) => readonly Counted[];
   /** Texts for `Warning` headers. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => readonly string[];
   /**

@@ -12,7 +12,8 @@ interface RequestRecipe {
   /** SubjectPublicKeyInfo in the place of the key's own. */
   readonly publicKey?: Buffer;
   readonly algorithm?: Buffer;
-  readonly signature?: Buffer;
+  /** Signs the content. Default: by `privateKey`. */
+  readonly sign?: (content: Buffer) => Buffer;
 }
 
 const ed25519 = generateKeyPairSync('ed25519').privateKey;
@@ -30,7 +31,8 @@ export function makeRequest(recipe: RequestRecipe = {}): Buffer {
   const publicKey = recipe.publicKey ?? createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
   const info = sequence(unsignedInteger(Buffer.from([0])), sequence(...subject), publicKey, explicit(0, ...attributes));
   const algorithm = recipe.algorithm ?? sequence(objectIdentifier(ids.ed25519));
-  return sequence(info, algorithm, bitString(recipe.signature ?? sign(null, info, privateKey)));
+  const makeSignature = recipe.sign ?? ((content) => sign(null, content, privateKey));
+  return sequence(info, algorithm, bitString(makeSignature(info)));
 }
 
 /** A part of a name; a Buffer is DER. */

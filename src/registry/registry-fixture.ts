@@ -1,4 +1,5 @@
 import { silentLogger } from '../base/logger.ts';
+import { Metrics } from '../base/metrics.ts';
 import { systemRandom } from '../base/random.ts';
 import { noJitter } from '../base/time/backoff-fixture.ts';
 import { type Clock, systemClock } from '../base/time/clock.ts';
@@ -22,6 +23,7 @@ import { cachedResources, type ServedResource } from '../resources/resource.ts';
 import { ResourceRegistry } from '../resources/resource-registry.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { Store } from '../store/store.ts';
+import { kindCounters } from './kind-counters.ts';
 import { checkRequest, Registry } from './registry.ts';
 import type { ListMetadata, Reply } from './reply.ts';
 import type { RegistryParts } from './verb.ts';
@@ -55,6 +57,7 @@ export class RegistryFixture implements AsyncDisposable {
   readonly registry: Registry;
   readonly resources: ResourceRegistry;
   readonly kinds: readonly Kind[];
+  readonly metrics = new Metrics();
   readonly warnings: string[] = [];
   readonly annotations = new AuditAnnotations();
   userAgent = 'test/v1 (fixture)';
@@ -89,6 +92,7 @@ export class RegistryFixture implements AsyncDisposable {
       cache: this.cache,
       admission,
       servicesFor: () => noServices,
+      count: kindCounters(this.metrics),
       requireCreate: options.requireCreate ?? (() => {}),
       isSameNamespace: options.isSameNamespace ?? (() => true),
       requireUnsafeDelete: options.requireUnsafeDelete ?? (() => {}),

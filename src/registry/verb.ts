@@ -5,6 +5,7 @@ import type { Clock } from '../base/time/clock.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import type { ParsedJson } from '../codec/json.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { Counted } from '../kinds/kind.ts';
 import type { KindServices } from '../kinds/services.ts';
 import type { Admission } from '../request/admission.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
@@ -28,6 +29,8 @@ export interface RegistryParts {
   readonly requireUnsafeDelete: (info: ResourceRequest, user: UserInfo, request: Caller) => Promise<void> | void;
   /** Whether the namespace of this name at a past revision is the one that exists now (same uid). */
   readonly isSameNamespace: (name: string, at: Revision) => Promise<boolean> | boolean;
+  /** Increases a counter of a kind. */
+  readonly count: (counted: Counted) => void;
   /** Enabled feature gates. Fields of disabled features are dropped on write. */
   readonly features: ReadonlySet<string>;
   /** Feature gate `AllowUnsafeMalformedObjectDeletion`. */

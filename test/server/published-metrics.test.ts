@@ -9,6 +9,7 @@ import { Metrics } from '../../src/base/metrics.ts';
 import { reloadReports } from '../../src/base/reload-reports.ts';
 import { systemClock } from '../../src/base/time/clock.ts';
 import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
+import { honoredDurations, requestedDurations } from '../../src/kinds/certificates/requested-duration.ts';
 import { accessCounts } from '../../src/server/serving/access-counts.ts';
 import { flowMetrics, observePools } from '../../src/server/serving/flow-control/flow-metrics.ts';
 import { DeprecatedApis } from '../../src/server/serving/observe/deprecated-apis.ts';
@@ -119,6 +120,8 @@ const published: Readonly<Record<string, Described>> = {
   workqueue_work_duration_seconds: histogram(['name'], queueBuckets),
   running_managed_controllers: gauge(['manager', 'name']),
   leader_election_master_status: gauge(['name']),
+  apiserver_certificates_registry_csr_requested_duration_total: counter(['signerName']),
+  apiserver_certificates_registry_csr_honored_duration_total: counter(['signerName']),
 };
 
 /** What is defined, beside the series. */
@@ -157,6 +160,8 @@ describe('metrics of published servers', () => {
   tokenCacheCounts(metrics);
   webhookTokenMetrics(metrics);
   oidcMetrics({ metrics, clock: systemClock, serverId: '' });
+  metrics.counter(requestedDurations);
+  metrics.counter(honoredDurations);
   registerTokenMetrics(metrics);
   authorizationMetrics(metrics);
   new ControllerMetrics(metrics, 'manager');

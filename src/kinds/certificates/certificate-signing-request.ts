@@ -17,6 +17,7 @@ import { allErrors, type Validation } from '../validation.ts';
 import { schema } from './certificate-signing-request-schema.ts';
 import { issuedCertificateProblem } from './issued-certificate.ts';
 import { type Conditions, hasCondition, keepDecisions, setConditionTimes, validateConditions, validateTransition } from './request-conditions.ts';
+import { countDuration } from './requested-duration.ts';
 import { validateSignerName } from './signer-name.ts';
 
 type Request = Infer<typeof schema>;
@@ -157,7 +158,7 @@ export const certificateSigningRequest = (dialect: Dialect): Kind =>
       column('RequestedDuration', 'Wanted lifetime of the certificate.', requestedDuration),
       column('Condition', 'Whether the request is pending, approved, denied, failed, and issued.', state),
     ],
-    strategy: { prepareForCreate, validateCreate, prepareForUpdate: keepSpec },
+    strategy: { prepareForCreate, validateCreate, prepareForUpdate: keepSpec, countUpdate: (object, old) => countDuration(object, old, dialect.domain) },
     subresources: [
       {
         type: 'view',

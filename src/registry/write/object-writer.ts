@@ -247,6 +247,7 @@ export class ObjectWriter {
         return { type: 'removed', ...shownRemoved(step, stored) };
       case 'put': {
         const { object } = step;
+        const { countUpdate } = context.served.resource.kind.strategy;
         const encoded = encodeObject(object);
         // A write that changes nothing creates no new revision, unless the stored form is stale.
         const unchanged = !stored.stale && isStored(object, encoded, stored);
@@ -257,6 +258,7 @@ export class ObjectWriter {
         context.request.beforeWrite();
         const { revision } = await store.update(key, encoded, stored.revision, { deletion: step.deletion === true });
         object.metadata.resourceVersion = String(revision);
+        for (const counted of countUpdate?.(object, stored.object) ?? []) this.#parts.count(counted);
         return { type: 'stored', bytes: insertResourceVersion(encoded, revision), object };
       }
     }

@@ -1,6 +1,7 @@
 import { requirePermission, requireUnsafeDelete } from '../../authz/authorizer.ts';
 import type { Caller } from '../../base/caller.ts';
 import type { KindServices } from '../../kinds/services.ts';
+import { kindCounters } from '../../registry/kind-counters.ts';
 import type { RegistryParts } from '../../registry/verb.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
@@ -15,7 +16,7 @@ import type { ScopeParts } from './scopes/scope-parts.ts';
 /** The dependencies of the registry's verbs. */
 export function registryParts(
   config: ApiServerConfig,
-  { dialect, clock, random, logger, store, cache, resources, identities, ...access }: ScopeParts & Access,
+  { dialect, clock, random, logger, metrics, store, cache, resources, identities, ...access }: ScopeParts & Access,
 ): RegistryParts & { readonly lookups: AdmissionLookups } {
   const { authorizer, index: rbac } = access.authorization;
   const lookups = admissionLookups({ cache, resources, authorizer, rbac });
@@ -27,6 +28,7 @@ export function registryParts(
       requirePermission(authorizer, { ...info, verb: 'create' }, user, request),
     isSameNamespace: namespaceIdentity(resources.finder('', 'v1', 'namespaces'), store),
     requireUnsafeDelete: (info, user, request) => requireUnsafeDelete(authorizer, info, user, request),
+    count: kindCounters(metrics),
     features: namesOfEnabled(config.features),
     unsafeDeletion: config.features.AllowUnsafeMalformedObjectDeletion,
     watchMsMin: config.requests.watchMsMin,

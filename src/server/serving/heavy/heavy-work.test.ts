@@ -111,6 +111,7 @@ class Side implements AsyncDisposable {
       isSameNamespace: () => true,
       features: new Set(['Fresh']),
       unsafeDeletion: false,
+      count() {},
       dialect: orch,
       clock: systemClock,
       random: systemRandom,

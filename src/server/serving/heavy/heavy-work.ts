@@ -46,6 +46,7 @@ interface HeavyWorkParts
     | 'requireUnsafeDelete'
     | 'features'
     | 'unsafeDeletion'
+    | 'count'
   > {
   readonly thread: JobThread;
   readonly registry: Registry;
@@ -129,7 +130,7 @@ export class HeavyWork {
   }
 
   #calls(request: ReceivedRequest, key: string | undefined) {
-    const { store, cache, lookups, requireCreate, requireUnsafeDelete } = this.#parts;
+    const { store, cache, lookups, count, requireCreate, requireUnsafeDelete } = this.#parts;
     const { info, served, user, signal } = request;
     const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules } = lookups;
     return {
@@ -156,6 +157,7 @@ export class HeavyWork {
         if (entry?.revision === known) return { revision, state: 'same' };
         return { revision, state: 'changed', ...(entry && { entry: { ...entry, bytes: ownBytes(entry.bytes) } }) };
       },
+      count,
       requireCreate: () => requireCreate(info, user, request),
       requireUnsafeDelete: () => requireUnsafeDelete(info, user, request),
       namespacePhase: (args: LookupArguments<'namespacePhase'>) => namespacePhase(...args),

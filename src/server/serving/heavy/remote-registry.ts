@@ -69,6 +69,7 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
       lookups: remoteLookups(context),
     }),
     servicesFor: () => noServices,
+    count: (counted) => void context.call('count', counted),
     requireCreate: async () => void (await callUntilAborted(context, 'requireCreate', undefined)),
     requireUnsafeDelete: async () => void (await callUntilAborted(context, 'requireUnsafeDelete', undefined)),
     // Only used by reads.
