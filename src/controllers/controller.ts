@@ -6,6 +6,7 @@ import type { ApiClient } from '../client/api-client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { WorkQueueMetrics } from '../client/work-queue-metrics.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { CertificateSigning } from './certificate-signing.ts';
 
 /** Dependencies of every controller. */
 export interface ControllerContext {
@@ -34,6 +35,8 @@ export interface ControllerContext {
   readonly rootAuthority: string;
   /** Absent if there is no key to sign service account tokens with. */
   readonly signSecretToken?: SecretTokenSigner;
+  /** Absent if there is no authority to sign certificates with. */
+  readonly certificateSigning?: CertificateSigning;
 }
 
 /** Signs a service account token that is stored in the named Secret of the account's namespace. */

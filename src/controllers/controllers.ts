@@ -3,6 +3,9 @@ import type { ApiClient } from '../client/api-client.ts';
 import { ApiEventRecorder } from '../client/event-recorder.ts';
 import { startBootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts';
 import { startTokenCleaner } from './bootstrap-tokens/token-cleaner.ts';
+import { startCertificateApproving } from './certificate-requests/approver.ts';
+import { startCertificateRequestCleaner } from './certificate-requests/cleaner.ts';
+import { startCertificateSigning } from './certificate-requests/signer.ts';
 import { startClusterRoleAggregation } from './cluster-role-aggregation/cluster-role-aggregation.ts';
 import type { ControllerContext } from './controller.ts';
 import type { ControllerMetrics } from './controller-metrics.ts';
@@ -61,6 +64,24 @@ const entries = {
     help: 'gives cluster roles that aggregate others the rules of those',
     account: 'clusterrole-aggregation-controller',
     start: startClusterRoleAggregation,
+  },
+  'certificatesigningrequest-signing-controller': {
+    aliases: ['csrsigning'],
+    help: 'signs approved certificate signing requests',
+    account: 'certificate-controller',
+    start: startCertificateSigning,
+  },
+  'certificatesigningrequest-approving-controller': {
+    aliases: ['csrapproving'],
+    help: 'approves requests of node agents for client certificates',
+    account: 'certificate-controller',
+    start: startCertificateApproving,
+  },
+  'certificatesigningrequest-cleaner-controller': {
+    aliases: ['csrcleaner'],
+    help: 'deletes old certificate signing requests',
+    account: 'certificate-controller',
+    start: startCertificateRequestCleaner,
   },
   'bootstrap-signer-controller': {
     aliases: ['bootstrapsigner'],

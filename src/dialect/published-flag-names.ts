@@ -17,4 +17,6 @@ export const publishedFlagNames = {
   agentClientSignerKey: 'cluster-signing-kubelet-client-key-file',
   agentServingSignerCertificate: 'cluster-signing-kubelet-serving-cert-file',
   agentServingSignerKey: 'cluster-signing-kubelet-serving-key-file',
+  legacySignerCertificate: 'cluster-signing-legacy-unknown-cert-file',
+  legacySignerKey: 'cluster-signing-legacy-unknown-key-file',
 } as const;

@@ -2,10 +2,12 @@ import { defaultPlugins } from '../admission/plugins.ts';
 import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import type { FileContent } from '../base/watched-file.ts';
+import { authorityOfAll, defaultLifetimeMs } from '../controllers/certificate-signing.ts';
 import { chooseControllers } from '../controllers/controllers.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { dialects } from '../dialect/dialects.ts';
 import { kinds } from '../kinds/kinds.ts';
+import type { KeyPair } from '../pki/key-pair-files.ts';
 import { generateKey, keyToPem } from '../pki/keys.ts';
 import { readSigningKey } from '../pki/token-keys.ts';
 import type { UserInfo } from '../request/user-info.ts';
@@ -34,7 +36,8 @@ interface LibraryConfig {
 const defaultAuthorizers: readonly BuiltInAuthorizer[] = ['Node', 'RBAC'];
 
 /** The complete configuration of a server. Throws if a document or key is invalid. */
-export function configOf(options: ServerOptions, authorityPem: string): LibraryConfig {
+export function configOf(options: ServerOptions, authority: KeyPair): LibraryConfig {
+  const authorityPem = authority.certificatePem;
   const { dialect: name = 'orch', controllers = ['*'], requestTimeoutMs = limits.requestMsMax } = options;
   const { readsInFlightMax: reads, writesInFlightMax: writes } = limits;
   const files = new Map<string, Buffer>();
@@ -56,7 +59,11 @@ export function configOf(options: ServerOptions, authorityPem: string): LibraryC
     features: { ...defaultFeatures, ...options.features },
     runtimeConfig: runtimeConfigOf(options, dialect),
     admissionPlugins: options.admissionPlugins ?? defaultPlugins,
-    controllers: { run: chooseControllers(controllers), rootAuthority: authorityPem },
+    controllers: {
+      run: chooseControllers(controllers),
+      rootAuthority: authorityPem,
+      certificateSigning: { authorities: authorityOfAll(() => authority), lifetimeMsMax: defaultLifetimeMs },
+    },
     logger: options.logger ?? silentLogger,
     accessLog: false,
   };

@@ -85,6 +85,7 @@ function manager(...flags: readonly string[]): Command {
 
 const withAccounts = '--use-service-account-credentials';
 const controllers = [
+  'certificate-controller',
   'clusterrole-aggregation-controller',
   'generic-garbage-collector',
   'namespace-controller',

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
 import { type ControllerName, controllerNames } from '../../src/controllers/controllers.ts';
+import { makeCertificate } from '../../src/pki/certificate-fixture.ts';
+import { ids, makeRequest, relativeName, requestToPem } from '../../src/pki/certificate-request-fixture.ts';
 import { rbacPath } from '../support/authorization.ts';
 import { AuthorizationWebhook } from '../support/authorization-webhook.ts';
 import { ControllersApart } from '../support/controllers-apart.ts';
@@ -51,6 +53,31 @@ const bootstrapToken = (id: string, data: Readonly<Record<string, string>>): Pro
     type: 'bootstrap.orch.io/token',
     stringData: { 'token-id': id, 'token-secret': '0123456789abcdef', ...data },
   });
+
+const requests = '/apis/certificates.orch.io/v1/certificatesigningrequests';
+const signers = ['apiserver-client', 'apiserver-client-node-agent', 'node-agent-serving', 'legacy-unknown'];
+/** The account of all controllers of certificate requests. */
+const certificates = [
+  'get,list,watch,delete certificatesigningrequests@certificates',
+  'update certificatesigningrequests/approval@certificates,certificatesigningrequests/status@certificates',
+  'approve signers@certificates#orch.io/apiserver-client-node-agent',
+  ...signers.map((name) => `sign signers@certificates#orch.io/${name}`),
+  'create subjectaccessreviews@authorization',
+  events,
+];
+const authority = makeCertificate({ name: 'signing', authority: true });
+
+/** Makes a request of a node; gives its path. */
+async function requestCertificate(name: string, signerName: string): Promise<string> {
+  const subject = [relativeName(ids.organization, 'system:nodes'), relativeName(ids.commonName, 'system:node:n1')];
+  const request = Buffer.from(requestToPem(makeRequest({ subject }))).toString('base64');
+  const usages = ['digital signature', 'client auth'];
+  await apart.make(requests, { metadata: { name }, spec: { request, signerName, usages } });
+  return `${requests}/${name}`;
+}
+
+const setConditions = (path: string, conditions: readonly object[]): Promise<void> =>
+  apart.patch(path, { status: { conditions } });
 
 const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
   'garbage-collector-controller': {
@@ -132,6 +159,45 @@ const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
       const view = `${rbacPath}/clusterroles/view`;
       return () =>
         until(async () => ((await apart.get<{ rules?: unknown[] }>(view)).rules ?? []).length > 0, 'view has no rules');
+    },
+  },
+  'certificatesigningrequest-signing-controller': {
+    account: 'certificate-controller',
+    published: certificates,
+    flags: () => [
+      `--cluster-signing-cert-file=${apart.folder.write('signing.crt', authority.cert)}`,
+      `--cluster-signing-key-file=${apart.folder.write('signing.key', authority.key)}`,
+    ],
+    async work() {
+      const path = await requestCertificate('to-sign', 'orch.io/apiserver-client');
+      await setConditions(`${path}/approval`, [{ type: 'Approved', status: 'True' }]);
+      return async () => {
+        const issued = async (): Promise<boolean> =>
+          'certificate' in (await apart.get<{ status: object }>(path)).status;
+        await until(issued, 'nothing is issued');
+      };
+    },
+  },
+  'certificatesigningrequest-approving-controller': {
+    account: 'certificate-controller',
+    published: certificates,
+    async work() {
+      const path = await requestCertificate('to-approve', 'orch.io/apiserver-client-node-agent');
+      return async () => {
+        const approved = async (): Promise<boolean> =>
+          'conditions' in (await apart.get<{ status: object }>(path)).status;
+        await until(approved, 'nothing is approved');
+      };
+    },
+  },
+  'certificatesigningrequest-cleaner-controller': {
+    account: 'certificate-controller',
+    published: certificates,
+    async work() {
+      const path = await requestCertificate('to-clean', 'example.com/mine');
+      const old = '2020-01-01T00:00:00Z';
+      await setConditions(`${path}/approval`, [{ type: 'Denied', status: 'True', lastUpdateTime: old }]);
+      return () => apart.gone(path);
     },
   },
   'bootstrap-signer-controller': {

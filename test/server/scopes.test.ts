@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { silentLogger } from '../../src/base/logger.ts';
 import { until } from '../../src/base/waits-fixture.ts';
+import { authorityOfAll } from '../../src/controllers/certificate-signing.ts';
+import { chooseControllers } from '../../src/controllers/controllers.ts';
 import { orch } from '../../src/dialect/orch.ts';
+import { signerNames } from '../../src/dialect/signer-names.ts';
 import { configMap } from '../../src/kinds/core/config-map.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
+import { makeCertificate } from '../../src/pki/certificate-fixture.ts';
+import { makeRequest, requestToPem } from '../../src/pki/certificate-request-fixture.ts';
 import type { UserInfo } from '../../src/request/user-info.ts';
+import { createApiServer } from '../../src/server/wiring/create-api-server.ts';
+import { systemEnvironment } from '../../src/server/wiring/environment.ts';
 import { type Document, Side, serverForSuite } from '../support/in-process-server.ts';
+import { memoryConfiguration } from '../support/server-configuration.ts';
 
 /** Several control planes over one store, in one process: nothing of one is seen in another. */
 
@@ -265,4 +274,39 @@ describe('scopes over one store', { timeout: 120_000 }, () => {
     assert.deepEqual(await new Side(again).names(configMaps('default')), ['default/kept']);
     again.close();
   });
+});
+
+test('only the default scope signs certificates: they say in every scope who somebody is', async () => {
+  const said: string[] = [];
+  const authority = makeCertificate({ name: 'some-ca', authority: true });
+  const certificateSigning = { authorities: authorityOfAll(() => authority), lifetimeMsMax: 3600_000 };
+  const server = await createApiServer(
+    {
+      ...memoryConfiguration,
+      controllers: { run: chooseControllers(['csrsigning']), rootAuthority: '', certificateSigning },
+      logger: { ...silentLogger, info: (message) => said.push(message) },
+    },
+    systemEnvironment,
+  );
+  try {
+    await server.start();
+    const notSigned = (): number => said.filter((message) => /certificates are not signed/.test(message)).length;
+    assert.equal(notSigned(), 0);
+    const sides = [new Side(server), new Side(await server.openScope('b'))] as const;
+    assert.equal(notSigned(), 1);
+    const path = `/apis/${orch.group('certificates')}/v1/certificatesigningrequests`;
+    const request = Buffer.from(requestToPem(makeRequest())).toString('base64');
+    const spec = { request, signerName: signerNames(orch).client, usages: ['client auth'] };
+    const approved = { status: { conditions: [{ type: 'Approved', status: 'True' }] } };
+    for (const side of sides.toReversed()) {
+      const { metadata } = await side.create(path, { ...named('r'), spec });
+      const object = { ...named('r', { resourceVersion: metadata.resourceVersion }), spec, ...approved };
+      assert.equal((await side.send('PUT', `${path}/r/approval`, object)).status, 200);
+    }
+    const isIssued = async (side: Side): Promise<boolean> => 'certificate' in (await side.get(`${path}/r`)).json.status;
+    await until(() => isIssued(sides[0]), 'nothing is issued');
+    assert.equal(await isIssued(sides[1]), false);
+  } finally {
+    await server.stop();
+  }
 });

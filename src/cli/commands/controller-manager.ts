@@ -9,6 +9,7 @@ import { runAsLeader, runControllers } from '../../controllers/run-controllers.t
 import { dialectNames, dialects } from '../../dialect/dialects.ts';
 import { readKubeconfig } from '../../outbound/connection-files/kubeconfig.ts';
 import type { PluginHost } from '../../outbound/credentials/plugin-process.ts';
+import { clusterSigningFlags } from '../flags/cluster-signing-flags.ts';
 import { controllerManagerPublishedFlags } from '../flags/controller-manager-published-flags.ts';
 import { controllersFlag } from '../flags/controllers-flag.ts';
 import { readBundle } from '../flags/flag-files.ts';
@@ -17,11 +18,13 @@ import { commandLogger, loggingFlags } from '../flags/logging-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
 import { untilStopped } from '../until-stopped.ts';
 import { UsageError } from '../usage-error.ts';
+import { openCertificateSigning } from './certificate-signing.ts';
 import { defineCommand, type Terminal } from './command.ts';
 import { ControllerClients } from './controller-clients.ts';
 import { type OpenedSigner, openSecretTokenSigner, type SignerContext } from './secret-token-signer.ts';
 
 const flags = {
+  ...clusterSigningFlags,
   ...loggingFlags,
   controllers: controllersFlag(['*']),
   dialect: choice({ of: dialectNames, default: 'orch', help: 'the names that the API carries' }),
@@ -87,6 +90,7 @@ export const controllerManager = defineCommand({
     const caFile = values['root-ca-file'];
     const rootAuthority = (caFile === undefined ? connection.authorities : readBundle('root-ca-file', caFile)) ?? '';
     const signer = openSigner(values, { clock, logger, dialect });
+    const signing = openCertificateSigning(values, { clock, logger });
     const clients = new ControllerClients({ connection, clock, logger, dialect, pluginHost: pluginHost(terminal) });
     const context: ControllersContext = {
       client: clients.own,
@@ -97,11 +101,13 @@ export const controllerManager = defineCommand({
       dialect,
       rootAuthority,
       ...(signer && { signSecretToken: signer.sign }),
+      ...signing.config,
     };
     try {
       return await untilStopped(logger, (_stopped, signal) => manage(values, timing, context, signal));
     } finally {
       clients.close();
+      signing.close();
       signer?.close();
     }
   },

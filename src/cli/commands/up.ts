@@ -8,6 +8,7 @@ import type { ListenAddress, ServerConfig } from '../../server/wiring/config.ts'
 import { ignoredPluginFlags } from '../flags/admission-flags.ts';
 import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
 import { readBrowserOptions } from '../flags/browser-flags.ts';
+import { clusterSigningFlags } from '../flags/cluster-signing-flags.ts';
 import { controllersFlag } from '../flags/controllers-flag.ts';
 import { ignoredGates } from '../flags/feature-gate-flag.ts';
 import { readBytes } from '../flags/flag-files.ts';
@@ -17,6 +18,7 @@ import { ignoredApis } from '../flags/runtime-config-flag.ts';
 import { type ServerFlagValues, serverFlags } from '../flags/server-flags.ts';
 import { certificateDirectory, readServerOptions } from '../flags/server-options.ts';
 import { readTls } from '../flags/tls-flags.ts';
+import { openCertificateSigning } from './certificate-signing.ts';
 import { defineCommand } from './command.ts';
 import { runServer } from './run-server.ts';
 import { makeDirectories, UpCertificates } from './up-certificates.ts';
@@ -31,7 +33,7 @@ export const up = defineCommand({
     'Makes a private authority, certificates and an administrator under --data-dir on the first start, serves the API\n' +
     'from there, and writes <data-dir>/admin.kubeconfig. Every flag of `orch apiserver` works here too; authorities of\n' +
     '--client-ca-file are trusted beside its own.',
-  flags: { ...serverFlags, controllers: controllersFlag(ownControllers) },
+  flags: { ...serverFlags, ...clusterSigningFlags, controllers: controllersFlag(ownControllers) },
   published: apiserverPublishedFlags,
   async run(given, terminal, ignored) {
     const logger = commandLogger(given, 'text', { clock: systemClock, terminal });
@@ -48,6 +50,7 @@ export const up = defineCommand({
     const options = readServerOptions(values, (path) => readTokenKey(values, path));
     const certificates = new UpCertificates(values, { clock: systemClock, logger });
     const { kubeconfig, authority } = certificates;
+    const signing = openCertificateSigning(given, { clock: systemClock, logger, own: authority });
     const config: ServerConfig = {
       ...browsers,
       ...options,
@@ -57,7 +60,7 @@ export const up = defineCommand({
         ...options.authentication,
         clientAuthorities: { ...options.authentication.clientAuthorities, fixed: [authority.certificatePem] },
       },
-      controllers: { run, rootAuthority: certificates.authorities },
+      controllers: { run, rootAuthority: certificates.authorities, ...signing.config },
       joinPolicy: true,
       logger,
     };
@@ -68,6 +71,7 @@ export const up = defineCommand({
         terminal.out(welcome({ dialect, url, kubeconfig, client }));
       });
     } finally {
+      signing.close();
       certificates.close();
     }
   },

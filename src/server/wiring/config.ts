@@ -9,6 +9,7 @@ import type { AuthorizerSpec } from '../../authz/configuration/authorizer-spec.t
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { FileContent } from '../../base/watched-file.ts';
+import type { CertificateSigning } from '../../controllers/certificate-signing.ts';
 import type { ControllerName } from '../../controllers/controllers.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
@@ -128,6 +129,8 @@ interface ControllerConfig {
   readonly run: readonly ControllerName[];
   /** PEM bundle with which clients in the cluster verify this server. */
   readonly rootAuthority: string;
+  /** Default: certificates are not signed. */
+  readonly certificateSigning?: CertificateSigning;
 }
 
 /** A host name or IP address, and the port if it differs from the listener's. */

@@ -3,6 +3,7 @@ import { defaultTiming } from '../../client/leader-election.ts';
 import type { ControllerMetrics } from '../../controllers/controller-metrics.ts';
 import { type ControllerName, type ControllersContext, startControllers } from '../../controllers/controllers.ts';
 import { runAsLeader } from '../../controllers/run-controllers.ts';
+import { defaultScope } from '../../meta/scope.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { managerUser, systemAccount } from '../upkeep/bootstrap.ts';
 import type { Access } from './access/access.ts';
@@ -25,7 +26,10 @@ interface OwnControllersParts
   readonly resources: ResourceRegistry;
 }
 
-/** Starts the configured controllers, each as a loopback client of this server. */
+/**
+ * Starts the configured controllers, each as a loopback client of this server. Client certificates count in all scopes,
+ * so that only those of the default scope sign them: an administrator of another must not make users of this one.
+ */
 export function startOwnControllers(
   { controllers, storage }: Pick<ApiServerConfig, 'controllers' | 'storage'>,
   parts: OwnControllersParts,
@@ -33,9 +37,11 @@ export function startOwnControllers(
   const { clock, random, logger, dialect, clients, authentication, resources, environment } = parts;
   const { controllerManager: name } = dialect;
   const issuer = authentication.serviceAccounts?.issuer;
+  const { certificateSigning, ...chosen } = controllers;
   return runOwnControllers({
     ...{ clock, random, logger, dialect, metrics: parts.controllerMetrics },
-    ...controllers,
+    ...chosen,
+    ...(certificateSigning && resources.scope === defaultScope && { certificateSigning }),
     onGroupsChanged: (listener) =>
       resources.onChange(({ added, removed }) =>
         listener(new Set([...added, ...removed].map(({ kind }) => kind.group))),
