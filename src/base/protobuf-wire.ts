@@ -1,3 +1,4 @@
+import { asBuffer } from './collections/byte-span.ts';
 /**
  * The protobuf wire format (https://protobuf.dev/programming-guides/encoding), as far as the API's and etcd's messages
  * use it: varints, doubles and length-delimited fields. Groups are refused: no message has them.
@@ -34,7 +35,7 @@ export class WireReader {
   type = 0;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#bytes = asBuffer(bytes);
     this.#end = bytes.length;
   }
 

@@ -1,3 +1,4 @@
+import { asBuffer } from '../base/collections/byte-span.ts';
 import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
@@ -5,7 +6,7 @@ import { badRequest, type StatusError } from '../meta/status-error.ts';
 import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-characters.ts';
 import { type ParsedJson, readJson } from './json-reader.ts';
 import { positionIn } from './text-position.ts';
-import { asBuffer, decodeUtf8 } from './utf8.ts';
+import { decodeUtf8 } from './utf8.ts';
 
 export type { ParsedJson } from './json-reader.ts';
 

@@ -1,5 +1,5 @@
+import { asBuffer } from '../base/collections/byte-span.ts';
 import { skipValue } from './json-bytes.ts';
-import { asBuffer } from './utf8.ts';
 
 /** Marks the position of `resourceVersion` in the bytes of a stored object; see `insertResourceVersion`. */
 const marker = Buffer.from('"metadata":{');

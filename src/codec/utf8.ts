@@ -1,10 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { asBuffer } from '../base/collections/byte-span.ts';
 import { badRequest } from '../meta/status-error.ts';
 import { positionIn } from './text-position.ts';
-
-/** A Buffer view of the bytes; the argument itself if it is a Buffer. */
-export const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Decodes UTF-8. Throws BadRequest with the position of the first invalid byte; `format` names the document: 'JSON'. */
 export function decodeUtf8(bytes: Uint8Array, format: string): string {

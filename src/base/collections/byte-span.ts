@@ -5,8 +5,12 @@ export interface ByteSpan {
   readonly end: number;
 }
 
+/** A Buffer view of the bytes; the argument itself if it is a Buffer. */
+export const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
 /** All of the bytes. */
 export function spanOf(bytes: Uint8Array): ByteSpan {
-  const memory = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const memory = asBuffer(bytes);
   return { memory, start: 0, end: memory.length };
 }

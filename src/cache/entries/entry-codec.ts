@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
-import { type ByteSpan, spanOf } from '../../base/collections/byte-span.ts';
+import { asBuffer, type ByteSpan, spanOf } from '../../base/collections/byte-span.ts';
 import { quote } from '../../codec/json-characters.ts';
 import { insertResourceVersion, replaceResourceVersion } from '../../codec/object-bytes.ts';
 import type { FieldPath, SelectableField } from '../../meta/selectable-field.ts';
@@ -137,7 +137,7 @@ class SelectedValues {
 
   /** False if the bytes are not a stored object. */
   read(value: Uint8Array): boolean {
-    this.#bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    this.#bytes = asBuffer(value);
     return this.#scanner.scan(value);
   }
 

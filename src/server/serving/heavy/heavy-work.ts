@@ -1,4 +1,5 @@
 import type { PluginName } from '../../../admission/plugins.ts';
+import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { identityOf } from '../../../base/collections/shared-content.ts';
 import { limits } from '../../../base/limits.ts';
 import { randomSeedBytes } from '../../../base/random.ts';
@@ -108,7 +109,7 @@ export class HeavyWork {
     };
     const output = await (key === undefined ? work() : registry.inTurn(key, work));
     if (output.type === 'status') return output;
-    return { ...output, served, bytes: bufferOf(output.bytes) };
+    return { ...output, served, bytes: asBuffer(output.bytes) };
   }
 
   #writeInput(request: ReceivedRequest, entry: KnownEntry | undefined): WriteInput {
@@ -141,11 +142,11 @@ export class HeavyWork {
       },
       create: ({ key: made, value }: StoreWrite) => {
         request.beforeWrite();
-        return store.create(made, bufferOf(value));
+        return store.create(made, asBuffer(value));
       },
       update: ({ key: changed, value, expected, options }: StoreWrite & Expected & StepOptions) => {
         request.beforeWrite();
-        return store.update(changed, bufferOf(value), expected, options);
+        return store.update(changed, asBuffer(value), expected, options);
       },
       delete: ({ key: removed, expected }: Pick<StoreWrite, 'key'> & Expected) => {
         request.beforeWrite();
@@ -191,8 +192,8 @@ export class HeavyWork {
       signal: request.signal,
       warn() {},
     })) as YamlOutput;
-    checkUnstored({ type: 'whole', format: 'json' }, bufferOf(json));
-    const read = parseBody(bufferOf(json), { type: 'whole', format: 'json' }, request);
+    checkUnstored({ type: 'whole', format: 'json' }, asBuffer(json));
+    const read = parseBody(asBuffer(json), { type: 'whole', format: 'json' }, request);
     return read && { ...read, duplicates };
   }
 
@@ -235,7 +236,7 @@ export class HeavyWork {
   async document({ json, openapi }: ApiDocument, form: DocumentForm, owner: unknown): Promise<Buffer> {
     const input = (): DocumentInput => ({ json: ownBytes(json), form, ...(openapi && { openapi }) });
     const job = { name: 'document', owner, input, bytes: json.length, calls: {}, warn() {}, patient: true };
-    return bufferOf((await this.#parts.thread.run(job)) as Uint8Array);
+    return asBuffer((await this.#parts.thread.run(job)) as Uint8Array);
   }
 
   async #encode(
@@ -254,7 +255,7 @@ export class HeavyWork {
     const calls = kindCalls(added ? [added] : []);
     const job = { name, owner, input, bytes: bytes.length, calls, signal, warn() {}, patient: name !== 'represent' };
     const output = await thread.run(job);
-    return bufferOf(output as Uint8Array);
+    return asBuffer(output as Uint8Array);
   }
 }
 
@@ -294,8 +295,6 @@ type LookupArguments<Name extends keyof AdmissionLookups> = Parameters<Admission
 
 /** Calls of a write that change the store. */
 const commits: ReadonlySet<string> = new Set(['create', 'update', 'delete']);
-
-const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 function knownEntry(served: ServedResource, key: string): KnownEntry | undefined {
   const entry = served.collection.get(key);

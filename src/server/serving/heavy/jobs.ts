@@ -1,4 +1,5 @@
 import type { PluginName } from '../../../admission/plugins.ts';
+import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { limits } from '../../../base/limits.ts';
 import { derivedRandom } from '../../../base/random.ts';
 import { clockAt } from '../../../base/time/clock.ts';
@@ -145,10 +146,8 @@ function yaml({ bytes }: YamlInput): YamlOutput {
   return { json: new Uint8Array(Buffer.from(stringifyJson(value))), duplicates };
 }
 
-const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
-
 const document = ({ json, openapi, form }: DocumentInput): Uint8Array =>
-  new Uint8Array(writeDocument({ json: bufferOf(json), ...(openapi && { openapi }) }, form));
+  new Uint8Array(writeDocument({ json: asBuffer(json), ...(openapi && { openapi }) }, form));
 
 /** Encodings of an object: as a single reply, a list item, or the object of a watch event. */
 const represented = {
@@ -181,7 +180,7 @@ function presented({ dialect, bytes, negotiated, target, now }: RepresentInput, 
       : undefined;
   const representation = new Representation(dialects[dialect], clockAt(now));
   const presentation = representation.presentation(negotiated, kind, info.query);
-  return { representation, presentation, bytes: bufferOf(bytes) };
+  return { representation, presentation, bytes: asBuffer(bytes) };
 }
 
 /** The jobs of the thread, by name. Built-in kinds are created once per dialect; others are fetched. */

@@ -2,6 +2,7 @@ import type { NamespacePhase } from '../../../admission/plugins/namespace-lifecy
 import type { OwnerResource } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
 import type { HeldRules } from '../../../authz/rbac/rbac-index.ts';
+import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Clock } from '../../../base/time/clock.ts';
@@ -20,6 +21,7 @@ import { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
 import type { Committed, Store, StoreRecord } from '../../../store/store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/access/admission.ts';
+import { ownBytes } from './messages.ts';
 import type { JobContext } from './serve-jobs.ts';
 
 /** An object as cached on the main thread. */
@@ -110,9 +112,9 @@ const remoteStore = (context: JobContext): Store => ({
     const record = (await callUntilAborted(context, 'get', { key })) as StoreRecord | undefined;
     return record && { ...record, value: asBuffer(record.value) };
   },
-  create: async (key, value) => (await context.call('create', { key, value: movableBytes(value) })) as Committed,
+  create: async (key, value) => (await context.call('create', { key, value: ownBytes(value) })) as Committed,
   update: async (key, value, expected, options) =>
-    (await context.call('update', { key, value: movableBytes(value), expected, options })) as Committed,
+    (await context.call('update', { key, value: ownBytes(value), expected, options })) as Committed,
   delete: async (key, expected) => (await context.call('delete', { key, expected })) as Committed,
   batch: unavailable,
   head: unavailable,
@@ -122,11 +124,6 @@ const remoteStore = (context: JobContext): Store => ({
   size: unavailable,
   close: unavailable,
 });
-
-const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
-/** A copy, since the caller keeps using its bytes. */
-const movableBytes = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes);
 
 /** The cache as writes use it: only the object named by the request. */
 class RemoteCache implements WatchCache {
