@@ -1,3 +1,4 @@
+import { getOrAdd } from '../base/collections/get-or-add.ts';
 import { type CelType, dynType, typeName } from './type.ts';
 
 /**
@@ -131,10 +132,4 @@ function mapParams(type: CelType, replace: (name: string, param: CelType) => Cel
     default:
       return type;
   }
-}
-
-function getOrAdd(map: Map<string, CelType>, name: string, make: () => CelType): CelType {
-  const known = map.get(name) ?? make();
-  map.set(name, known);
-  return known;
 }

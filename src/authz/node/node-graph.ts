@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type GraphResource, readers } from './graph-sources.ts';
@@ -77,13 +78,13 @@ export class NodeGraph {
 
   #at(wanted: ObjectName): Vertex {
     const { resource, namespace, name } = wanted;
-    const namespaces = getOrMake(this.#vertices, resource, () => new Map<string, Map<string, Vertex>>());
-    const names = getOrMake(namespaces, namespace, () => new Map<string, Vertex>());
-    return getOrMake(names, name, () => new Vertex(wanted));
+    const namespaces = getOrAdd(this.#vertices, resource, () => new Map<string, Map<string, Vertex>>());
+    const names = getOrAdd(namespaces, namespace, () => new Map<string, Vertex>());
+    return getOrAdd(names, name, () => new Vertex(wanted));
   }
 
   #nodeNamed(name: string): GraphNode {
-    return getOrMake(this.#nodes, name, () => ({ name, objects: 0 }));
+    return getOrAdd(this.#nodes, name, () => ({ name, objects: 0 }));
   }
 
   /** A volume may use one secret for several purposes; one edge is enough. */
@@ -113,14 +114,6 @@ export class NodeGraph {
     names?.delete(vertex.name);
     if (names?.size === 0) namespaces?.delete(vertex.namespace);
   }
-}
-
-function getOrMake<V>(map: Map<string, V>, key: string, make: () => V): V {
-  const there = map.get(key);
-  if (there !== undefined) return there;
-  const made = make();
-  map.set(key, made);
-  return made;
 }
 
 function link({ node, granted, followed }: Links): void {

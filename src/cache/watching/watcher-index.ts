@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { CacheEntry, RequiredField } from '../cache.ts';
 import type { ObjectLocation } from '../entries/entry-codec.ts';
 
@@ -72,14 +73,6 @@ class ScopeWatchers<Watcher> {
     if (this.#others.size > 0) sets.push(this.#others);
     for (const byValue of this.#byField.values()) for (const watchers of byValue.values()) sets.push(watchers);
   }
-}
-
-function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const there = map.get(key);
-  if (there !== undefined) return there;
-  const made = make();
-  map.set(key, made);
-  return made;
 }
 
 /** A watcher, as the index sees it. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { type GroupVersionKind, type Subresource, storesObjects } from '../../kinds/kind.ts';
 import { apiVersionOf } from '../../kinds/stored-as.ts';
@@ -26,11 +27,8 @@ export function groupResources(resources: Iterable<ServedResource>): readonly Gr
   const groups = new Map<string, Map<string, ServedResource[]>>();
   for (const served of resources) {
     const { group, version } = served.kind;
-    const versions = groups.get(group) ?? new Map<string, ServedResource[]>();
-    groups.set(group, versions);
-    const list = versions.get(version);
-    if (list) list.push(served);
-    else versions.set(version, [served]);
+    const versions = getOrAdd(groups, group, () => new Map<string, ServedResource[]>());
+    getOrAdd(versions, version, () => []).push(served);
   }
   return [...groups]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -44,8 +42,6 @@ export function groupResources(resources: Iterable<ServedResource>): readonly Gr
         })),
     }));
 }
-
-const groupVersion = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
 
 /** `GET /api`. */
 export const coreVersions = (groups: readonly GroupDiscovery[], serverAddress: string): unknown => ({
@@ -69,7 +65,7 @@ export const groupDocument = (group: GroupDiscovery): unknown => ({
 });
 
 function groupFields({ group, versions }: GroupDiscovery) {
-  const entries = versions.map(({ version }) => ({ groupVersion: groupVersion(group, version), version }));
+  const entries = versions.map(({ version }) => ({ groupVersion: apiVersionOf({ group, version }), version }));
   return { name: group, versions: entries, preferredVersion: entries[0] };
 }
 
@@ -77,7 +73,7 @@ function groupFields({ group, versions }: GroupDiscovery) {
 export const resourceList = (group: string, version: string, resources: readonly ServedResource[]): unknown => ({
   kind: 'APIResourceList',
   apiVersion: 'v1',
-  groupVersion: groupVersion(group, version),
+  groupVersion: apiVersionOf({ group, version }),
   resources: resources.flatMap((served) => [
     resourceEntry(served),
     ...served.kind.subresources.map((subresource) => subresourceEntry(served, subresource)),

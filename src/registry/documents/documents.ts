@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import { identityOf } from '../../base/collections/shared-content.ts';
 import { WeakValues } from '../../base/collections/weak-values.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -97,8 +98,7 @@ export class ApiDocuments {
   *#making(name: string, json: Iterable<string>, options: DocumentOptions): Making {
     const { group } = options;
     // Of the table as it is now: when it changes, others take their place.
-    const documents = this.#made.get(group) ?? new Map<string, ApiDocument>();
-    this.#made.set(group, documents);
+    const documents = getOrAdd(this.#made, group, () => new Map<string, ApiDocument>());
     const known = documents.get(name);
     if (known) return known;
     const made = yield* this.#shared(name, json, options);

@@ -1,5 +1,6 @@
 import { updateManagedFields, type WriteSource } from '../../apply/apply.ts';
 import { type FieldSet, fieldSetOfNames, noFields } from '../../apply/fields/field-set.ts';
+import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { managerBytesMax, unprintable } from '../../kinds/meta/managed-fields-validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -53,11 +54,8 @@ const resetFields = new WeakMap<Kind, Map<string, FieldSet>>();
 
 /** Fields that an endpoint does not write; by default the main one writes no status, and the status one nothing else. */
 function resetFieldsOf(kind: Kind, subresource: string): FieldSet {
-  const known = resetFields.get(kind) ?? new Map<string, FieldSet>();
-  resetFields.set(kind, known);
-  const found = known.get(subresource) ?? makeResetFields(kind, subresource);
-  known.set(subresource, found);
-  return found;
+  const bySubresource = getOrAdd(resetFields, kind, () => new Map<string, FieldSet>());
+  return getOrAdd(bySubresource, subresource, () => makeResetFields(kind, subresource));
 }
 
 function makeResetFields(kind: Kind, subresource: string): FieldSet {

@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
@@ -36,8 +37,7 @@ export class LargeFrames {
     { source, form, make }: { source: object; form: string; make(signal: AbortSignal): Promise<Buffer> },
     take: (made: MadeFrame) => void,
   ): Closable {
-    const forms = this.#making.get(source) ?? new Map<string, Making>();
-    this.#making.set(source, forms);
+    const forms = getOrAdd(this.#making, source, () => new Map<string, Making>());
     const known = forms.get(form);
     const making = known ?? { abort: new AbortController(), waiting: new Set() };
     const { waiting, abort } = making;

@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Counter, Gauge, Histogram, HistogramSeries, Metrics } from '../../../base/metrics.ts';
 import type { BodyForm } from '../../../content/body.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
@@ -40,7 +41,7 @@ class Endpoint {
 
   ended({ status, bytes, durationMs, ending }: Outcome, { waitedMs, terminated }: RequestContext): void {
     const [families, labels] = [this.#families, this.#labels];
-    kept(this.#codes, status, () => families.total.of({ ...labels, code: String(status) })).add();
+    getOrAdd(this.#codes, status, () => families.total.of({ ...labels, code: String(status) })).add();
     this.#durations ??= families.durations.of(labels);
     this.#durations.observe(durationMs / 1000);
     this.#sliDurations ??= families.sliDurations.of(labels);
@@ -154,8 +155,8 @@ export class RequestMetrics implements RequestObserver {
   }
 
   #resourceEndpoint(served: ServedResource, info: ResourceRequest, form: BodyForm | undefined): Endpoint {
-    const bySubresource = kept(this.#resources, served, () => new Map<string, Endpoint[]>());
-    const endpoints = kept(bySubresource, info.subresource, () => []);
+    const bySubresource = getOrAdd(this.#resources, served, () => new Map<string, Endpoint[]>());
+    const endpoints = getOrAdd(bySubresource, info.subresource, () => []);
     const scope = scopeOf(info);
     const dryRun = dryRunOf(info);
     const verb = resourceVerbLabel(info.verb, form);
@@ -177,25 +178,12 @@ export class RequestMetrics implements RequestObserver {
   /** The path goes into the label `subresource`, as in kube-apiserver. */
   #pathEndpoint(path: string, method: string): Endpoint {
     const verb = methodLabel(method);
-    const byVerb = kept(this.#paths, path, () => new Map<string, Endpoint>());
-    return kept(byVerb, verb, () => {
+    const byVerb = getOrAdd(this.#paths, path, () => new Map<string, Endpoint>());
+    return getOrAdd(byVerb, verb, () => {
       const labels: EndpointLabels = { verb, group: '', version: '', resource: '', subresource: path, scope: '' };
       return new Endpoint(this.#families, { ...labels, component: '', dry_run: '' });
     });
   }
-}
-
-interface Kept<Key, Value> {
-  get(key: Key): Value | undefined;
-  set(key: Key, value: Value): unknown;
-}
-
-function kept<Key, Value>(map: Kept<Key, Value>, key: Key, make: () => Value): Value {
-  const found = map.get(key);
-  if (found !== undefined) return found;
-  const made = make();
-  map.set(key, made);
-  return made;
 }
 
 /** The first segment of a handled path: paths below it are counted together. */
