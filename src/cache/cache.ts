@@ -20,8 +20,8 @@ export interface CacheEntry extends ByteSpan {
   /** View of the object's bytes, created on first use. For the length use `end - start`. */
   readonly bytes: Buffer;
   label(key: string): string | undefined;
-  /** Value of a field by its selector path; undefined if the kind has no such field. */
-  field(path: string): string | undefined;
+  /** Value of a field by its field label (`metadata.name`, `spec.nodeName`); undefined if the kind has no such field. */
+  field(label: string): string | undefined;
 }
 
 /**

@@ -142,7 +142,7 @@ class ConvertedEntry implements CacheEntry {
     return this.#stored.label(key);
   }
 
-  field(path: string): string | undefined {
-    return this.#stored.field(path);
+  field(label: string): string | undefined {
+    return this.#stored.field(label);
   }
 }

@@ -37,7 +37,7 @@ const internedMax = 4_096;
 
 /** Codec for API objects in their stored form (codec/object-bytes.ts). */
 export function objectCodec({ prefix, namespaced, selectableFields }: CachedResource): EntryCodec {
-  const shape: EntryShape = { paths: selectableFields.map(({ label }) => label) };
+  const shape: EntryShape = { fieldLabels: selectableFields.map(({ label }) => label) };
   const selected = new SelectedValues(selectableFields);
   const namespaces = new Interner(internedMax, (text) => text);
   const labelSets = new Interner<FlatLabels>(internedMax, parseLabels);

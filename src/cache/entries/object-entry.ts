@@ -4,8 +4,8 @@ import type { CacheEntry } from '../cache.ts';
 
 /** Properties shared by all entries of a resource. */
 export interface EntryShape {
-  /** Paths of the selectable fields, in addition to `metadata.name` and `metadata.namespace`. */
-  readonly paths: readonly string[];
+  /** Labels of the selectable fields, in addition to `metadata.name` and `metadata.namespace`. */
+  readonly fieldLabels: readonly string[];
 }
 
 /** Labels as alternating keys and values: a Map per entry would need more memory than the object. */
@@ -24,7 +24,7 @@ export class ObjectEntry implements CacheEntry {
   #view: Buffer | undefined;
   readonly #shape: EntryShape;
   readonly #labels: FlatLabels;
-  /** Indexed like the shape's paths. */
+  /** Indexed like the shape's field labels. */
   readonly #fields: readonly string[];
 
   constructor(
@@ -67,10 +67,10 @@ export class ObjectEntry implements CacheEntry {
     return undefined;
   }
 
-  field(path: string): string | undefined {
-    if (path === 'metadata.name') return this.name;
-    if (path === 'metadata.namespace') return this.namespace;
-    const index = this.#shape.paths.indexOf(path);
+  field(label: string): string | undefined {
+    if (label === 'metadata.name') return this.name;
+    if (label === 'metadata.namespace') return this.namespace;
+    const index = this.#shape.fieldLabels.indexOf(label);
     return index < 0 ? undefined : this.#fields[index];
   }
 

@@ -36,7 +36,7 @@ export interface ApiDocument {
   readonly openapi?: 2 | 3;
 }
 
-/** An OpenAPI document: that of version 2, that of one group version in version 3, or where those of version 3 are. */
+/** An OpenAPI document: the one of version 2, one of a group version in version 3, or the index of the latter. */
 export type OpenapiName =
   | { readonly type: 'v2' | 'index' }
   | { readonly type: 'v3'; readonly group: string; readonly version: string };
@@ -67,7 +67,7 @@ export class ApiDocuments {
   readonly #made = new Map<string | undefined, Map<string, ApiDocument>>();
   /** Groups by name, filled on demand. */
   readonly #grouped = new Map<string, GroupDiscovery>();
-  /** Documents that are made in slices, by name. */
+  /** Documents being built in slices, by name. */
   readonly #underWay = new Map<string, Promise<ApiDocument | undefined>>();
   /** All groups, in order. */
   #all: readonly GroupDiscovery[] | undefined;
@@ -94,15 +94,15 @@ export class ApiDocuments {
     return finished(this.#making(name, json, options));
   }
 
-  /** Yields between the pieces of a document that is not there yet; `json` is read only then. */
+  /** The cached document, or one built from `json`, yielding between its pieces. */
   *#making(name: string, json: Iterable<string>, options: DocumentOptions): Making {
     const { group } = options;
-    // Of the table as it is now: when it changes, others take their place.
+    // A change of the table replaces this map, so that a document of the old table is not cached for the new one.
     const documents = getOrAdd(this.#made, group, () => new Map<string, ApiDocument>());
     const known = documents.get(name);
     if (known) return known;
     const made = yield* this.#shared(name, json, options);
-    // It may have been made in one go meanwhile.
+    // A synchronous call may have built it meanwhile.
     const document = documents.get(name) ?? made;
     documents.set(name, document);
     return document;
@@ -214,7 +214,7 @@ export class ApiDocuments {
     return finished(this.#makingV2());
   }
 
-  /** The same documents, made in slices of time where they are not there yet. All who ask meanwhile wait for the same one. */
+  /** The same documents, built in time slices unless cached. Concurrent calls share one build. */
   openapiInSlices(of: OpenapiName, clock: Clock): ApiDocument | undefined | Promise<ApiDocument | undefined> {
     const name = of.type === 'v3' ? `v3 ${of.group}/${of.version}` : of.type;
     const underWay = this.#underWay.get(name);
@@ -262,7 +262,7 @@ export class ApiDocuments {
     for (const { group, versions } of groups) {
       for (const { version } of versions) {
         const document = yield* this.#makingV3(group, version);
-        // What is of the table before a change and what is of the one after it stand in no index together.
+        // The table has changed: starts again, so that no index mixes two tables.
         if (!document || groups !== this.#groups()) return yield* this.#makingIndex();
         paths[openapiPath(group, version)] = { serverRelativeURL: openapiUrl(group, version, document.hash) };
       }
@@ -273,10 +273,10 @@ export class ApiDocuments {
 
 const indexName = '/openapi/v3';
 
-/** Yields between the steps in which a document is made. */
+/** Builds a document in steps. */
 type Making = Generator<void, ApiDocument>;
 
-/** Made in one go. */
+/** Runs all steps at once. */
 function finished<T>(making: Generator<void, T>): T {
   for (;;) {
     const { done, value } = making.next();
@@ -293,5 +293,5 @@ async function inSlices<T>(making: Generator<void, T>, clock: Clock): Promise<T>
   }
 }
 
-/** So much of a text is hashed at once. */
+/** Characters to collect before they are encoded and hashed. */
 const pieceLength = 16 * 1024;

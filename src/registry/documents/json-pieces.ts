@@ -1,4 +1,4 @@
-/** An object of a document whose entries are made as they are written. Values that are no `Entries` are JSON. */
+/** A JSON object whose entries are generated as they are written. */
 export class Entries {
   readonly #entries: Iterable<readonly [name: string, value: unknown]>;
 
@@ -11,16 +11,16 @@ export class Entries {
   }
 }
 
-/** The JSON text of a document, made piece by piece. The same text as `JSON.stringify` makes of a plain object. */
+/** The text that `JSON.stringify` returns for the value, with `Entries` as plain objects, in pieces. */
 export function* jsonPieces(value: unknown): Generator<string, void> {
   if (!(value instanceof Entries)) {
     yield JSON.stringify(value);
     return;
   }
   let before = '{';
-  for (const [name, its] of value) {
+  for (const [name, member] of value) {
     yield `${before}${JSON.stringify(name)}:`;
-    yield* jsonPieces(its);
+    yield* jsonPieces(member);
     before = ',';
   }
   yield before === '{' ? '{}' : '}';

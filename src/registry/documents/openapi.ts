@@ -76,14 +76,14 @@ function* allOperations(resources: readonly ServedResource[]): Generator<'', rea
   return all;
 }
 
-/** What each path can do, in the order in which the paths are first named. */
+/** The path items, in order of first appearance. */
 function* paths(
   all: readonly Operation[],
   form: Form,
   { openapiExtension }: Dialect,
 ): Generator<readonly [path: string, methods: Json], void> {
-  for (const [path, its] of Map.groupBy(all, (operation) => operation.path)) {
-    const methods = its.map((operation) => [
+  for (const [path, operationsOfPath] of Map.groupBy(all, (operation) => operation.path)) {
+    const methods = operationsOfPath.map((operation) => [
       operation.method,
       {
         description: operation.description,

@@ -208,7 +208,7 @@ describe('a selection', () => {
     bytes: Buffer.alloc(0),
     ...spanOf(Buffer.alloc(0)),
     label: (key) => labels[key],
-    field: (path) => (path === 'status.phase' ? phase : undefined),
+    field: (label) => ({ 'metadata.name': name, 'metadata.namespace': namespace, 'status.phase': phase })[label],
   });
   const entries = [
     entry('n', 'a', { app: 'x' }, 'Running'),

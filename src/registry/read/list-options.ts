@@ -241,16 +241,5 @@ function checkField(key: string, kind: Kind): void {
 
 function matcher(labels: Selector, fields: Selector): EntryMatcher | undefined {
   if (labels.length === 0 && fields.length === 0) return undefined;
-  return (entry) => matches(labels, (key) => entry.label(key)) && matches(fields, (path) => fieldValue(entry, path));
-}
-
-function fieldValue(entry: Parameters<EntryMatcher>[0], path: string): string | undefined {
-  switch (path) {
-    case 'metadata.name':
-      return entry.name;
-    case 'metadata.namespace':
-      return entry.namespace;
-    default:
-      return entry.field(path);
-  }
+  return (entry) => matches(labels, (key) => entry.label(key)) && matches(fields, (label) => entry.field(label));
 }

@@ -6,7 +6,7 @@ import type { Reply } from '../reply.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { parseDeleteOptions, refuseIgnoreReadErrors } from '../write/delete-options.ts';
 import type { ObjectWriter, WriteContext } from '../write/object-writer.ts';
-import { deletionContext, remove } from './delete.ts';
+import { deletionContext, remove, removedStatus } from './delete.ts';
 import { readList } from './list.ts';
 
 /**
@@ -32,18 +32,7 @@ export async function deleteCollection(
     }
   };
   await inParallel(list.items, limits.deleteCollectionParallel, removeEntry, signal);
-  const { group, resource } = served.name;
-  return {
-    type: 'status',
-    status: 200,
-    body: {
-      kind: 'Status',
-      apiVersion: 'v1',
-      metadata: {},
-      status: 'Success',
-      details: { ...(group !== '' && { group }), kind: resource },
-    },
-  };
+  return { type: 'status', status: 200, body: removedStatus(served) };
 }
 
 /** The write context for one object, if the collection spans namespaces. */

@@ -149,8 +149,8 @@ function moveEarlier(metadata: ObjectMeta, deletionTimestamp: string, graceSecon
   metadata.deletionGracePeriodSeconds = graceSeconds;
 }
 
-/** The Status that kube-apiserver returns for a removed object. */
-function removedStatus({ name: { group, resource } }: ServedResource, metadata: ObjectMeta): Status {
+/** The Status that kube-apiserver returns for a removed object; without metadata, for a removed collection. */
+export function removedStatus({ name: { group, resource } }: ServedResource, metadata: ObjectMeta = {}): Status {
   return {
     kind: 'Status',
     apiVersion: 'v1',

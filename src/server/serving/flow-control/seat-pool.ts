@@ -117,7 +117,7 @@ export class SeatPool implements Closable {
    */
   wait(flow: Flow, signal: AbortSignal): Promise<Seat> {
     const { schema, tenant } = flow;
-    if (schema.level === 'exempt') throw new TypeError('who is exempt never waits');
+    if (schema.level === 'exempt') throw new TypeError('exempt requests never wait');
     this.#stalledSinceMs ??= this.#clock.monotonic();
     const queue = this.#queueOf(schema.level, tenant);
     if (signal.aborted) return Promise.reject(signal.reason);
