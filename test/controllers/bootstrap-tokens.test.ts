@@ -375,6 +375,11 @@ describe('the bootstrap signer', () => {
     await makeInfo({ kubeconfig }, { immutable: true });
     start('bootstrapsigner');
     await until(() => log.includes('cannot be signed'), 'it does not say so');
+    const events = async () => (await fixture.list('/api/v1/namespaces/orch-public/events')).items;
+    await until(async () => (await events()).length === 1, 'there is no Event');
+    const [event] = await events();
+    assert.equal(event?.['reason'], 'FailedSigning');
+    assert.ok(!JSON.stringify(event).includes(secretPart));
     const tried = transport.requests.filter((each) => each.startsWith('PUT ')).length;
     clock.advance(hour);
     await fixture.call('DELETE', clusterInfo);

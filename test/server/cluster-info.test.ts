@@ -141,6 +141,19 @@ describe('cluster-info of orch up', () => {
     assert.equal((await closed.get(path, { as: 'anonymous' })).status, 401);
     assert.equal((await closed.get(path)).status, 200);
   });
+
+  test('it may be the only thing that anonymous requests get', async () => {
+    using folder = new Folder();
+    const configuration = {
+      apiVersion: 'apiserver.config.orch.io/v1beta1',
+      kind: 'AuthenticationConfiguration',
+      anonymous: { enabled: true, conditions: [{ path }] },
+    };
+    const file = folder.write('authentication.json', JSON.stringify(configuration));
+    await using server = await OrchProcess.start({ flags: [`--authentication-config=${file}`] });
+    assert.equal((await server.get(path, { as: 'anonymous' })).status, 200);
+    assert.equal((await server.get('/version', { as: 'anonymous' })).status, 401);
+  });
 });
 
 describe('cluster-info follows', () => {

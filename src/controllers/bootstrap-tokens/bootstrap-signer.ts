@@ -107,18 +107,26 @@ class BootstrapSigner implements Closable {
   }
 
   async #update(signed: ApiObject): Promise<void> {
-    const { client, dialect, logger } = this.#context;
+    const { client, dialect } = this.#context;
     try {
       await client.update(publicConfigMapPath(dialect, configMapName), signed, this.#stop.signal);
     } catch (error) {
-      if (hasReason(error, 'Invalid')) {
-        // It is immutable or full: retrying is useless until somebody changes it.
-        logger.warn('cluster-info cannot be signed', { error });
-        return;
-      }
+      // It is immutable or full: retrying is useless until somebody changes it.
+      if (hasReason(error, 'Invalid')) return this.#report(signed, error);
       // Somebody changed or deleted it: the watch reports that.
       if (!hasReason(error, 'NotFound') && !hasReason(error, 'Conflict')) throw error;
     }
+  }
+
+  #report({ metadata: { namespace = '', uid = '' } }: ApiObject, error: unknown): void {
+    const problem = error instanceof Error ? error.message : String(error);
+    this.#context.logger.warn('cluster-info cannot be signed', { problem });
+    this.#context.events.record({
+      about: { apiVersion: 'v1', kind: 'ConfigMap', namespace, name: configMapName, uid },
+      type: 'Warning',
+      reason: 'FailedSigning',
+      message: `signatures of bootstrap tokens cannot be stored: ${problem}`,
+    });
   }
 
   close(): void {
