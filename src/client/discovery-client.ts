@@ -11,8 +11,14 @@ export interface DiscoveredResource {
   readonly root: string;
 }
 
+interface ApiGroup {
+  readonly preferredVersion: { readonly groupVersion: string };
+  /** In order of priority. */
+  readonly versions: readonly { readonly groupVersion: string }[];
+}
+
 interface GroupListDocument {
-  readonly groups: readonly { readonly preferredVersion: { readonly groupVersion: string } }[];
+  readonly groups: readonly ApiGroup[];
 }
 
 interface ResourceListDocument {
@@ -38,16 +44,12 @@ interface Discovered {
 }
 
 /**
- * All resources served now, in the preferred version of their group, without subresources. A failing group does not affect the
- * others. Rejects if the list of groups cannot be read.
+ * All resources served now, without subresources, each in the preferred version of its group, or in the first that has it if
+ * the preferred one has not. A failing group does not affect the others. Rejects if the list of groups cannot be read.
  */
 export async function discoverResources(client: ApiClient, signal: AbortSignal): Promise<Discovered> {
   const { groups } = await client.get<GroupListDocument>('/apis', signal);
-  return discoverVersions(
-    client,
-    ['v1', ...groups.map(({ preferredVersion }) => preferredVersion.groupVersion)],
-    signal,
-  );
+  return discoverVersions(client, [['v1'], ...groups.map(versionsOf)], signal);
 }
 
 /** Like `discoverResources`, for some groups only; '' is the core group. A group that is not served has no resources. */
@@ -56,11 +58,12 @@ export async function discoverGroups(
   groups: Iterable<string>,
   signal: AbortSignal,
 ): Promise<Discovered> {
-  const versions: string[] = [];
+  const versions: (readonly string[])[] = [];
   const failures: DiscoveryFailure[] = [];
   for (const group of groups) {
     try {
-      versions.push(group === '' ? 'v1' : await preferredVersionOf(client, group, signal));
+      if (group === '') versions.push(['v1']);
+      else versions.push(versionsOf(await client.get<ApiGroup>(`/apis/${encodeURIComponent(group)}`, signal)));
     } catch (error) {
       signal.throwIfAborted();
       if (hasReason(error, 'NotFound')) continue;
@@ -72,35 +75,51 @@ export async function discoverGroups(
   return { resources: found.resources, failures: [...failures, ...found.failures] };
 }
 
-async function preferredVersionOf(client: ApiClient, group: string, signal: AbortSignal): Promise<string> {
-  const { preferredVersion } = await client.get<GroupListDocument['groups'][number]>(
-    `/apis/${encodeURIComponent(group)}`,
-    signal,
-  );
-  return preferredVersion.groupVersion;
-}
+/** The preferred version first. */
+const versionsOf = ({ preferredVersion, versions }: ApiGroup): readonly string[] => [
+  ...new Set([preferredVersion, ...versions].map(({ groupVersion }) => groupVersion)),
+];
 
+/** Reads the versions of each group, the preferred one first. */
 async function discoverVersions(
   client: ApiClient,
-  versions: readonly string[],
+  groups: readonly (readonly string[])[],
   signal: AbortSignal,
 ): Promise<Discovered> {
   const resources: DiscoveredResource[] = [];
   const failures: DiscoveryFailure[] = [];
-  for (const groupVersion of versions) {
-    if (groupVersion.split('/').length > 2 || groupVersion === '') {
-      failures.push({ groupVersion, type: 'malformed', message: `unexpected GroupVersion string: ${groupVersion}` });
-      continue;
+  for (const versions of groups) {
+    const found = new Map<string, DiscoveredResource>();
+    let failure: DiscoveryFailure | undefined;
+    for (const groupVersion of versions) {
+      // What a version has that cannot be read is not looked for in later ones: its name there would be another.
+      failure = failure?.type === 'unavailable' ? { ...failure, groupVersion } : undefined;
+      failure ??= await readVersion(client, groupVersion, signal, (each) => {
+        if (!found.has(each.resource)) found.set(each.resource, each);
+      });
+      if (failure) failures.push(failure);
     }
-    try {
-      resources.push(...(await resourcesOf(client, groupVersion, signal)));
-    } catch (error) {
-      signal.throwIfAborted();
-      const message = error instanceof Error ? error.message : String(error);
-      failures.push({ groupVersion, type: 'unavailable', message });
-    }
+    resources.push(...found.values());
   }
   return { resources, failures };
+}
+
+async function readVersion(
+  client: ApiClient,
+  groupVersion: string,
+  signal: AbortSignal,
+  add: (resource: DiscoveredResource) => void,
+): Promise<DiscoveryFailure | undefined> {
+  if (groupVersion.split('/').length > 2 || groupVersion === '') {
+    return { groupVersion, type: 'malformed', message: `unexpected GroupVersion string: ${groupVersion}` };
+  }
+  try {
+    for (const resource of await resourcesOf(client, groupVersion, signal)) add(resource);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    return { groupVersion, type: 'unavailable', message: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 async function resourcesOf(

@@ -1,6 +1,9 @@
 import { type Closable, ClosableStack } from '../base/disposable.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { ApiEventRecorder } from '../client/event-recorder.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+import { publishedControllers } from '../dialect/published-controllers.ts';
+import { servingBundlePublisher } from '../dialect/signer-names.ts';
 import { startBootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts';
 import { startTokenCleaner } from './bootstrap-tokens/token-cleaner.ts';
 import { startCertificateApproving } from './certificate-requests/approver.ts';
@@ -14,6 +17,7 @@ import { startRootCaPublisher } from './namespace-content/root-ca-publisher.ts';
 import { startServiceAccountController } from './namespace-content/service-account.ts';
 import { startNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { startServiceAccountTokens } from './service-account-tokens/service-account-tokens.ts';
+import { startServingBundlePublisher } from './serving-bundle/serving-bundle-publisher.ts';
 
 /** A controller, keyed by its kube-controller-manager name. */
 interface ControllerEntry {
@@ -23,7 +27,7 @@ interface ControllerEntry {
   /**
    * Its service account in the system namespace, as in kube-controller-manager. Default: the process's own identity.
    */
-  readonly account?: string;
+  readonly account?: string | ((dialect: Dialect) => string);
   /** Not part of `*`, as in kube-controller-manager: runs only if named. */
   readonly offByDefault?: true;
   readonly start: (context: ControllerContext) => Closable;
@@ -58,6 +62,12 @@ const entries = {
     help: 'gives every namespace a config map with the authority of the API server',
     account: 'root-ca-cert-publisher',
     start: startRootCaPublisher,
+  },
+  [publishedControllers.servingBundlePublisher]: {
+    aliases: ['serving-clustertrustbundle-publisher'],
+    help: 'publishes the authority of the API server as a trust bundle, where these are served',
+    account: servingBundlePublisher,
+    start: startServingBundlePublisher,
   },
   'clusterrole-aggregation-controller': {
     aliases: ['clusterrole-aggregation'],
@@ -147,7 +157,8 @@ export function startControllers(names: readonly ControllerName[], context: Cont
   const running = new ClosableStack();
   for (const name of names) {
     const { account, start }: ControllerEntry = entries[name];
-    const own = account === undefined ? undefined : clientOf?.(account);
+    const own =
+      account === undefined ? undefined : clientOf?.(typeof account === 'string' ? account : account(rest.dialect));
     const client = own ?? reader;
     const events = running.add(new ApiEventRecorder({ ...rest, client, component: name }));
     running.add(start({ ...rest, name, queueMetrics, client, reader, events }));

@@ -11,3 +11,10 @@ export const signerNames = (dialect: Dialect) => {
     legacyUnknown: `${dialect.domain}/legacy-unknown`,
   } as const;
 };
+
+/** Signer of the API server's own certificates: names its trust bundle, and signs no requests. */
+export const servingSigner = (dialect: Dialect): string => `${dialect.domain}/${components(dialect).apiServer}-serving`;
+
+/** Name of the service account, and the end of the role, of the controller that publishes that bundle. */
+export const servingBundlePublisher = (dialect: Dialect): string =>
+  `${components(dialect).apiServer}-serving-clustertrustbundle-publisher`;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
 import { type ControllerName, controllerNames } from '../../src/controllers/controllers.ts';
+import { publishedControllers } from '../../src/dialect/published-controllers.ts';
 import { makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { ids, makeRequest, relativeName, requestToPem } from '../../src/pki/certificate-request-fixture.ts';
 import { rbacPath } from '../support/authorization.ts';
@@ -34,6 +35,7 @@ before(async () => {
     '--authorization-webhook-cache-authorized-ttl=0s',
     '--authorization-webhook-cache-unauthorized-ttl=0s',
     '--v=3',
+    '--runtime-config=certificates.orch.io/v1alpha1',
   );
 });
 after(async () => {
@@ -45,6 +47,7 @@ const namespaces = '/api/v1/namespaces';
 const inDefault = (resource: string): string => `${namespaces}/default/${resource}`;
 const secrets = `${namespaces}/orch-system/secrets`;
 const clusterInfo = `${namespaces}/orch-public/configmaps/cluster-info`;
+const bundles = '/apis/certificates.orch.io/v1alpha1/clustertrustbundles';
 const events = 'create,patch,update events,events@events';
 const makeNamespace = (name: string): Promise<unknown> => apart.make(namespaces, { metadata: { name } });
 const bootstrapToken = (id: string, data: Readonly<Record<string, string>>): Promise<unknown> =>
@@ -149,6 +152,32 @@ const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
         const content = async (): Promise<string | undefined> =>
           (await apart.get<{ data: Record<string, string> }>(path)).data['ca.crt'];
         await until(async () => (await content()) !== 'other', 'the authority stays wrong');
+      };
+    },
+  },
+  [publishedControllers.servingBundlePublisher]: {
+    account: 'apiserver-serving-clustertrustbundle-publisher',
+    published: [
+      'attest signers@certificates#orch.io/apiserver-serving',
+      'create,delete,list,update,watch clustertrustbundles@certificates',
+      events,
+    ],
+    // The server's own certificate is that of no authority.
+    flags: () => [`--root-ca-file=${apart.folder.write('root.crt', makeCertificate({ authority: true }).cert)}`],
+    async work() {
+      const old = 'orch.io:apiserver-serving:old';
+      const spec = { signerName: 'orch.io/apiserver-serving', trustBundle: makeCertificate({ authority: true }).cert };
+      await apart.make(bundles, { metadata: { name: old }, spec });
+      return async () => {
+        await apart.gone(`${bundles}/${old}`);
+        const { items } = await apart.get<{ items: readonly { metadata: { name: string } }[] }>(bundles);
+        const path = `${bundles}/${items[0]?.metadata.name}`;
+        assert.match(path, /\/orch\.io:apiserver-serving:[0-9a-f]{24}$/);
+        await apart.patch(path, { spec });
+        const content = async (): Promise<string> => (await apart.get<{ spec: typeof spec }>(path)).spec.trustBundle;
+        await until(async () => (await content()) !== spec.trustBundle, 'the bundle stays wrong');
+        await apart.remove(path);
+        await apart.has(path);
       };
     },
   },

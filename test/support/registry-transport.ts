@@ -32,11 +32,15 @@ export class RegistryTransport implements Transport {
   #discovery(target: string): ClientResponse | undefined {
     const all = [...this.#fixture.resources.all()];
     if (target === '/apis') {
-      const versions = new Set(all.filter(({ name }) => name.group !== '').map(({ apiVersion }) => apiVersion));
+      const groups = new Map<string, string[]>();
+      for (const { name, apiVersion } of all) {
+        if (name.group !== '') groups.set(name.group, [...(groups.get(name.group) ?? []), apiVersion]);
+      }
       return document(200, {
-        groups: [...versions].map((groupVersion) => ({
-          name: groupVersion.split('/')[0],
-          preferredVersion: { groupVersion },
+        groups: [...groups].map(([name, versions]) => ({
+          name,
+          versions: [...new Set(versions)].map((groupVersion) => ({ groupVersion })),
+          preferredVersion: { groupVersion: versions[0] },
         })),
       });
     }

@@ -7,6 +7,7 @@ import { defaultTiming, type ElectionTiming } from '../../client/leader-election
 import { type ControllerName, type ControllersContext, chooseControllers } from '../../controllers/controllers.ts';
 import { runAsLeader, runControllers } from '../../controllers/run-controllers.ts';
 import { dialectNames, dialects } from '../../dialect/dialects.ts';
+import { publishedControllers } from '../../dialect/published-controllers.ts';
 import { readKubeconfig } from '../../outbound/connection-files/kubeconfig.ts';
 import type { PluginHost } from '../../outbound/credentials/plugin-process.ts';
 import { clusterSigningFlags } from '../flags/cluster-signing-flags.ts';
@@ -160,13 +161,19 @@ async function manage(
   if (!signal.aborted) throw new Error('the lease was lost; the controllers have stopped');
 }
 
+/** They publish the authority of the server. */
+const publishers: ReadonlySet<ControllerName> = new Set([
+  'root-ca-certificate-publisher-controller',
+  publishedControllers.servingBundlePublisher,
+]);
+
 /**
  * Without an authority, no root CA can be published; such a server is verified against the system's trust store.
  * Without a key, no tokens can be signed.
  */
 function isPossible(name: ControllerName, { rootAuthority, signSecretToken, logger }: ControllersContext): boolean {
-  if (name === 'root-ca-certificate-publisher-controller' && rootAuthority === '') {
-    logger.warn('nothing to publish: neither --root-ca-file nor the connection file names an authority');
+  if (publishers.has(name) && rootAuthority === '') {
+    logger.warn('nothing to publish: neither --root-ca-file nor the connection file names an authority', { name });
     return false;
   }
   if (name === 'serviceaccount-token-controller' && !signSecretToken) {

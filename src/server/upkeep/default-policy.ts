@@ -1,6 +1,7 @@
 import { defaultPolicy } from '../../authz/rbac/bootstrap-policy/default-policy.ts';
 import { joinPolicy } from '../../authz/rbac/bootstrap-policy/join-policy.ts';
 import { autoupdateAnnotation } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
+import { trustBundlePolicy } from '../../authz/rbac/bootstrap-policy/trust-bundle-policy.ts';
 import { reconcile } from '../../authz/rbac/reconcile.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type ApiClient, hasReason } from '../../client/api-client.ts';
@@ -15,6 +16,8 @@ interface PolicyParts {
   readonly logger: Logger;
   /** Also the roles and bindings by which nodes join. Default: false. */
   readonly joinPolicy?: boolean | undefined;
+  /** ClusterTrustBundles are served. Default: false. */
+  readonly trustBundles?: boolean;
   readonly client: Pick<ApiClient, 'create' | 'update' | 'delete'>;
   /** Resolves when the cache is up to date with the store. */
   readonly fresh: () => Promise<unknown>;
@@ -31,7 +34,11 @@ interface PolicyParts {
  */
 export async function ensureDefaultPolicy(parts: PolicyParts): Promise<void> {
   const { dialect } = parts;
-  const policy = [...defaultPolicy(dialect), ...(parts.joinPolicy ? joinPolicy(dialect) : [])];
+  const policy = [
+    ...defaultPolicy(dialect),
+    ...(parts.joinPolicy ? joinPolicy(dialect) : []),
+    ...(parts.trustBundles ? trustBundlePolicy(dialect) : []),
+  ];
   await Promise.all(policy.map((expected) => ensure(parts, expected)));
 }
 

@@ -101,7 +101,6 @@ export const componentBindings = (dialect: Dialect): readonly DefaultBinding[] =
     // Bound to nobody: the node authorizer decides for nodes, by the objects related to each of them.
     { name: 'system:node', subjects: [] },
     { name: 'system:service-account-issuer-discovery', subjects: [group('system:serviceaccounts')] },
-    { name: 'system:cluster-trust-bundle-discovery', subjects: [group('system:serviceaccounts')] },
   ];
 };
 
@@ -194,13 +193,5 @@ const certificateRoles = (dialect: Dialect): readonly DefaultRole[] => {
     name: `system:${certificates}:certificatesigningrequests:${what}`,
     rules: [rule('create', `certificatesigningrequests/${what}`, { groups: [certificates] })],
   });
-  return [
-    ...Object.values(signerNames(dialect)).map(approver),
-    requester('nodeclient'),
-    requester('selfnodeclient'),
-    {
-      name: 'system:cluster-trust-bundle-discovery',
-      rules: [rule(read, 'clustertrustbundles', { groups: [certificates] })],
-    },
-  ];
+  return [...Object.values(signerNames(dialect)).map(approver), requester('nodeclient'), requester('selfnodeclient')];
 };

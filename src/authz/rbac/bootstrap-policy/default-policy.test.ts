@@ -12,6 +12,7 @@ import { create } from '../../../kinds/strategy-fixture.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { defaultPolicy } from './default-policy.ts';
 import { joinPolicy } from './join-policy.ts';
+import { trustBundlePolicy } from './trust-bundle-policy.ts';
 
 const names = (dialect: Dialect, kind: string): string[] =>
   defaultPolicy(dialect)
@@ -25,8 +26,12 @@ const find = (dialect: Dialect, kind: string, name: string): ApiObject => {
   return found;
 };
 
-/** With what nodes need to join. */
-const wholePolicy = (dialect: Dialect): readonly ApiObject[] => [...defaultPolicy(dialect), ...joinPolicy(dialect)];
+/** With what nodes need to join, and with trust bundles. */
+const wholePolicy = (dialect: Dialect): readonly ApiObject[] => [
+  ...defaultPolicy(dialect),
+  ...joinPolicy(dialect),
+  ...trustBundlePolicy(dialect),
+];
 
 const controllers = [
   'attachdetach-controller',
@@ -83,11 +88,7 @@ describe('the default policy', () => {
         ...['kube-aggregator', 'kube-controller-manager', 'kube-dns', 'kube-scheduler'].map((each) => `system:${each}`),
         ...['system:kubelet-api-admin', 'system:node', 'system:node-bootstrapper', 'system:node-problem-detector'],
         ...['system:node-proxier', 'system:persistent-volume-provisioner', 'system:public-info-viewer'],
-        ...[
-          'system:service-account-issuer-discovery',
-          'system:volume-scheduler',
-          'system:cluster-trust-bundle-discovery',
-        ],
+        ...['system:service-account-issuer-discovery', 'system:volume-scheduler'],
         ...controllers,
       ].sort(),
     );
@@ -107,7 +108,6 @@ describe('the default policy', () => {
       'system:volume-scheduler': 'User system:kube-scheduler',
       'system:kube-dns': 'ServiceAccount kube-system/kube-dns',
       'system:service-account-issuer-discovery': 'Group system:serviceaccounts',
-      'system:cluster-trust-bundle-discovery': 'Group system:serviceaccounts',
       ...Object.fromEntries(
         controllers.map((name) => [name, `ServiceAccount kube-system/${name.replace('system:controller:', '')}`]),
       ),
@@ -159,6 +159,34 @@ describe('the default policy', () => {
       const roles = policy.filter(({ kind }) => kind === 'Role').map((object) => asRole(object).rules);
       const rule = { verbs: ['get'], apiGroups: [''], resources: ['configmaps'], resourceNames: ['cluster-info'] };
       assert.deepEqual(roles, [[rule]]);
+    });
+  }
+
+  for (const [dialect, publisher, signer] of [
+    [orch, 'apiserver-serving-clustertrustbundle-publisher', 'orch.io/apiserver-serving'],
+    [kubernetes, 'kube-apiserver-serving-clustertrustbundle-publisher', 'kubernetes.io/kube-apiserver-serving'],
+  ] as const) {
+    test(`${dialect.name}: what trust bundles need`, () => {
+      const discovery = 'system:cluster-trust-bundle-discovery';
+      const policy = trustBundlePolicy(dialect);
+      const bound = policy
+        .filter(({ kind }) => kind === 'ClusterRoleBinding')
+        .map((object) => [object.metadata.name, ...(asBinding(object).subjects ?? []).map(({ name }) => name)]);
+      assert.deepEqual(bound, [
+        [discovery, 'system:authenticated'],
+        [`system:controller:${publisher}`, publisher],
+      ]);
+      const rules = policy.filter(({ kind }) => kind === 'ClusterRole').map((object) => asRole(object).rules);
+      const apiGroups = [dialect.group('certificates')];
+      const resources = ['clustertrustbundles'];
+      assert.deepEqual(rules, [
+        [{ verbs: ['get', 'list', 'watch'], apiGroups, resources }],
+        [
+          { verbs: ['attest'], apiGroups, resources: ['signers'], resourceNames: [signer] },
+          { verbs: ['create', 'delete', 'list', 'update', 'watch'], apiGroups, resources },
+          { verbs: ['create', 'patch', 'update'], apiGroups: ['', dialect.group('events')], resources: ['events'] },
+        ],
+      ]);
     });
   }
 

@@ -7,8 +7,8 @@ import { clusterBindingObject, clusterRoleObject } from './policy-objects.ts';
 import { userFacingBindings, userFacingRoles } from './user-facing-roles.ts';
 
 /**
- * The default roles and bindings (spec section 5.8): those of Kubernetes 1.32 with its default feature gates, plus the roles
- * for ClusterTrustBundles, which are served here. Roles precede their bindings.
+ * The default roles and bindings (spec section 5.8): those of Kubernetes 1.32 with its default feature gates, plus that nodes
+ * may read ClusterTrustBundles. Roles precede their bindings.
  */
 export const defaultPolicy = (dialect: Dialect): readonly ApiObject[] => [
   ...[...userFacingRoles(dialect), ...componentRoles(dialect), ...controllerRoles(dialect)].map((role) =>

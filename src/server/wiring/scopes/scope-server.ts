@@ -89,6 +89,9 @@ async function makeInitialObjects(
   await createNamespaces(registry, servedNamespaces(resources), dialect);
   await ensureDefaultPolicy({
     ...{ dialect, logger, joinPolicy },
+    trustBundles: [...resources.table.ofGroup(dialect.group('certificates'))].some(
+      ({ kind }) => kind.resource === 'clustertrustbundles',
+    ),
     client: clients.server,
     fresh: () => cache.fresh(),
     servedAs: (kind) => servedRbac(resources, dialect, kind),
