@@ -1,5 +1,5 @@
 import type { Caller } from '../base/caller.ts';
-import { StatusError } from '../meta/status-error.ts';
+import { forbiddenObject, StatusError } from '../meta/status-error.ts';
 import type { Decision } from '../request/access.ts';
 import type { Attributes, ResourceAttributes } from '../request/authorization-attributes.ts';
 import type { UserInfo } from '../request/user-info.ts';
@@ -30,14 +30,7 @@ function forbiddenMessage(attributes: Attributes, user: UserInfo): string {
 export function forbidden(attributes: Attributes, user: UserInfo, reason = ''): StatusError {
   const why = forbiddenMessage(attributes, user) + (reason === '' ? '' : `: ${reason}`);
   if (attributes.type === 'path') return new StatusError('Forbidden', `forbidden: ${why}`, { details: {} });
-  return refused(attributes, why);
-}
-
-function refused({ resource, group, name }: ResourceAttributes, why: string): StatusError {
-  const what = group === '' ? resource : `${resource}.${group}`;
-  return new StatusError('Forbidden', `${what}${name === '' ? '' : ` ${quote(name)}`} is forbidden: ${why}`, {
-    details: { ...(name !== '' && { name }), ...(group !== '' && { group }), kind: resource },
-  });
+  return forbiddenObject(attributes, attributes.name, why);
 }
 
 /** Throws the refusal if the user is not allowed. Returns a promise only if the authorizer does. */
@@ -67,7 +60,8 @@ export function requireUnsafeDelete(
   const asked = { ...attributes, verb: unsafeDeleteVerb };
   const decision = authorizer.authorize(asked, user, caller);
   const require = ({ verdict, reason }: Decision): void => {
-    if (verdict !== 'allow') throw refused(asked, `not permitted to do ${quote(unsafeDeleteVerb)}, reason: ${reason}`);
+    if (verdict === 'allow') return;
+    throw forbiddenObject(asked, asked.name, `not permitted to do ${quote(unsafeDeleteVerb)}, reason: ${reason}`);
   };
   return decision instanceof Promise ? decision.then(require) : require(decision);
 }

@@ -109,7 +109,9 @@ export interface ResourceName {
   readonly resource: string;
 }
 
-const qualified = ({ group, resource }: ResourceName): string => (group === '' ? resource : `${resource}.${group}`);
+/** `configmaps`, `leases.coordination.orch.io`. */
+export const qualifiedResource = ({ group, resource }: ResourceName): string =>
+  group === '' ? resource : `${resource}.${group}`;
 const about = ({ group, resource }: ResourceName, name?: string): StatusDetails => ({
   ...(name !== undefined && name !== '' && { name }),
   ...(group !== '' && { group }),
@@ -119,27 +121,37 @@ const about = ({ group, resource }: ResourceName, name?: string): StatusDetails 
 export const badRequest = (message: string): StatusError => new StatusError('BadRequest', message);
 
 export const notFound = (resource: ResourceName, name: string): StatusError =>
-  new StatusError('NotFound', `${qualified(resource)} ${JSON.stringify(name)} not found`, {
+  new StatusError('NotFound', `${qualifiedResource(resource)} ${JSON.stringify(name)} not found`, {
     details: about(resource, name),
   });
+
+/** The server cannot do this now; the client may retry. */
+export const serviceUnavailable = (message: string, cause?: unknown): StatusError =>
+  new StatusError('ServiceUnavailable', message, { details: { retryAfterSeconds: 1 }, cause });
 
 /** For paths at which nothing is served. */
 export const noSuchPath = (): StatusError =>
   new StatusError('NotFound', 'the server could not find the requested resource', { details: {} });
 
 export const alreadyExists = (resource: ResourceName, name: string): StatusError =>
-  new StatusError('AlreadyExists', `${qualified(resource)} ${JSON.stringify(name)} already exists`, {
+  new StatusError('AlreadyExists', `${qualifiedResource(resource)} ${JSON.stringify(name)} already exists`, {
     details: about(resource, name),
   });
 
 export const conflict = (resource: ResourceName, name: string, why: string): StatusError =>
   new StatusError(
     'Conflict',
-    `Operation cannot be fulfilled on ${qualified(resource)} ${JSON.stringify(name)}: ${why}`,
+    `Operation cannot be fulfilled on ${qualifiedResource(resource)} ${JSON.stringify(name)}: ${why}`,
     {
       details: about(resource, name),
     },
   );
+
+/** `name` is '' if the request names no object. */
+export const forbiddenObject = (resource: ResourceName, name: string, why: string): StatusError => {
+  const what = name === '' ? qualifiedResource(resource) : `${qualifiedResource(resource)} ${JSON.stringify(name)}`;
+  return new StatusError('Forbidden', `${what} is forbidden: ${why}`, { details: about(resource, name) });
+};
 
 /** The message that clients expect for a stale resourceVersion. */
 export const staleObject =

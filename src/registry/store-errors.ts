@@ -6,7 +6,7 @@ import {
   internalError,
   notFound,
   type ResourceName,
-  StatusError,
+  serviceUnavailable,
   staleObject,
   tooLargeResourceVersion,
   unknownOutcome,
@@ -31,17 +31,14 @@ export function toStatusError(error: unknown, resource: ResourceName, name: stri
     case 'futureRevision':
       return tooLargeResourceVersion(wanted, error.revision ?? 0);
     case 'unavailable':
-      return unavailable('the data store cannot be reached; try again', error);
+      return serviceUnavailable('the data store cannot be reached; try again', error);
     case 'unknownOutcome':
       return unknownOutcome('the data store did not answer in time', error);
     case 'full':
-      return unavailable('the data store has no room left; the request was not carried out', error);
+      return serviceUnavailable('the data store has no room left; the request was not carried out', error);
     case 'tooLarge':
       return entityTooLarge('the data store takes no object of this size', { cause: error });
     case 'corrupt':
       return internalError(error);
   }
 }
-
-const unavailable = (message: string, cause: StoreError): StatusError =>
-  new StatusError('ServiceUnavailable', message, { details: { retryAfterSeconds: 1 }, cause });

@@ -4,7 +4,7 @@ import { asClusterRole, type ClusterRole } from '../../kinds/rbac/cluster-role.t
 import { everything, type PolicyRule } from '../../kinds/rbac/policy-rule.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { changesNoMoreThanOwners } from '../../meta/owner-changes.ts';
-import { badRequest, notFound, type ResourceName, StatusError } from '../../meta/status-error.ts';
+import { badRequest, forbiddenObject, notFound, type ResourceName, type StatusError } from '../../meta/status-error.ts';
 import { groupMasters, type UserInfo } from '../../request/user-info.ts';
 import type { ResourceAttributes } from '../authorizer.ts';
 import { covers } from './covers.ts';
@@ -115,12 +115,5 @@ async function requireHeld(
   throw refused(write, held.errors.length > 0 ? `${why}; resolution errors: [${held.errors.join(', ')}]` : why);
 }
 
-function refused({ resource, object }: GuardedWrite, why: string): StatusError {
-  const name = object.metadata.name ?? '';
-  const { group } = resource;
-  const what = group === '' ? resource.resource : `${resource.resource}.${group}`;
-  const whose = name === '' ? what : `${what} ${JSON.stringify(name)}`;
-  return new StatusError('Forbidden', `${whose} is forbidden: ${why}`, {
-    details: { ...(name !== '' && { name }), ...(group !== '' && { group }), kind: resource.resource },
-  });
-}
+const refused = ({ resource, object }: GuardedWrite, why: string): StatusError =>
+  forbiddenObject(resource, object.metadata.name ?? '', why);

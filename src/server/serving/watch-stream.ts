@@ -8,7 +8,7 @@ import type { CacheEntry, CacheEvent, Watcher, WatchSink } from '../../cache/cac
 import type { WatchEncoding } from '../../content/watch-encoding.ts';
 import type { BodyWriter, Exchange } from '../../http/exchange.ts';
 import type { Chunk } from '../../http/gather.ts';
-import { expired, internalError, StatusError } from '../../meta/status-error.ts';
+import { expired, internalError, StatusError, serviceUnavailable } from '../../meta/status-error.ts';
 import type { Revision } from '../../store/store.ts';
 import type { EventRun } from './event-run.ts';
 import { LargeFrames, type MadeFrame } from './large-frames.ts';
@@ -77,7 +77,7 @@ export class WatchStreams implements Closable {
    */
   serve(exchange: Exchange, source: WatchSource, { encoding, counts }: WatchAnswer): void {
     if (this.#closed) {
-      throw new StatusError('ServiceUnavailable', 'the server is shutting down', { details: { retryAfterSeconds: 1 } });
+      throw serviceUnavailable('the server is shutting down');
     }
     const stream = new WatchStream(this, source, { encoding, counts }, this.#clock.monotonic());
     stream.open(exchange);

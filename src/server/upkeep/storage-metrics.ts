@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import type { Count, Metrics } from '../../base/metrics.ts';
 import { type Clock, pause } from '../../base/time/clock.ts';
-import type { ResourceName } from '../../meta/status-error.ts';
+import { qualifiedResource } from '../../meta/status-error.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Store } from '../../store/store.ts';
 import type { Compactor } from './compactor.ts';
@@ -62,7 +62,7 @@ function countObjects(tables: Iterable<Pick<ResourceRegistry, 'stored'>>): Reado
   const counts = new Map<string, number>();
   for (const table of tables) {
     for (const { kind, collection } of table.stored()) {
-      const resource = qualified(kind);
+      const resource = qualifiedResource(kind);
       counts.set(resource, (counts.get(resource) ?? 0) + collection.snapshot().count(collection.prefix));
     }
   }
@@ -77,5 +77,3 @@ async function querySize({ store, clock }: StorageMetricsParts): Promise<number 
   late.abort();
   return bytes ?? undefined;
 }
-
-const qualified = ({ group, resource }: ResourceName): string => (group === '' ? resource : `${resource}.${group}`);

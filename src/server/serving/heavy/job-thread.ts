@@ -4,7 +4,7 @@ import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Clock } from '../../../base/time/clock.ts';
-import { StatusError, unknownOutcome } from '../../../meta/status-error.ts';
+import { StatusError, serviceUnavailable, unknownOutcome } from '../../../meta/status-error.ts';
 import { fromFailure, toFailure } from './failure.ts';
 import { type FromThread, movable, type Outcome, type ToThread } from './messages.ts';
 
@@ -81,7 +81,7 @@ export class JobThread implements Closable {
 
   /** Rejects with the job's error, or with TooManyRequests if too many jobs wait. */
   run(request: JobRequest): Promise<unknown> {
-    if (this.#closed) return Promise.reject(unavailable('the server is stopping'));
+    if (this.#closed) return Promise.reject(serviceUnavailable('the server is stopping'));
     // Fair share: an owner may have no more jobs waiting than there is room left for others.
     const room = limits.heavyJobsWaitingMax - (this.#waiting.size - this.#patient);
     if (!request.patient && this.#waiting.sizeOf(request.owner) >= room) return Promise.reject(tooMany());
@@ -274,7 +274,7 @@ export class JobThread implements Closable {
     this.#end();
     for (const job of [...this.#running.values(), ...this.#again, ...this.#waiting]) {
       this.#waiting.delete(job.request.owner, job);
-      job.reject(job.committing ? outcomeUnknown() : unavailable('the server is stopping'));
+      job.reject(job.committing ? outcomeUnknown() : serviceUnavailable('the server is stopping'));
     }
     this.#running.clear();
     this.#again = [];
@@ -291,9 +291,6 @@ export function startHeavyWorker(): Worker {
     resourceLimits: { maxOldGenerationSizeMb: limits.heavyHeapMiB, maxYoungGenerationSizeMb: 64 },
   });
 }
-
-const unavailable = (message: string): StatusError =>
-  new StatusError('ServiceUnavailable', message, { details: { retryAfterSeconds: 1 } });
 
 const tooMany = (): StatusError =>
   new StatusError('TooManyRequests', 'Too many large requests, please try again later.', {

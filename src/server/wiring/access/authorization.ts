@@ -40,8 +40,8 @@ interface AuthorizationParts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Everything opened is added to `held`, which closes with the server. */
   readonly files: Files;
+  /** Receives everything that is opened; closed with the server. */
   readonly held: ClosableStack;
 }
 

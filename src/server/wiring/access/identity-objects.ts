@@ -7,11 +7,11 @@ import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
 
 /**
  * Looks up service accounts and the objects that tokens are bound to. Synchronous from the cache, since every request
- * needs it; a cache entry is parsed once and memoised.
+ * needs it; a cache entry is parsed once.
  */
 export function identityObjects(cache: WatchCache, resources: ResourceRegistry): TokenObjects {
   const parsed = new WeakMap<CacheEntry, ApiObject>();
-  const find = (resource: string): TokenObjects['account'] => {
+  const lookup = (resource: string): TokenObjects['account'] => {
     const find = resources.finder('', 'v1', resource);
     const cached = (namespace: string, name: string): ApiObject | undefined => {
       const served = find();
@@ -29,11 +29,11 @@ export function identityObjects(cache: WatchCache, resources: ResourceRegistry):
       return known || freshness === 'cache' || !served ? known : freshObject(cache, served, { namespace, name });
     };
   };
-  const node = find('nodes');
+  const node = lookup('nodes');
   return {
-    account: find('serviceaccounts'),
-    pod: find('pods'),
-    secret: find('secrets'),
+    account: lookup('serviceaccounts'),
+    pod: lookup('pods'),
+    secret: lookup('secrets'),
     node: (name, freshness) => node('', name, freshness),
   };
 }

@@ -43,8 +43,8 @@ interface SourceParts {
   readonly metrics: Metrics;
   /** Called when the authorities of a pool have changed. */
   readonly authoritiesChanged: () => void;
-  /** Everything opened is added to `held`, which closes with the server. */
   readonly files: Files;
+  /** Receives everything that is opened; closed with the server. */
   readonly held: ClosableStack;
 }
 
