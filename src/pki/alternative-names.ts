@@ -1,4 +1,4 @@
-import { isIP, isIPv4 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import * as der from './der.ts';
 
 /** A subject alternative name of a certificate (RFC 5280 section 4.2.1.6). */
@@ -23,10 +23,10 @@ export function encodeAlternativeName({ type, value }: AlternativeName): Buffer 
 
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  if (isIP(address) === 0) throw new RangeError(`${JSON.stringify(address)} is not an IP address`);
-  // WHATWG URL normalises the address to hexadecimal groups, expands an IPv4 suffix and rejects zones.
-  const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [head = '', tail] = text.split('::');
+  // A zone means something to one machine only.
+  if (!isIPv6(address) || address.includes('%'))
+    throw new RangeError(`${JSON.stringify(address)} is not an IP address`);
+  const [head = '', tail] = address.replace(dottedEnd, hexadecimalEnd).split('::');
   const groups = (part: string): number[] =>
     part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
   const before = groups(head);
@@ -34,3 +34,10 @@ function addressBytes(address: string): Buffer {
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0);
   return Buffer.from([...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 0xff]));
 }
+
+/** The IPv4 address at the end of an IPv6 address, as in `::ffff:10.0.0.1`. */
+const dottedEnd = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/;
+const hexadecimalEnd = (_: string, ...bytes: readonly string[]): string => {
+  const [a = 0, b = 0, c = 0, d = 0] = bytes.map(Number);
+  return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+};

@@ -18,13 +18,15 @@ export interface CertificateRecipe {
   /** The issuer of the certificate. Default: self-signed. */
   readonly issuer?: MadeCertificate;
   /** Certificate whose key pair is reused. Default: a new key pair. */
-  readonly keyOf?: MadeCertificate;
+  readonly keyOf?: Pick<MadeCertificate, 'privateKey'>;
   /** Adds basic constraints of an authority and the key usage for signing certificates. */
   readonly authority?: boolean | { readonly pathLength: number };
   /** Extended key usages as object identifiers. Default: any use. */
   readonly uses?: readonly string[];
   /** Object identifier of an additional critical extension with an empty value. */
   readonly criticalExtension?: string;
+  /** Bits of the key usage extension. Default: digital signature; for authorities also certificate signing. */
+  readonly keyUsage?: readonly number[];
   /** Omits the key usage extension: any usage. */
   readonly withoutKeyUsage?: boolean;
   /** An X.509 version 1 certificate, which has no extensions. */
@@ -74,13 +76,13 @@ function subjectOf(certificate: X509Certificate): Buffer {
   return fields[fields[0]?.tag === 0xa0 ? 5 : 4]?.whole ?? Buffer.alloc(0);
 }
 
-function extensions({ authority, uses, criticalExtension, withoutKeyUsage }: CertificateRecipe): Buffer[] {
+function extensions(recipe: CertificateRecipe): Buffer[] {
+  const { authority, uses, criticalExtension, withoutKeyUsage, keyUsage = authority ? [0, 5] : [0] } = recipe;
   const extension = (id: string, value: Uint8Array, critical: boolean): Buffer =>
     der.sequence(der.objectIdentifier(id), ...(critical ? [der.boolean(true)] : []), der.octetString(value));
   const length = typeof authority === 'object' ? [der.unsignedInteger(Buffer.from([authority.pathLength]))] : [];
   return [
-    // Digital signature; for authorities also certificate signing.
-    ...(withoutKeyUsage ? [] : [extension('2.5.29.15', der.namedBits(authority ? [0, 5] : [0]), true)]),
+    ...(withoutKeyUsage ? [] : [extension('2.5.29.15', der.namedBits(keyUsage), true)]),
     extension('2.5.29.19', authority ? der.sequence(der.boolean(true), ...length) : der.sequence(), true),
     ...(uses ? [extension('2.5.29.37', der.sequence(...uses.map(der.objectIdentifier)), false)] : []),
     ...(criticalExtension ? [extension(criticalExtension, der.sequence(), true)] : []),

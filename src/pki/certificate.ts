@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { Random } from '../base/random.ts';
-import { type AlternativeName, encodeAlternativeName, nameOfHost } from './alternative-names.ts';
+import { encodeAlternativeName, nameOfHost } from './alternative-names.ts';
 import { signatureWith, signedLater, signedNow } from './certificate-signature.ts';
 import * as der from './der.ts';
 import { extensionId, readExtensions } from './extensions.ts';
@@ -34,7 +34,8 @@ interface CertificateContent {
   readonly publicKey: KeyObject;
   readonly isAuthority: boolean;
   readonly usages: KeyUsages;
-  readonly alternativeNames: readonly AlternativeName[];
+  /** GeneralNames in DER. */
+  readonly alternativeNames: readonly Buffer[];
   /** Wall-clock milliseconds. */
   readonly notBefore: number;
   readonly notAfter: number;
@@ -95,7 +96,7 @@ function contentOf({ subject, uses, hosts = [], ...rest }: CertificateTemplate):
       bits: [keyUsageBits.digitalSignature, ...(isAuthority ? [keyUsageBits.keyCertSign, keyUsageBits.crlSign] : [])],
       extended: uses.flatMap((use) => (use === 'authority' ? [] : [extendedKeyUsages[use]])),
     },
-    alternativeNames: hosts.map(nameOfHost),
+    alternativeNames: hosts.map((host) => encodeAlternativeName(nameOfHost(host))),
   };
 }
 
@@ -142,7 +143,6 @@ function extensions({ subject, publicKey, isAuthority, ...content }: Certificate
   const extension = (oid: string, value: Buffer, critical = false): Buffer =>
     der.sequence(der.objectIdentifier(oid), ...(critical ? [der.boolean(true)] : []), der.octetString(value));
   const { bits, extended } = content.usages;
-  const names = content.alternativeNames.map(encodeAlternativeName);
   return [
     ...(bits.length > 0 ? [extension(oids.keyUsage, der.namedBits(bits), true)] : []),
     ...(extended.length > 0
@@ -154,8 +154,8 @@ function extensions({ subject, publicKey, isAuthority, ...content }: Certificate
       ? [extension(oids.authorityKeyIdentifier, der.sequence(der.implicit(0, issuer.keyIdentifier)))]
       : []),
     // Critical where it is all that names the subject (RFC 5280 section 4.2.1.6).
-    ...(names.length > 0
-      ? [extension(oids.subjectAlternativeName, der.sequence(...names), subject.equals(emptyName))]
+    ...(content.alternativeNames.length > 0
+      ? [extension(oids.subjectAlternativeName, der.sequence(...content.alternativeNames), subject.equals(emptyName))]
       : []),
   ];
 }

@@ -54,16 +54,18 @@ export async function issueRequested(
 
 interface Asked {
   readonly usages: KeyUsages;
-  readonly alternativeNames: readonly AlternativeName[];
+  /** GeneralNames in DER. */
+  readonly alternativeNames: readonly Buffer[];
 }
 
 function readAsked(request: CertificateRequest, usages: readonly string[]): Asked {
   const { signatureProblem } = request;
   if (signatureProblem !== undefined) throw new UnissuableRequestError(signatureProblem);
-  const alternativeNames = alternativeNamesOf(request);
   try {
-    alternativeNames.forEach(encodeAlternativeName);
-    return { usages: keyUsagesOf(usages), alternativeNames };
+    return {
+      usages: keyUsagesOf(usages),
+      alternativeNames: alternativeNamesOf(request).map(encodeAlternativeName),
+    };
   } catch (error) {
     throw new UnissuableRequestError(error instanceof Error ? error.message : String(error), { cause: error });
   }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +27,15 @@ const good = files('good', authority);
 const leaf = files('leaf', makeCertificate({ name: 'leaf' }));
 const mixed = files('mixed', { cert: authority.cert, key: other.key });
 const two = files('two', { cert: authority.cert + other.cert, key: authority.key });
+const mute = files('mute', makeCertificate({ name: 'mute-ca', authority: true, keyUsage: [0, 6] }));
+const odd = Object.entries({
+  'ec secp256k1': generateKeyPairSync('ec', { namedCurve: 'secp256k1' }),
+  ed448: generateKeyPairSync('ed448'),
+  'rsa-pss': generateKeyPairSync('rsa-pss', { modulusLength: 2048 }),
+}).map(([type, { privateKey }]) => {
+  const made = makeCertificate({ name: 'odd', authority: true, issuer: authority, keyOf: { privateKey } });
+  return { type, ...files(type.replace(' ', '-'), made) };
+});
 const empty = file('empty', '');
 const kubeconfig = file(
   'kubeconfig',
@@ -59,6 +69,11 @@ const rows: readonly (readonly [flags: readonly string[], message: string | RegE
       [pair(empty, good.key), `${cert}: ${empty} has no PEM block of a CERTIFICATE`],
       [pair(good.cert, empty), new RegExp(`^${cert}: ${empty} is not a private key in PEM`)],
       [pair(leaf.cert, leaf.key), `${cert}: ${leaf.cert} is not the certificate of an authority`],
+      [pair(mute.cert, mute.key), `${cert}: ${mute.cert} is not the certificate of an authority`],
+      ...odd.map(({ type, ...each }) => {
+        const message = `${each.key} cannot be used: cannot sign certificates with a key of type ${type}`;
+        return [pair(each.cert, each.key), `${cert}: ${message}`] as const;
+      }),
       [pair(two.cert, two.key), `${cert}: ${two.cert} holds 2 certificates: expected 1 certificate`],
       [pair(mixed.cert, mixed.key), new RegExp(`^${cert}: ${mixed.cert} does not belong to the key in ${mixed.key}`)],
     ] as const;
