@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,8 +7,8 @@ import { after, before, describe, it } from 'node:test';
 import { readCertificateRequest } from './certificate-request.ts';
 import { requestToPem } from './certificate-request-fixture.ts';
 import { decodePem } from './decode-pem.ts';
+import { withoutOpenssl } from './openssl-fixture.ts';
 
-const openssl = spawnSync('openssl', ['version']).status === 0;
 const subject = '/O=dev/O=ops/CN=alice';
 const names =
   'DNS:a.example,DNS:b.example,IP:10.0.0.1,IP:fe80::1,email:a@b.example,URI:spiffe://a/b,otherName:1.2.3.4;UTF8:x';
@@ -71,7 +71,7 @@ const refused: readonly (Case & { readonly problem: string })[] = [
   },
 ];
 
-describe('requests made by openssl', { skip: !openssl && 'no openssl here' }, () => {
+describe('requests made by openssl', { skip: withoutOpenssl }, () => {
   let directory = '';
   before(() => {
     directory = mkdtempSync(join(tmpdir(), 'orch-request-'));
