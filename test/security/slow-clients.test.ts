@@ -4,9 +4,10 @@ import { ClosableStack } from '../../src/base/disposable.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { ManualClock } from '../../src/base/time/clock.ts';
-import { once, until, within } from '../../src/base/waits-fixture.ts';
+import { once, until } from '../../src/base/waits-fixture.ts';
 import { sendStatus } from '../../src/content/status.ts';
 import { exchangeText, fetch2, received, type Started, start } from '../../src/http/listener-fixture.ts';
+import { closed } from '../../src/http/socket-fixture.ts';
 import type { Tenant } from '../../src/server/serving/flow-control/tenant.ts';
 import { operationOf, pipelineOf, pipelineParts } from '../../src/server/serving/pipeline-fixture.ts';
 
@@ -140,7 +141,7 @@ test('HTTP/2 headers that do not come end the connection', async () => {
   await using server = await serving(clock);
   const socket = await server.started.tls({ ALPNProtocols: ['h2'] });
   // However it ends: the server may have left bytes unread.
-  const closed = within(new Promise((resolve) => socket.once('close', resolve)), 'the connection stays open');
+  const ended = closed(socket);
   socket.resume();
   socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
   socket.write(Buffer.from('000000040000000000', 'hex'));
@@ -148,7 +149,7 @@ test('HTTP/2 headers that do not come end the connection', async () => {
   socket.write(Buffer.from('0000010100000000018a', 'hex'));
   await until(() => server.started.listener.connections === 1);
   clock.advance(3 * limits.headersMsMax);
-  await closed;
+  await ended;
 });
 
 test('connections that say nothing are closed, and others are served meanwhile', async () => {

@@ -37,7 +37,7 @@ interface ObjectInformer extends Closable {
 
 /**
  * Informs a handler of all objects of a resource: existing objects before it returns, later changes as the cache
- * notifies its watchers. Corrupt objects and those that the handler refuses are removed: they must grant nothing, and
+ * applies them. Corrupt objects and those that the handler refuses are removed: they must grant nothing, and
  * must not block later changes.
  */
 export function startInformer(followed: FollowedResource, handler: ObjectHandler, logger: Logger): ObjectInformer {

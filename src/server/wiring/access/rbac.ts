@@ -63,7 +63,7 @@ export function openRbac({ resources, dialect, logger }: RbacParts): FollowingRb
   return {
     index,
     async reached(revision) {
-      // The cache notifies its watchers between turns of the event loop.
+      // An informer is behind the cache only while it starts its watch.
       while (!closing.isClosed && informers.some((informer) => informer.revision < revision)) await turn();
     },
     close: () => closing.close(),
