@@ -374,6 +374,10 @@ export const limits = {
   /** Results that a token cache keeps, and the total characters of their identities, or of their tokens. */
   tokenCacheEntriesMax: 32 * 1024,
   tokenCacheTextMax: 32 * 1024 * 1024,
+  /** One SubjectAccessReview of a program that delegates authorization to the API server, as in kube-controller-manager. */
+  delegatedReviewMsMax: 10_000,
+  /** How long after the end of its lease a leader that neither renews nor ends counts as unhealthy. */
+  overdueLeaderMs: 20_000,
   /** All attempts of one TokenReview webhook call, together. */
   webhookTokenMsMax: 30_000,
   /** How long an unknown token is cached at most. */

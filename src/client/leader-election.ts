@@ -17,6 +17,8 @@ interface LeaderElectionOptions {
   readonly timing: ElectionTiming;
   /** Records when this candidate becomes the leader, and when it stops leading. */
   readonly events: EventRecorder;
+  /** Told when the lease is acquired or renewed, and when the term ends. */
+  readonly leads?: (isLeading: boolean) => void;
   /** Namespace of the lease. */
   readonly namespace: string;
   /** Ends the candidacy and the leadership. */
@@ -74,6 +76,7 @@ export async function leadOnce(
   } finally {
     term.abort(new Error('the leader has stopped leading'));
     await ended;
+    options.leads?.(false);
     candidate.record('stopped leading');
     await candidate.release();
   }
@@ -168,6 +171,7 @@ class Candidate {
       const written = await this.#write(lease, signal);
       this.#seen = { lease: written, at: clock.monotonic() };
       this.#renewedAt = began;
+      this.#options.leads?.(true);
       return true;
     } catch (error) {
       if (!ended.aborted && !hasReason(error, 'Conflict') && !hasReason(error, 'AlreadyExists')) {

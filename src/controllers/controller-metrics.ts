@@ -33,6 +33,11 @@ export class ControllerMetrics {
     return { close: () => this.#count(name, -1) };
   }
 
+  /** Names of the controllers that run. */
+  get running(): readonly string[] {
+    return [...this.#instances].filter(([, instances]) => instances > 0).map(([name]) => name);
+  }
+
   #count(name: string, change: 1 | -1): void {
     const instances = (this.#instances.get(name) ?? 0) + change;
     this.#instances.set(name, instances);

@@ -2,6 +2,7 @@ import type { Random } from '../base/random.ts';
 import { ApiEventRecorder } from '../client/event-recorder.ts';
 import { type ElectionTiming, leadOnce } from '../client/leader-election.ts';
 import { type ControllerName, type ControllersContext, startControllers } from './controllers.ts';
+import type { Leadership } from './leadership.ts';
 
 interface LeaderElectionOptions {
   readonly random: Random;
@@ -11,6 +12,8 @@ interface LeaderElectionOptions {
   /** Namespace and name of the lease. */
   readonly namespace: string;
   readonly name: string;
+  /** Told of the leadership, for health checks. */
+  readonly leadership?: Leadership;
 }
 
 /** Runs controllers until the signal is aborted. */
@@ -35,7 +38,7 @@ export async function runControllers(
 export async function runAsLeader(
   names: readonly ControllerName[],
   context: ControllersContext,
-  { random, hostname, timing, namespace, name }: LeaderElectionOptions,
+  { random, hostname, timing, namespace, name, leadership }: LeaderElectionOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock, logger, dialect, metrics, clientOf } = context;
@@ -44,18 +47,20 @@ export async function runAsLeader(
   const events = new ApiEventRecorder({ client, clock, random, logger, component });
   const identity = `${hostname}_${random.uuid()}`;
   metrics?.leads(name, false);
+  const leads = (isLeading: boolean): void => {
+    metrics?.leads(name, isLeading);
+    leadership?.note(isLeading, timing);
+  };
   try {
     await leadOnce(
-      { client, clock, logger, timing, signal, events, apiVersion, namespace, name, identity },
+      { client, clock, logger, timing, signal, events, leads, apiVersion, namespace, name, identity },
       async (term, requireLease) => {
-        metrics?.leads(name, true);
         const guarded = {
           ...context,
           client: client.guarded(requireLease),
           ...(clientOf && { clientOf: (account: string) => clientOf(account).guarded(requireLease) }),
         };
         await runControllers(names, guarded, term);
-        metrics?.leads(name, false);
       },
     );
   } finally {

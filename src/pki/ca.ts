@@ -137,6 +137,12 @@ export function makeIssued(authority: Authority, purpose: CertificatePurpose, co
   return keyPairOf(issueCertificate(authority, leaf(key, purpose, context), context.random), key);
 }
 
+/** A self-signed certificate, not stored in files, valid for one year. */
+export function makeSelfSigned(purpose: CertificatePurpose, context: PkiContext): KeyPair {
+  const key = generateKey();
+  return keyPairOf(issueSelfSigned(leaf(key, purpose, context), key, context.random), key);
+}
+
 const keyPairOf = (certificate: X509Certificate, privateKey: KeyObject): KeyPair => ({
   certificate,
   privateKey,

@@ -8,6 +8,7 @@ import { authorizationMetrics } from '../../src/authz/authorization-metrics.ts';
 import { Metrics } from '../../src/base/metrics.ts';
 import { reloadReports } from '../../src/base/reload-reports.ts';
 import { systemClock } from '../../src/base/time/clock.ts';
+import { requestCounter } from '../../src/client/counted-transport.ts';
 import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { honoredDurations, requestedDurations } from '../../src/kinds/certificates/requested-duration.ts';
 import { accessCounts } from '../../src/server/serving/access-counts.ts';
@@ -122,6 +123,7 @@ const published: Readonly<Record<string, Described>> = {
   leader_election_master_status: gauge(['name']),
   apiserver_certificates_registry_csr_requested_duration_total: counter(['signerName']),
   apiserver_certificates_registry_csr_honored_duration_total: counter(['signerName']),
+  rest_client_requests_total: counter(['code', 'host', 'method']),
 };
 
 /** What is defined, beside the series. */
@@ -165,6 +167,7 @@ describe('metrics of published servers', () => {
   registerTokenMetrics(metrics);
   authorizationMetrics(metrics);
   new ControllerMetrics(metrics, 'manager');
+  requestCounter(metrics);
   reloadReports({ of: 'authorization', metrics, clock: systemClock, serverId: '' });
   storageMetrics({
     metrics,

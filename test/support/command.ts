@@ -6,6 +6,10 @@ import { within } from '../../src/base/waits-fixture.ts';
 
 const launcher = resolve(import.meta.dirname, '../../bin/orch');
 
+/** Several programs with controllers run at once: each has its port only in a test that names one. */
+const withoutPort = (args: readonly string[]): readonly string[] =>
+  args[0] === 'controller-manager' && !args.some((each) => each.startsWith('--secure-port')) ? ['--secure-port=0'] : [];
+
 /** One run of `bin/orch`, from any command to its end. Killed, if it still runs, when it goes out of scope. */
 export class Command implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -15,7 +19,7 @@ export class Command implements AsyncDisposable {
   #changed = Promise.withResolvers<void>();
 
   constructor(...args: readonly string[]) {
-    this.#child = spawn(launcher, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = spawn(launcher, [...args, ...withoutPort(args)], { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child.stdout?.on('data', (chunk) => this.#note('out', chunk));
     this.#child.stderr?.on('data', (chunk) => this.#note('err', chunk));
     this.#ended = once(this.#child, 'close').then(() => this.#changed.resolve());

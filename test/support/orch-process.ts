@@ -311,7 +311,7 @@ function tryParse(text: string): unknown {
 }
 
 /** A port of the loopback interface that nothing listens on. */
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on('error', reject);

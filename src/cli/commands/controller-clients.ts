@@ -1,9 +1,11 @@
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
 import { systemFiles } from '../../base/files.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Metrics } from '../../base/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { accountCredentials } from '../../client/account-credentials.ts';
 import { ApiClient } from '../../client/api-client.ts';
+import { countedTransport, requestCounter } from '../../client/counted-transport.ts';
 import { httpTransport } from '../../client/http-transport.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ConnectionConfig } from '../../outbound/connection-config.ts';
@@ -18,6 +20,7 @@ interface ControllerClientsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly dialect: Dialect;
+  readonly metrics: Metrics;
 }
 
 /** The clients of one API server that controllers use: one for the program, and one per service account. */
@@ -26,10 +29,12 @@ export class ControllerClients implements Closable {
   readonly own: ApiClient;
   readonly #options: ControllerClientsOptions;
   readonly #held = new ClosableStack();
+  readonly #requests: ReturnType<typeof requestCounter>;
 
   constructor(options: ControllerClientsOptions) {
     this.#options = options;
-    this.own = this.#client();
+    this.#requests = requestCounter(options.metrics);
+    this.own = this.#client('');
   }
 
   /**
@@ -39,17 +44,20 @@ export class ControllerClients implements Closable {
   ofAccount(name: string): ApiClient {
     const { clock, logger, dialect } = this.#options;
     const account = { namespace: dialect.namespaces.system, name };
-    return this.#client(accountCredentials({ client: this.own, account, clock, logger, dialect }));
+    const credentials = accountCredentials({ client: this.own, account, clock, logger, dialect });
+    return this.#client(`/system:serviceaccount:${account.namespace}:${name}`, credentials);
   }
 
-  #client(credentials?: Credentials): ApiClient {
+  /** The account stands behind the version, as in kube-controller-manager: access logs show it. */
+  #client(account: string, credentials?: Credentials): ApiClient {
     const { connection, clock, pluginHost, dialect } = this.#options;
     const transport = httpTransport(connection, {
       ...{ clock, pluginHost, network: systemNetwork, files: systemFiles },
       ...(credentials && { credentials }),
     });
     this.#held.add(transport);
-    return new ApiClient(transport, `${dialect.controllerManager}/${productVersion}`);
+    const counted = countedTransport(transport, connection.server.host, this.#requests);
+    return new ApiClient(counted, `${dialect.controllerManager}/${productVersion}${account}`);
   }
 
   /** Also aborts requests in progress. */

@@ -1,15 +1,23 @@
 import { hostname } from 'node:os';
 import { isatty } from 'node:tty';
+import { ClosableStack } from '../../base/disposable.ts';
 import { systemFiles } from '../../base/files.ts';
+import { Metrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import { pause, systemClock } from '../../base/time/clock.ts';
 import { defaultTiming, type ElectionTiming } from '../../client/leader-election.ts';
+import { ControllerMetrics } from '../../controllers/controller-metrics.ts';
 import { type ControllerName, type ControllersContext, chooseControllers } from '../../controllers/controllers.ts';
+import { Leadership } from '../../controllers/leadership.ts';
 import { runAsLeader, runControllers } from '../../controllers/run-controllers.ts';
 import { dialectNames, dialects } from '../../dialect/dialects.ts';
 import { publishedControllers } from '../../dialect/published-controllers.ts';
 import { readKubeconfig } from '../../outbound/connection-files/kubeconfig.ts';
 import type { PluginHost } from '../../outbound/credentials/plugin-process.ts';
+import { systemNetwork } from '../../outbound/network.ts';
+import type { StatusEndpoint } from '../../server/delegated/status-endpoint.ts';
+import { type HealthCheck, HealthChecks } from '../../server/upkeep/health-checks.ts';
+import { httpsUrl } from '../../server/wiring/addresses.ts';
 import { clusterSigningFlags } from '../flags/cluster-signing-flags.ts';
 import { controllerManagerPublishedFlags } from '../flags/controller-manager-published-flags.ts';
 import { controllersFlag } from '../flags/controllers-flag.ts';
@@ -17,16 +25,19 @@ import { readBundle } from '../flags/flag-files.ts';
 import { boolean, choice, duration, type FlagValues, file, optionalText } from '../flags/flags.ts';
 import { commandLogger, loggingFlags } from '../flags/logging-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
+import { readStatusEndpoint, statusEndpointFlags } from '../flags/status-endpoint-flags.ts';
 import { untilStopped } from '../until-stopped.ts';
 import { UsageError } from '../usage-error.ts';
 import { openCertificateSigning } from './certificate-signing.ts';
 import { defineCommand, type Terminal } from './command.ts';
 import { ControllerClients } from './controller-clients.ts';
+import { explainListenError } from './run-server.ts';
 import { type OpenedSigner, openSecretTokenSigner, type SignerContext } from './secret-token-signer.ts';
 
 const flags = {
   ...clusterSigningFlags,
   ...loggingFlags,
+  ...statusEndpointFlags,
   controllers: controllersFlag(['*']),
   dialect: choice({ of: dialectNames, default: 'orch', help: 'the names that the API carries' }),
   kubeconfig: file({ help: 'connection file that says where the API server is, and who we are' }),
@@ -92,7 +103,11 @@ export const controllerManager = defineCommand({
     const rootAuthority = (caFile === undefined ? connection.authorities : readBundle('root-ca-file', caFile)) ?? '';
     const signer = openSigner(values, { clock, logger, dialect });
     const signing = openCertificateSigning(values, { clock, logger });
-    const clients = new ControllerClients({ connection, clock, logger, dialect, pluginHost: pluginHost(terminal) });
+    const metrics = new Metrics();
+    const clients = new ControllerClients({
+      ...{ connection, clock, logger, dialect, metrics },
+      pluginHost: pluginHost(terminal),
+    });
     const context: ControllersContext = {
       client: clients.own,
       ...(values['use-service-account-credentials'] && { clientOf: (account) => clients.ofAccount(account) }),
@@ -101,18 +116,51 @@ export const controllerManager = defineCommand({
       logger,
       dialect,
       rootAuthority,
+      metrics: new ControllerMetrics(metrics, dialect.controllerManager),
       ...(signer && { signSecretToken: signer.sign }),
       ...signing.config,
     };
+    const leadership = new Leadership(clock);
+    const held = new ClosableStack();
+    for (const each of [signer, signing, clients]) if (each) held.add(each);
     try {
-      return await untilStopped(logger, (_stopped, signal) => manage(values, timing, context, signal));
+      const endpoint = await openEndpoint(values, context, { metrics, leadership });
+      if (endpoint) held.add(endpoint);
+      return await untilStopped(logger, (_stopped, signal) => manage(values, timing, context, signal, leadership));
     } finally {
-      clients.close();
-      signing.close();
-      signer?.close();
+      held.close();
     }
   },
 });
+
+interface Shown {
+  readonly metrics: Metrics;
+  readonly leadership: Leadership;
+}
+
+/** Opens the port with health and metrics, if one is wanted. */
+async function openEndpoint(
+  values: Values,
+  { clock, random, logger, dialect, metrics: controllers }: ControllersContext,
+  { metrics, leadership }: Shown,
+): Promise<StatusEndpoint | undefined> {
+  const config = readStatusEndpoint(values, dialect.controllerManager, { clock, logger });
+  if (!config) return undefined;
+  const elected: readonly HealthCheck[] = values['leader-elect']
+    ? [{ name: 'leaderElection', run: () => leadership.problem() }]
+    : [];
+  const health = new HealthChecks(logger, () => ({
+    healthz: [...elected, ...(controllers?.running ?? []).map((name) => ({ name, run: () => undefined }))],
+  }));
+  const { openStatusEndpoint } = await import('../../server/delegated/status-endpoint.ts');
+  const environment = { files: systemFiles, network: systemNetwork, hostname: hostname(), variables: process.env };
+  const parts = { clock, random, logger, dialect, metrics, health, environment };
+  const endpoint = await openStatusEndpoint(config, parts).catch((error: unknown) => {
+    throw explainListenError(error, config);
+  });
+  logger.info('serving health and metrics', { url: httpsUrl(endpoint.address, endpoint.port) });
+  return endpoint;
+}
 
 function openSigner(values: Values, context: SignerContext): OpenedSigner | undefined {
   const flag = 'service-account-private-key-file';
@@ -150,6 +198,7 @@ async function manage(
   timing: ElectionTiming,
   context: ControllersContext,
   signal: AbortSignal,
+  leadership: Leadership,
 ): Promise<void> {
   await requireDialect(context, signal);
   const names = chooseControllers(values.controllers).filter((name) => isPossible(name, context));
@@ -157,7 +206,8 @@ async function manage(
   const { namespaces, controllerManager } = context.dialect;
   const namespace = values['leader-elect-resource-namespace'] ?? namespaces.system;
   const name = values['leader-elect-resource-name'] ?? controllerManager;
-  await runAsLeader(names, context, { random: systemRandom, hostname: hostname(), timing, namespace, name }, signal);
+  const election = { random: systemRandom, hostname: hostname(), timing, namespace, name, leadership };
+  await runAsLeader(names, context, election, signal);
   if (!signal.aborted) throw new Error('the lease was lost; the controllers have stopped');
 }
 

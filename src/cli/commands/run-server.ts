@@ -17,7 +17,7 @@ export async function runServer(config: ServerConfig, started: (server: RunningS
 }
 
 /** Explains the operating system's listen errors in terms of the flags. */
-function explainListenError(error: unknown, { listen }: Pick<ServerConfig, 'listen'>): unknown {
+export function explainListenError(error: unknown, { listen }: Pick<ServerConfig, 'listen'>): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const at = `${listen.address} port ${listen.port}`;
   switch (code) {

@@ -20,7 +20,7 @@ export function givenServing(values: ServerFlagValues): ServingCertificate | und
   return { files, read: () => readKeyPair(files) };
 }
 
-const pemOf = ({ certificatePem, keyPem }: KeyPair): KeyPairPem => ({
+export const pemOf = ({ certificatePem, keyPem }: KeyPair): KeyPairPem => ({
   certificate: certificatePem,
   key: keyPem,
 });

@@ -11,44 +11,23 @@ const all = (form: (typeof forms)['text'], ...flags: readonly string[]) =>
 export const controllerManagerPublishedFlags: PublishedFlags = {
   ignored: [
     {
-      because: 'the controllers serve no port: nothing comes in, and health is the process itself',
+      because: 'callers of the port are known by certificates of --client-ca-file and by --authentication-kubeconfig',
       flags: {
         ...all(
           text,
-          'authentication-kubeconfig',
-          'authorization-always-allow-paths',
-          'authorization-kubeconfig',
-          'cert-dir',
-          'client-ca-file',
           'requestheader-allowed-names',
           'requestheader-client-ca-file',
           'requestheader-extra-headers-prefix',
           'requestheader-group-headers',
           'requestheader-uid-headers',
           'requestheader-username-headers',
-          'tls-cert-file',
-          'tls-cipher-suites',
-          'tls-min-version',
-          'tls-private-key-file',
-          'tls-sni-cert-key',
         ),
-        ...all(
-          duration,
-          'authentication-token-webhook-cache-ttl',
-          'authorization-webhook-cache-authorized-ttl',
-          'authorization-webhook-cache-unauthorized-ttl',
-        ),
-        ...all(
-          forms.switch,
-          'authentication-skip-lookup',
-          'authentication-tolerate-lookup-failure',
-          'disable-http2-serving',
-          'permit-address-sharing',
-          'permit-port-sharing',
-        ),
-        'bind-address': forms.ip,
-        ...all(integer, 'http2-max-streams-per-connection', 'secure-port'),
+        ...all(forms.switch, 'authentication-skip-lookup', 'authentication-tolerate-lookup-failure'),
       },
+    },
+    {
+      because: 'the port belongs to one program, and speaks HTTP/2',
+      flags: all(forms.switch, 'disable-http2-serving', 'permit-address-sharing', 'permit-port-sharing'),
     },
     {
       because: 'the controller that reads it is not here yet',
@@ -167,7 +146,7 @@ export const controllerManagerPublishedFlags: PublishedFlags = {
       },
     },
     {
-      because: 'neither profiles nor metrics are served',
+      because: 'all metrics are served as they are; profiles are not',
       flags: {
         'allow-metric-labels': settings,
         ...all(text, 'allow-metric-labels-manifest', 'disabled-metrics'),

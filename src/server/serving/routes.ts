@@ -4,9 +4,8 @@ import {
   jwksPath,
   openidConfigurationPath,
 } from '../../authn/service-account/issuer-discovery.ts';
-import { type Metrics, metricsMediaType } from '../../base/metrics.ts';
+import type { Metrics } from '../../base/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
-import { TimeSlice } from '../../base/time/time-slice.ts';
 import { type DocumentForm, type DocumentForms, entityTag, writeDocument } from '../../content/document-forms.ts';
 import type { Negotiated, Negotiator } from '../../content/negotiation.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
@@ -24,6 +23,7 @@ import {
 } from '../../registry/documents/documents.ts';
 import type { Health } from '../upkeep/health.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
+import { queryOf, routeHealth, sendMetrics } from './status-pages.ts';
 
 interface RouteParts {
   readonly clock: Clock;
@@ -42,12 +42,10 @@ interface RouteParts {
 
 /** Non-resource paths: health, discovery, OpenAPI, version, metrics. */
 export function routes(parts: RouteParts): PathRouter {
-  const { documents, metrics } = parts;
+  const { documents } = parts;
   const router = new PathRouter();
   const get = ['GET'];
-  for (const endpoint of ['/healthz', '/livez', '/readyz']) {
-    router.exact(endpoint, get, answerHealth(parts)).prefix(`${endpoint}/`, get, answerHealth(parts));
-  }
+  routeHealth(router, parts.health);
   const version = Buffer.from(JSON.stringify(versionInfo(parts.dialect)));
   routeDiscovery(router, parts);
   return router
@@ -55,11 +53,7 @@ export function routes(parts: RouteParts): PathRouter {
       return sendJson(parts, exchange, Buffer.from(JSON.stringify({ paths: listedPaths(parts, router) })));
     })
     .exact('/version', get, (exchange) => sendJson(parts, exchange, version))
-    .exact('/metrics', get, async (exchange) => {
-      await metrics.refresh();
-      const text = await renderMetrics(parts);
-      if (!exchange.responded) sendText(exchange, metricsMediaType, text);
-    })
+    .exact('/metrics', get, (exchange) => sendMetrics(exchange, parts))
     .exact('/api', get, (exchange) => sendDiscovery(parts, exchange, 'api'))
     .exact('/apis', get, (exchange) => sendDiscovery(parts, exchange, 'apis'))
     .prefix('/version/', get, (exchange, path) => {
@@ -125,34 +119,6 @@ const versionInfo = ({ gitVersion }: Dialect) => {
     platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
   };
 };
-
-function answerHealth({ health }: RouteParts) {
-  return async (exchange: Exchange, path: string): Promise<void> => {
-    const answer = await health.answer(path, queryOf(exchange));
-    if (!answer) throw noSuchPath();
-    sendText(exchange, 'text/plain; charset=utf-8', answer.body, answer.status);
-  };
-}
-
-function queryOf({ target }: Exchange): URLSearchParams {
-  const mark = target.indexOf('?');
-  return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
-}
-
-/** Renders in time slices, since there may be thousands of series. */
-async function renderMetrics({ metrics, clock }: RouteParts): Promise<string> {
-  const slice = new TimeSlice(clock);
-  const pieces: string[] = [];
-  for (const piece of metrics.pieces()) {
-    pieces.push(piece);
-    if (slice.over) await slice.next();
-  }
-  return pieces.join('');
-}
-
-function sendText(exchange: Exchange, contentType: string, body: string, status = 200): void {
-  sendBytes(exchange, { status, contentType, body: Buffer.from(body) });
-}
 
 /** Sends data about the server itself; it has no ETag, since clients do not cache it. */
 function sendJson({ negotiator }: RouteParts, exchange: Exchange, json: Buffer): void | Promise<void> {

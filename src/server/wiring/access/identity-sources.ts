@@ -76,10 +76,12 @@ export async function openIdentitySources(parts: SourceParts): Promise<IdentityS
   return { clients, proxies, serviceAccounts, oidc, webhooks, anonymous };
 }
 
+type PoolParts = Pick<SourceParts, 'clock' | 'files' | 'logger' | 'held' | 'authoritiesChanged'>;
+
 /** A pool of authorities, reloaded when its file changes. */
-function openPool(
+export function openPool(
   authorities: AuthoritiesConfig | undefined,
-  { clock, files, logger, held, authoritiesChanged }: SourceParts,
+  { clock, files, logger, held, authoritiesChanged }: PoolParts,
 ): TrustPool | undefined {
   if (!authorities) return undefined;
   const { fixed, file } = authorities;

@@ -7,7 +7,7 @@ import { readKubeconfig } from '../../../outbound/connection-files/kubeconfig.ts
 import { type WebhookSender, webhookSender } from '../../../outbound/webhook-sender.ts';
 import type { OutsideWorld } from '../environment.ts';
 
-interface WebhookParts {
+export interface WebhookParts {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -17,6 +17,8 @@ interface WebhookParts {
 /** How a webhook is reached. */
 type WebhookTarget =
   | { readonly type: 'file'; readonly file: string }
+  /** `path` at the API server of a connection file. */
+  | { readonly type: 'server'; readonly file: string; readonly path: string }
   /** `path` at the API server of the cluster that this program runs in. */
   | { readonly type: 'inCluster'; readonly path: string };
 
@@ -42,6 +44,9 @@ export function openWebhook(
 
 function connectionOf(target: WebhookTarget, dialect: Dialect, environment: OutsideWorld): ConnectionConfig {
   if (target.type === 'file') return readKubeconfig(target.file, dialect, environment.files);
-  const connection = inClusterConnection(dialect, environment);
+  const connection =
+    target.type === 'server'
+      ? readKubeconfig(target.file, dialect, environment.files)
+      : inClusterConnection(dialect, environment);
   return { ...connection, server: new URL(target.path, connection.server) };
 }

@@ -1,0 +1,47 @@
+import { type Metrics, metricsMediaType } from '../../base/metrics.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { sendBytes } from '../../http/respond.ts';
+import type { PathRouter } from '../../http/router.ts';
+import { noSuchPath } from '../../meta/status-error.ts';
+import type { HealthChecks } from '../upkeep/health-checks.ts';
+
+/** Pages for monitoring: health and metrics, of a server or of another program. */
+
+type Answering = Pick<HealthChecks, 'answer'>;
+
+export function routeHealth(router: PathRouter, health: Answering): void {
+  const answer = async (exchange: Exchange, path: string): Promise<void> => {
+    const found = await health.answer(path, queryOf(exchange));
+    if (!found) throw noSuchPath();
+    sendText(exchange, 'text/plain; charset=utf-8', found.body, found.status);
+  };
+  for (const endpoint of ['/healthz', '/livez', '/readyz']) {
+    router.exact(endpoint, ['GET'], answer).prefix(`${endpoint}/`, ['GET'], answer);
+  }
+}
+
+export function queryOf({ target }: Exchange): URLSearchParams {
+  const mark = target.indexOf('?');
+  return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+}
+
+/** Sends all metrics. Renders in time slices, since there may be thousands of series. */
+export async function sendMetrics(
+  exchange: Exchange,
+  { metrics, clock }: { readonly metrics: Metrics; readonly clock: Clock },
+): Promise<void> {
+  await metrics.refresh();
+  const slice = new TimeSlice(clock);
+  const pieces: string[] = [];
+  for (const piece of metrics.pieces()) {
+    pieces.push(piece);
+    if (slice.over) await slice.next();
+  }
+  if (!exchange.responded) sendText(exchange, metricsMediaType, pieces.join(''));
+}
+
+function sendText(exchange: Exchange, contentType: string, body: string, status = 200): void {
+  sendBytes(exchange, { status, contentType, body: Buffer.from(body) });
+}
