@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { limits } from '../../src/base/limits.ts';
 import { createLogger } from '../../src/base/logger.ts';
-import { systemRandom } from '../../src/base/random.ts';
+import { seededRandom, systemRandom } from '../../src/base/random.ts';
 import { ManualClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
@@ -37,7 +37,7 @@ beforeEach(async () => {
 afterEach(async () => {
   stop();
   await fixture[Symbol.asyncDispose]();
-  assert.doesNotMatch(log, new RegExp(secretPart), 'the log has a secret');
+  assert.doesNotMatch(log, new RegExp(`${secretPart}|fedcba9876543210`), 'the log has a secret');
 });
 
 const write = (line: string): void => {
@@ -370,6 +370,26 @@ describe('the bootstrap signer', () => {
     assert.equal(writes().length, 3, writes().join());
   });
 
+  it('takes no signature away before it knows the tokens', async () => {
+    await makeToken('aaaaaa');
+    await makeInfo({ kubeconfig, ...signedBy(['aaaaaa']) });
+    const listing = Promise.withResolvers<void>();
+    const send = transport.send.bind(transport);
+    transport.send = async (request) => {
+      if (request.target.includes('/secrets?')) await listing.promise;
+      return send(request);
+    };
+    start('bootstrapsigner');
+    const isWatching = (each: string): boolean => /configmaps\?.*watch=/.test(each);
+    await until(() => transport.requests.some(isWatching), 'it does not follow cluster-info');
+    await fixture.object('PATCH', clusterInfo, { metadata: { labels: { a: 'b' } } });
+    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+    listing.resolve();
+    await settled();
+    // The proof that comes and goes.
+    assert.equal(transport.requests.filter((each) => each.startsWith('PUT ')).length, 2);
+  });
+
   it('one that may not be changed is not tried for ever; the next one is signed', async () => {
     await makeToken('aaaaaa');
     await makeInfo({ kubeconfig }, { immutable: true });
@@ -399,5 +419,87 @@ describe('the bootstrap signer', () => {
       clock.advance(100);
       return key('aaaaaa') in (await info());
     }, 'it gives up');
+  });
+
+  /** Both controllers beside random writers and a clock that moves; afterwards all is as the last writes say. */
+  describe('together with the cleaner, at last', () => {
+    interface Token {
+      readonly secret: string;
+      readonly signing: string;
+      readonly expiration: string;
+    }
+    const ids = ['aaaaaa', 'bbbbbb', 'cccccc', 'dddddd'];
+    const dataOf = ({ secret, signing, expiration }: Token) => ({
+      'token-secret': secret,
+      'usage-bootstrap-signing': signing,
+      expiration,
+    });
+
+    for (let seed = 1; seed <= 20; seed++) {
+      it(`agrees with the tokens, seed ${seed}`, async () => {
+        const random = seededRandom(seed);
+        const below = (count: number): number => (random.bytes(1)[0] ?? 0) % count;
+        const oneOf = <T>(values: readonly T[]): T => values[below(values.length)] as T;
+        const tokens = new Map<string, Token>();
+        let content = kubeconfig;
+        const anyToken = (): Token => ({
+          secret: oneOf([secretPart, 'fedcba9876543210']),
+          signing: oneOf(['true', 'true', 'false']),
+          expiration: oneOf(['', new Date(clock.now() + below(50) * 100).toISOString()]),
+        });
+        /** Whether the write was done: a token may have been deleted, or not yet. */
+        const done = (write: Promise<unknown>): Promise<boolean> =>
+          write.then(
+            () => true,
+            () => false,
+          );
+        const steps: readonly (() => unknown)[] = [
+          async () => {
+            const [id, token] = [oneOf(ids), anyToken()];
+            if (await done(makeToken(id, { data: dataOf(token) }))) tokens.set(id, token);
+          },
+          async () => {
+            const [id, token] = [oneOf(ids), anyToken()];
+            if (await done(change(id, dataOf(token)))) tokens.set(id, token);
+          },
+          async () => {
+            const id = oneOf(ids);
+            if (await done(fixture.call('DELETE', `${secrets}/bootstrap-token-${id}`))) tokens.delete(id);
+          },
+          () => clock.advance(below(20) * 100),
+          async () => {
+            content = `content ${below(100)}`;
+            await patchInfo({ kubeconfig: content });
+          },
+          () => patchInfo({ [key(oneOf([...ids, 'foreign']))]: oneOf(['forged', null]) }),
+          async () => {
+            stop();
+            start('bootstrapsigner', 'tokencleaner');
+          },
+          async () => {
+            for (let turns = below(20); turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve));
+          },
+        ];
+        await makeInfo();
+        start('bootstrapsigner', 'tokencleaner');
+        for (let n = 0; n < 80; n++) await oneOf(steps)();
+
+        const left = [...tokens].filter(([, { expiration }]) => !(Date.parse(expiration) <= clock.now()));
+        const names = async (): Promise<string> =>
+          (await fixture.list(secrets)).items.map(({ metadata }) => metadata.name?.slice(-6)).join();
+        const expected = left.map(([id]) => id).sort();
+        await until(
+          async () => (await names()) === expected.join(),
+          () => `the tokens are not ${expected.join()}`,
+        );
+        const signing = left.filter(([, { signing }]) => signing === 'true');
+        await becomes({
+          kubeconfig: content,
+          ...Object.fromEntries(
+            signing.map(([id, { secret }]) => [key(id), signature(id, `${id}.${secret}`, content)]),
+          ),
+        });
+      });
+    }
   });
 });
