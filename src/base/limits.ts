@@ -193,14 +193,15 @@ export const limits = {
   annotationBytesMax: 256 * 1024,
   /** Data of one Secret or ConfigMap. */
   dataBytesMax: 1024 * 1024,
-  /**
-   * PEM text of one ClusterTrustBundle; DER of one certificate in it, which is read in one go; and what is read before
-   * yielding: each certificate is a step, and each further 2 KiB of it.
-   */
+  /** PEM text of one ClusterTrustBundle. */
   trustBundleBytesMax: 1024 * 1024,
-  trustAnchorBytesMax: 32 * 1024,
-  trustAnchorBytesPerStep: 2 * 1024,
-  trustAnchorStepsPerSlice: 8,
+  /**
+   * DER of one certificate in a bundle or an issued chain, which is parsed in one go; and what is parsed before yielding:
+   * each certificate is a step, and each further 2 KiB of it.
+   */
+  certificateBytesMax: 32 * 1024,
+  certificateBytesPerStep: 2 * 1024,
+  certificateStepsPerSlice: 8,
   /**
    * JSON of one stored object, including everything the server adds: as large as a body with its resourceVersion may
    * be, so that a client can send back what it reads. etcd accepts half of that unless its `--max-request-bytes` is
@@ -450,9 +451,6 @@ export const limits = {
   certificateRequestRsaBitsMax: 8192,
   /** Conditions of a certificate signing request. */
   requestConditionsMax: 1_000,
-  /** DER of one certificate in an issued chain, which is parsed in one go, and certificates parsed before yielding. */
-  issuedCertificateBytesMax: 128 * 1024,
-  issuedCertificatesPerSlice: 20,
   /** One request to an OpenID Connect provider, and the size of its responses: discovery document, key set. */
   oidcFetchMsMax: 10_000,
   oidcDiscoveryBytesMax: 256 * 1024,

@@ -371,8 +371,8 @@ describe('the certificate of a certificate signing request', () => {
     ['a request', block(makeRequest()), [malformed]],
     [
       'too large',
-      block(Buffer.alloc(limits.issuedCertificateBytesMax + 1)),
-      [problem('a CERTIFICATE PEM block is larger than 131072 bytes')],
+      block(Buffer.alloc(limits.certificateBytesMax + 1)),
+      [problem('a CERTIFICATE PEM block is larger than 32768 bytes')],
     ],
   ];
   for (const [what, pem, errors] of rows) {
@@ -464,7 +464,7 @@ describe('the certificate of a certificate signing request', () => {
   });
 
   it('of hundreds is checked in slices', async () => {
-    const chain = base64(leaf.cert.repeat(limits.issuedCertificatesPerSlice * 20));
+    const chain = base64(leaf.cert.repeat(limits.certificateStepsPerSlice * 20));
     let turns = 0;
     const turn = (): void => {
       turns++;

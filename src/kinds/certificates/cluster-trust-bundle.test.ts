@@ -152,7 +152,7 @@ describe('ClusterTrustBundle', () => {
     void ready.then(() => (done = true));
     for (; !done; turns++) await new Promise(setImmediate);
     assert.equal((await ready).errors.length, 1);
-    assert.ok(turns >= Math.floor(count / limits.trustAnchorStepsPerSlice), `${turns} turns`);
+    assert.ok(turns >= Math.floor(count / limits.certificateStepsPerSlice), `${turns} turns`);
   });
 
   test('faults are counted', async () => {

@@ -1,10 +1,9 @@
 import { limits } from '../../base/limits.ts';
-import { WorkSlices } from '../../base/time/work-slices.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid, tooLong } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
-import { type DecodedPem, decodePem } from '../../pki/decode-pem.ts';
+import type { DecodedPem } from '../../pki/decode-pem.ts';
 import { anchorFault } from '../../pki/trust-anchor.ts';
 import { type FormatCheck, isDnsSubdomain } from '../../schema/formats.ts';
 import { always, opt, req, string, struct } from '../../schema/schema.ts';
@@ -14,6 +13,7 @@ import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 import { allErrors, type Validation } from '../validation.ts';
+import { certificateBlocks } from './certificate-blocks.ts';
 import { validateSignerName } from './signer-name.ts';
 
 const spec = struct('api.certificates.v1alpha1.ClusterTrustBundleSpec', 'Trust anchors, and whose they are.', {
@@ -63,15 +63,10 @@ const invalidBundle = (detail: string): FieldError => invalid(trustBundle, '<val
 /** Reads the blocks in slices. Duplicates are reported only if every block is right. */
 async function validateAnchors(pem: string): Promise<readonly FieldError[]> {
   if (Buffer.byteLength(pem) > limits.trustBundleBytesMax) return [tooLong(trustBundle, limits.trustBundleBytesMax)];
-  const slices = new WorkSlices(limits.trustAnchorStepsPerSlice);
   const errors: FieldError[] = [];
   const indices = new Map<string, number[]>();
   let index = 0;
-  for (const block of decodePem(pem)) {
-    for (let at = 0; at <= block.bytes.length; at += limits.trustAnchorBytesPerStep) {
-      const yielding = slices.step();
-      if (yielding) await yielding;
-    }
+  for await (const block of certificateBlocks(pem)) {
     const problem = blockProblem(block);
     if (problem !== undefined) errors.push(invalidBundle(`entry ${index} ${problem}`));
     if (errors.length === limits.findingsMax) break;
@@ -89,7 +84,7 @@ async function validateAnchors(pem: string): Promise<readonly FieldError[]> {
 function blockProblem({ label, hasHeaders, bytes }: DecodedPem): string | undefined {
   if (label !== 'CERTIFICATE') return `has bad block type: ${label}`;
   if (hasHeaders) return 'has PEM block headers';
-  if (bytes.length > limits.trustAnchorBytesMax) return `is larger than ${limits.trustAnchorBytesMax} bytes`;
+  if (bytes.length > limits.certificateBytesMax) return `is larger than ${limits.certificateBytesMax} bytes`;
   const fault = anchorFault(bytes);
   return fault && faults[fault];
 }

@@ -1,19 +1,16 @@
 import { X509Certificate } from 'node:crypto';
 import { limits } from '../../base/limits.ts';
-import { WorkSlices } from '../../base/time/work-slices.ts';
-import { type DecodedPem, decodePem } from '../../pki/decode-pem.ts';
+import type { DecodedPem } from '../../pki/decode-pem.ts';
 import { readAll } from '../../pki/der.ts';
+import { certificateBlocks } from './certificate-blocks.ts';
 
 /**
  * What is wrong with the value of `status.certificate` (spec section 2.7), in base64; undefined if nothing is. A chain of
  * hundreds of certificates is checked in slices.
  */
 export async function issuedCertificateProblem(value: string): Promise<string | undefined> {
-  const slices = new WorkSlices(limits.issuedCertificatesPerSlice);
   let blocks = 0;
-  for (const block of decodePem(Buffer.from(value, 'base64').toString('latin1'))) {
-    const yielding = slices.step();
-    if (yielding) await yielding;
+  for await (const block of certificateBlocks(Buffer.from(value, 'base64').toString('latin1'))) {
     const problem = blockProblem(block);
     if (problem !== undefined) return problem;
     blocks++;
@@ -25,7 +22,7 @@ function blockProblem({ label, hasHeaders, bytes }: DecodedPem): string | undefi
   if (label !== 'CERTIFICATE') return `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(label)}`;
   if (hasHeaders) return 'no PEM block headers are permitted';
   if (bytes.length === 0) return 'found CERTIFICATE PEM block containing 0 certificates';
-  if (bytes.length > limits.issuedCertificateBytesMax) return `a CERTIFICATE PEM block is larger than ${limits.issuedCertificateBytesMax} bytes`;
+  if (bytes.length > limits.certificateBytesMax) return `a CERTIFICATE PEM block is larger than ${limits.certificateBytesMax} bytes`;
   return certificatesProblem(bytes);
 }
 
