@@ -20,16 +20,17 @@ interface InProcessServer {
 
 /** A server with everything that follows objects, started before the tests of the calling suite and stopped after them. */
 export function serverForSuite(environment: Environment = systemEnvironment): InProcessServer {
-  const directory = mkdtempSync(join(tmpdir(), 'orch-in-process-'));
-  let running: InProcessServer | undefined;
+  let running: (InProcessServer & { readonly directory: string }) | undefined;
   before(async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'orch-in-process-'));
     const server = await createApiServer(followingConfiguration(directory), environment);
-    running = { server, side: new Side(server) };
+    running = { server, side: new Side(server), directory };
     await server.start();
   });
   after(async () => {
-    await running?.server.stop();
-    rmSync(directory, { recursive: true });
+    if (!running) return;
+    await running.server.stop();
+    rmSync(running.directory, { recursive: true });
   });
   const started = (): InProcessServer => running ?? assert.fail('the server has not started');
   return {
