@@ -289,6 +289,41 @@ describe('what every namespace has', () => {
     assert.equal((await fixture.object('GET', account))['automountServiceAccountToken'], false);
   });
 
+  it('the authority has a description, which others may change, and not remove', async () => {
+    start('root-ca-cert-publisher');
+    await make(namespaces, 'n');
+    await there(authority);
+    const described = 'orch.io/description';
+    const description = async () => (await fixture.object('GET', authority)).metadata.annotations?.[described];
+    const first = await description();
+    assert.match(first ?? '', /API server/);
+    for (const nothing of ['', null]) {
+      await fixture.object('PATCH', authority, { metadata: { annotations: { [described]: nothing, own: 'x' } } });
+      await until(async () => (await description()) === first, 'it is not described');
+    }
+    await fixture.object('PATCH', authority, { metadata: { annotations: { [described]: 'mine' } } });
+    await make(namespaces, 'later');
+    await there(authority.replace('/n/', '/later/'));
+    assert.equal(await description(), 'mine');
+    assert.equal((await fixture.object('GET', authority)).metadata.annotations?.['own'], 'x');
+  });
+
+  it('an authority that may not be changed is not tried for ever, and comes right when it is deleted', async () => {
+    await make(namespaces, 'n');
+    const name = orch.rootCaConfigMap;
+    const wrong = { metadata: { name }, data: { 'ca.crt': 'mine' }, immutable: true };
+    await fixture.object('POST', inNamespace('configmaps'), wrong);
+    start('root-ca-cert-publisher');
+    const writes = () => transport.requests.filter((each) => each === `PUT ${authority}`).length;
+    await until(() => writes() === 1, 'was not tried');
+    await make(namespaces, 'later');
+    await there(authority.replace('/n/', '/later/'));
+    assert.equal(writes(), 1);
+    await fixture.call('DELETE', authority);
+    await there(authority);
+    assert.deepEqual((await fixture.object('GET', authority))['data'], { 'ca.crt': 'PEM\n' });
+  });
+
   it('does not come in a namespace that goes', async () => {
     await make(namespaces, 'n', { finalizers: ['example.com/hold'] });
     await fixture.call('DELETE', `${namespaces}/n`);

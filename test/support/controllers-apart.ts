@@ -65,10 +65,16 @@ export class ControllersApart implements AsyncDisposable {
     return join(this.dataDir, 'pki', 'apiserver.crt');
   }
 
-  /** Sends a request as the administrator. */
-  send(method: string, path: string, body?: unknown, type = 'application/json'): Promise<Answer> {
+  /** Sends a request, as the administrator where no token is given. */
+  send(
+    method: string,
+    path: string,
+    body?: unknown,
+    type = 'application/json',
+    token = 'token-of-admin',
+  ): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const headers = { authorization: 'Bearer token-of-admin', 'content-type': type };
+    const headers = { authorization: `Bearer ${token}`, 'content-type': type };
     const options = { method, headers, agent: false, ca: readFileSync(this.authority) };
     const request = https.request(this.url + path, options, (answer) => {
       const chunks: Buffer[] = [];

@@ -68,7 +68,21 @@ class Keeper implements Closable {
     const found = this.#objects.get(`${namespace}/${this.#kept.name}`);
     if (found === undefined) return this.#create(namespace);
     const mended = found === true ? undefined : this.#kept.mend?.(found);
-    if (mended) await this.#context.client.update(this.#path(namespace, this.#kept.name), mended, this.#stop.signal);
+    if (mended) await this.#update(namespace, mended);
+  }
+
+  async #update(namespace: string, mended: ApiObject): Promise<void> {
+    const { client, logger } = this.#context;
+    const { resource, name } = this.#kept;
+    try {
+      await client.update(this.#path(namespace, name), mended, this.#stop.signal);
+    } catch (error) {
+      // Another client changed or deleted the object: a watch reports either.
+      if (hasReason(error, 'Conflict') || hasReason(error, 'NotFound')) return;
+      if (!hasReason(error, 'Invalid')) throw error;
+      // The object is immutable: retrying is useless until somebody changes or deletes it.
+      logger.warn('an object that every namespace has cannot be mended', { namespace, resource, name, error });
+    }
   }
 
   async #create(namespace: string): Promise<void> {

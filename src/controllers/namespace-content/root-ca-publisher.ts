@@ -5,20 +5,28 @@ import { keepInNamespaces } from './keep-in-namespaces.ts';
 /** Key of the CA bundle, which pods mount beside their token. */
 const key = 'ca.crt';
 
-/** Keeps a ConfigMap with the API server's CA in every active namespace, and reverts changes to it. */
+/**
+ * Keeps a ConfigMap with the API server's CA in every active namespace, and reverts changes to it. As in
+ * kube-controller-manager, it has a description, whichever.
+ */
 export function startRootCaPublisher(context: ControllerContext): Closable {
   const { dialect, rootAuthority } = context;
   const name = dialect.rootCaConfigMap;
   const data = { [key]: rootAuthority };
+  const describedBy = `${dialect.domain}/description`;
   const annotations = {
-    [`${dialect.domain}/description`]:
+    [describedBy]:
       'The certificate authority of the API server, for clients that reach it from inside the cluster. It is not promised to be good for anything else.',
   };
   return keepInNamespaces(context, {
     resource: 'configmaps',
     name,
     object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, annotations }, data },
-    mend: (found) => (isAsWanted(found['data'], data) ? undefined : { ...found, data }),
+    mend(found) {
+      const { metadata } = found;
+      if (isAsWanted(found['data'], data) && metadata.annotations?.[describedBy]) return undefined;
+      return { ...found, data, metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } };
+    },
   });
 }
 
