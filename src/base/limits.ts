@@ -448,6 +448,8 @@ export const limits = {
   certificateRequestBytesMax: 64 * 1024,
   certificateRequestValuesMax: 500,
   certificateRequestDepthMax: 16,
+  /** Requests that a controller reads in one turn of the event loop. */
+  certificateRequestsPerSlice: 4,
   certificateRequestRsaBitsMax: 8192,
   /** Conditions of a certificate signing request. */
   requestConditionsMax: 1_000,

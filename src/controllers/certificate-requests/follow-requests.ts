@@ -1,5 +1,6 @@
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
-import { TimeSlice } from '../../base/time/time-slice.ts';
+import { limits } from '../../base/limits.ts';
+import { WorkSlices } from '../../base/time/work-slices.ts';
 import { hasReason } from '../../client/api-client.ts';
 import type { ReportedEvent } from '../../client/event-correlation.ts';
 import { Informer } from '../../client/informer.ts';
@@ -48,13 +49,12 @@ class Follower implements Closable {
   readonly #queue: WorkQueue<string>;
   /** The wanted requests. */
   readonly #requests: Informer<ApiObject | undefined>;
-  readonly #slice: TimeSlice;
+  readonly #slices = new WorkSlices(limits.certificateRequestsPerSlice);
 
   constructor(context: ControllerContext, options: FollowOptions) {
     this.#context = context;
     this.#options = options;
     this.#path = signingRequestsPath(context.dialect);
-    this.#slice = new TimeSlice(context.clock);
     this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
     this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (key) => this.#work(key) }));
     this.#requests = this.#held.add(
@@ -71,8 +71,8 @@ class Follower implements Closable {
   }
 
   async #work(key: string): Promise<void> {
-    // Requests that need no answer of the server would follow each other within one turn of the event loop.
-    if (this.#slice.over) await this.#slice.next();
+    // Requests that need no answer from another thread would follow each other within one turn of the event loop.
+    await this.#slices.step();
     const request = this.#requests.get(key);
     if (!request || this.#stop.signal.aborted) return;
     const decision = await this.#options.decide(request, this.#stop.signal);
