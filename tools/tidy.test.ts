@@ -48,6 +48,11 @@ describe('what tidy refuses', () => {
       'f(process.env);',
       ['src/cache/a.ts:1: process.env: use Environment.hostname and Environment.variables'],
     ],
+    [
+      'src/pki/a.ts',
+      "await import('some-package');",
+      ["src/pki/a.ts:1: import('some-package'): use a dynamic import of a file of ours that imports the package"],
+    ],
     ['src/cache/a.ts', 'f(systemClock);', ['src/cache/a.ts:1: systemClock: use what the environment gives']],
     ...[
       ['function f() {', '}', 51],

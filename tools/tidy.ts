@@ -71,6 +71,15 @@ const doors: readonly Ban[] = [
   },
 ];
 
+/** In the bundle a CommonJS package has no names when it is imported dynamically. */
+const lazyPackages: readonly Ban[] = [
+  {
+    pattern: /(?<!typeof )\bimport\('(?!\.|node:)[^']*'\)/g,
+    remedy: 'a dynamic import of a file of ours that imports the package',
+    allowed: /^$/,
+  },
+];
+
 /** What may stand nowhere in code, whoever reads it. */
 const bannedWords: readonly Ban[] = [
   {
@@ -136,7 +145,7 @@ function checkFile(file: SourceFile): string[] {
 
 const checkProductFile = (file: SourceFile): string[] => [
   ...findBanned(file, bannedCalls),
-  ...findBanned(file, doors, withoutComments(file.text)),
+  ...findBanned(file, [...doors, ...lazyPackages], withoutComments(file.text)),
   ...findLongFunctions(file),
   ...findProductNames(file),
 ];

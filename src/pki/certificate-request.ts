@@ -76,23 +76,12 @@ function requireRequest(der: Buffer): void {
 const malformed = (cause: unknown): Error =>
   new Error(`asn1: ${cause instanceof RangeError ? `syntax error: ${cause.message}` : 'structure error'}`, { cause });
 
+/** Requests are rare, so the parser is loaded with the first one. */
+const loadParser = () => import('./request-parser.ts');
 type Parser = Awaited<ReturnType<typeof loadParser>>;
 
-/** Requests are rare, so the parser is loaded with the first one. */
-async function loadParser() {
-  const [{ CertificationRequest }, { AsnConvert }, { Extensions }] = await Promise.all([
-    import('@peculiar/asn1-csr'),
-    import('@peculiar/asn1-schema'),
-    import('@peculiar/asn1-x509'),
-  ]);
-  return {
-    request: (der: ArrayBuffer | Uint8Array) => AsnConvert.parse(der, CertificationRequest),
-    extensions: (der: ArrayBuffer | Uint8Array) => AsnConvert.parse(der, Extensions),
-  };
-}
-
 function readRequest(der: Buffer, parser: Parser): CertificateRequest {
-  const parsed = parse(() => parser.request(der));
+  const parsed = parse(() => parser.parseRequest(der));
   const { certificationRequestInfo: info } = parsed;
   const { content, subject, publicKey, algorithm, signature } = partsOf(der);
   const key = readPublicKey(publicKey);
@@ -150,7 +139,9 @@ type AlternativeNames = Pick<CertificateRequest, 'dnsNames' | 'ipAddresses' | 'e
 function alternativeNames({ certificationRequestInfo }: CertificationRequest, parser: Parser): AlternativeNames {
   const requested = Array.from(certificationRequestInfo.attributes)
     .filter(({ type }) => type === ids.extensionRequest)
-    .flatMap(({ values: [extensions] }) => (extensions ? Array.from(parse(() => parser.extensions(extensions))) : []));
+    .flatMap(({ values: [extensions] }) =>
+      extensions ? Array.from(parse(() => parser.parseExtensions(extensions))) : [],
+    );
   if (new Set(requested.map(({ extnID }) => extnID)).size < requested.length) {
     throw new Error('x509: certificate request contains duplicate requested extensions');
   }

@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, syml
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { makeRequest, requestToPem } from '../../src/pki/certificate-request-fixture.ts';
 import { build } from '../../tools/build.ts';
 import { writeDeclarations } from '../../tools/declarations.ts';
 
@@ -28,6 +29,8 @@ function run(program: string, args: readonly string[], cwd: string): string {
 }
 
 const put = (name: string, text: string): void => writeFileSync(join(project, name), text);
+
+const certificateRequest = Buffer.from(requestToPem(makeRequest())).toString('base64');
 
 const consumer = `
 import assert from 'node:assert/strict';
@@ -62,6 +65,10 @@ async function use(options: ServerOptions, environment: Partial<Environment> = {
   names.push(value?.type + ' ' + (value?.type === 'ADDED' ? value.object.metadata.name : ''));
   await changes.return?.();
   await client.delete(path + '/a');
+  // Read by a parser that is loaded with the first one.
+  const group = options.dialect === 'kubernetes' ? 'certificates.k8s.io' : 'certificates.orch.io';
+  const spec = { request: '${certificateRequest}', signerName: 'example.com/a', usages: ['any'] };
+  await client.create('/apis/' + group + '/v1/certificatesigningrequests', { ...named('r'), spec });
   await assert.rejects(client.get(path + '/a'), (error: unknown) => hasReason(error, 'NotFound'));
   const listening = await server.listen({ port: 0 });
   assert.equal(new URL(listening.url).port, String(listening.port));
