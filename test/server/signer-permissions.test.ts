@@ -241,6 +241,35 @@ for (const dialect of [orch, kubernetes]) {
       }
     });
 
+    it('a large write, which is done on another thread, needs the same', async () => {
+      const large = anchor.padEnd(256 * 1024, '\n');
+      const { name, requested } = {
+        name: `r${made++}`,
+        requested: requestOf(relativeName(ids.organization, 'system:masters')),
+      };
+      const annotations = { 'example.com/large': 'x'.repeat(200 * 1024) };
+      const create = {
+        metadata: { name, annotations },
+        spec: { signerName: clientSigner, request: requested, usages: ['client auth'] },
+      };
+      assert.equal((await server.post(requests, create, { as: as('everything') })).status, 403);
+      for (const user of ['attest-sibling', 'attest-domain']) {
+        const body = bundleOf(`example.com:a:large-${user}`, large);
+        const { status, text } = await server.post(bundles, body, { as: as(user) });
+        assert.equal(status, user === 'attest-domain' ? 201 : 403, text);
+      }
+      const path = `${bundles}/example.com:a:large-attest-domain`;
+      const headers = { 'content-type': 'application/merge-patch+json' };
+      for (const [user, metadata, expected] of [
+        ['attest-sibling', { labels: { a: 'b' } }, 403],
+        ['attest-sibling', { finalizers: ['example.com/held'] }, 200],
+        ['attest-domain', { labels: { a: 'b' } }, 200],
+      ] as const) {
+        const { status, text } = await server.request('PATCH', path, { body: { metadata }, headers, as: as(user) });
+        assert.equal(status, expected, `${user}: ${text.slice(0, 500)}`);
+      }
+    });
+
     it('a bundle without a signer, finalizers, owners and deletion need no permission to attest; labels do', async () => {
       const nobody = (method: string, path: string, body?: unknown): Promise<Answer> =>
         server.request(method, path, { body, as: as('nobody'), headers: { 'content-type': type } });

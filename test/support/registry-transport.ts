@@ -3,6 +3,7 @@ import type { ClientRequest, ClientResponse, Transport } from '../../src/outboun
 import { allowedVerbs } from '../../src/registry/registry.ts';
 import type { RegistryFixture } from '../../src/registry/registry-fixture.ts';
 import type { ListReply, Reply, WatchReply } from '../../src/registry/reply.ts';
+import type { ServedResource } from '../../src/resources/resource.ts';
 
 /** Requests of a client to a registry, without HTTP, with discovery, and with failures where a test wants them. */
 export class RegistryTransport implements Transport {
@@ -32,18 +33,11 @@ export class RegistryTransport implements Transport {
   #discovery(target: string): ClientResponse | undefined {
     const all = [...this.#fixture.resources.all()];
     if (target === '/apis') {
-      const groups = new Map<string, string[]>();
-      for (const { name, apiVersion } of all) {
-        if (name.group !== '') groups.set(name.group, [...(groups.get(name.group) ?? []), apiVersion]);
-      }
-      return document(200, {
-        groups: [...groups].map(([name, versions]) => ({
-          name,
-          versions: [...new Set(versions)].map((groupVersion) => ({ groupVersion })),
-          preferredVersion: { groupVersion: versions[0] },
-        })),
-      });
+      const names = new Set(all.map(({ name }) => name.group).filter((group) => group !== ''));
+      return document(200, { groups: [...names].map((name) => groupOf(name, all)) });
     }
+    const [, alone] = /^\/apis\/([^/?]+)$/.exec(target) ?? [];
+    if (alone !== undefined) return document(200, groupOf(alone, all));
     const [, core, named] = /^\/(?:api\/(v1)|apis\/([^/]+\/[^/?]+))$/.exec(target) ?? [];
     const groupVersion = core ?? named;
     if (groupVersion === undefined) return undefined;
@@ -123,4 +117,10 @@ function watchBody(reply: WatchReply, signal = new AbortController().signal): As
       watcher.close();
     }
   })();
+}
+
+function groupOf(group: string, all: readonly ServedResource[]) {
+  const versions = new Set(all.filter(({ name }) => name.group === group).map(({ apiVersion }) => apiVersion));
+  const entries = [...versions].map((groupVersion) => ({ groupVersion }));
+  return { name: group, versions: entries, preferredVersion: entries[0] };
 }

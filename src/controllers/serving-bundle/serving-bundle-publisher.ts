@@ -45,6 +45,7 @@ class Publisher implements Closable {
   readonly #stop = new AbortController();
   readonly #queue: WorkQueue<Work>;
   #following: Following | undefined;
+  #reported = false;
 
   constructor(context: ControllerContext) {
     const { dialect, rootAuthority } = context;
@@ -74,6 +75,7 @@ class Publisher implements Closable {
   async #look(): Promise<void> {
     const { reader, logger, onGroupsChanged } = this.#context;
     const { resources, failures } = await discoverGroups(reader, [this.#group], this.#stop.signal);
+    this.#stop.signal.throwIfAborted();
     const apiVersion = resources.find((each) => each.resource === resource)?.apiVersion;
     if (apiVersion === undefined && failures.length > 0) throw new Error(`discovery failed: ${failures[0]?.message}`);
     if (apiVersion !== this.#following?.apiVersion) {
@@ -139,8 +141,10 @@ class Publisher implements Closable {
     }
   }
 
-  /** The authority is no valid bundle, and stays so: a certificate that is no authority, for one. */
+  /** Once: the authority is no valid bundle, and stays so. A self-signed certificate of a server is no authority. */
   #report(apiVersion: string, error: unknown): void {
+    if (this.#reported) return;
+    this.#reported = true;
     const { events, logger } = this.#context;
     const message = error instanceof Error ? error.message : String(error);
     logger.warn('the authority of the server cannot be published as a trust bundle', { message });
