@@ -188,8 +188,8 @@ describe('metrics', () => {
     for (const line of [
       /^running_managed_controllers\{manager="orch-controller-manager",name="namespace-controller"\} 1$/m,
       /^leader_election_master_status\{name="orch-controller-manager"\} 1$/m,
-      /^workqueue_adds_total\{name="namespace-controller"\} [1-9]\d*$/m,
-      /^workqueue_depth\{name="namespace-controller"\} 0$/m,
+      /^workqueue_adds_total\{name="namespace"\} [1-9]\d*$/m,
+      /^workqueue_depth\{name="namespace"\} 0$/m,
       /^rest_client_requests_total\{code="201",host="127\.0\.0\.1:\d+",method="POST"\} [1-9]\d*$/m,
     ]) {
       assert.match(text, line);

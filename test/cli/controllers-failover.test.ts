@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
+import { makeCertificate } from '../../src/pki/certificate-fixture.ts';
+import { ids, makeRequest, relativeName, requestToPem } from '../../src/pki/certificate-request-fixture.ts';
 import { parseTime } from '../../src/schema/time.ts';
 import { etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
 import { rbacPath, roleRef, user } from '../support/authorization.ts';
@@ -63,9 +65,9 @@ const leaseSpec = async (): Promise<LeaseSpec> => (await apart.get<{ spec: Lease
 const short = ['lease-duration=3s', 'renew-deadline=2s', 'retry-period=200ms'];
 const endless = ['lease-duration=1h', 'renew-deadline=30m', 'retry-period=200ms'];
 
-function start(program: Program, timing: readonly string[]): Command {
-  const flags = timing.map((each) => `--leader-elect-${each}`);
-  return running.use(apart.managerAs(program, ...flags, '--controllers=serviceaccount,root-ca-cert-publisher'));
+const ofNamespaces = ['--controllers=serviceaccount,root-ca-cert-publisher'];
+function start(program: Program, timing: readonly string[], more: readonly string[] = ofNamespaces): Command {
+  return running.use(apart.managerAs(program, ...timing.map((each) => `--leader-elect-${each}`), ...more));
 }
 
 const leads = (program: Command): Promise<unknown> => program.prints(/"controllers run"/);
@@ -136,6 +138,46 @@ describe('two programs with controllers', () => {
     assertOnce([...early, ...early2, ...late]);
     const changes = await changesOfLeaders();
     for (const { holderIdentity } of [left, taken]) assert.ok(changes.includes(`${holderIdentity} became leader`));
+  });
+
+  it('a certificate is signed once, whoever leads when it is asked for and approved', async () => {
+    const authority = makeCertificate({ name: 'signing', authority: true });
+    const signing = [
+      `--cluster-signing-cert-file=${apart.folder.write('signing.crt', authority.cert)}`,
+      `--cluster-signing-key-file=${apart.folder.write('signing.key', authority.key)}`,
+      '--controllers=csrsigning,csrapproving',
+    ];
+    const first = start('first', short, signing);
+    await leads(first);
+    const second = start('second', short, signing);
+    await second.prints(/"waits for the lease"/);
+    const path = '/apis/certificates.orch.io/v1/certificatesigningrequests';
+    const request = Buffer.from(
+      requestToPem(makeRequest({ subject: [relativeName(ids.commonName, 'somebody')] })),
+    ).toString('base64');
+    const spec = { request, signerName: 'orch.io/apiserver-client', usages: ['client auth'] };
+    const ask = async (name: string): Promise<void> => {
+      await apart.make(path, { metadata: { name }, spec });
+      await apart.patch(`${path}/${name}/approval`, { status: { conditions: [{ type: 'Approved', status: 'True' }] } });
+    };
+    const certificateOf = async (name: string): Promise<string | undefined> =>
+      (await apart.get<{ status: { certificate?: string } }>(`${path}/${name}`)).status.certificate;
+    const isSigned = (name: string): Promise<void> =>
+      until(async () => (await certificateOf(name)) !== undefined, `${name} is not signed`);
+    const names = ['early-0', 'early-1', 'late-0', 'late-1'];
+    for (const name of names.slice(0, 2)) await ask(name);
+    for (const name of names.slice(0, 2)) await isSigned(name);
+    const early = await certificateOf('early-0');
+    first.signal('SIGKILL');
+    await first.exit();
+    for (const name of names.slice(2)) await ask(name);
+    for (const name of names.slice(2)) await isSigned(name);
+    assert.equal(await certificateOf('early-0'), early, 'it is not signed anew');
+    const signed = webhook.questions.flatMap(({ spec: { resourceAttributes = {} } }) => {
+      const { verb, resource, subresource, name } = resourceAttributes;
+      return `${verb} ${resource}/${subresource}` === 'update certificatesigningrequests/status' ? [name] : [];
+    });
+    assert.deepEqual(signed.toSorted(), names);
   });
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

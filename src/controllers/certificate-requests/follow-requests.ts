@@ -56,7 +56,9 @@ class Follower implements Closable {
     this.#options = options;
     this.#path = signingRequestsPath(context.dialect);
     this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
-    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (key) => this.#work(key) }));
+    this.#queue = this.#held.add(
+      new WorkQueue({ ...context, name: 'certificate', parallel, work: (key) => this.#work(key) }),
+    );
     this.#requests = this.#held.add(
       new Informer({
         ...context,

@@ -32,7 +32,9 @@ class Aggregation implements Closable {
     this.#context = context;
     this.#path = `/apis/${context.dialect.group('rbac.authorization')}/v1/clusterroles`;
     this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
-    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (key) => this.#aggregate(key) }));
+    this.#queue = this.#held.add(
+      new WorkQueue({ ...context, name: 'ClusterRoleAggregator', parallel, work: (key) => this.#aggregate(key) }),
+    );
     this.#roles = this.#held.add(
       new Informer({
         ...context,

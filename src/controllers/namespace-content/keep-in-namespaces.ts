@@ -7,6 +7,8 @@ import type { ControllerContext } from '../controller.ts';
 
 /** An object that every namespace must have. */
 interface KeptObject {
+  /** Name of the queue in metrics. */
+  readonly queue: string;
   /** Plural name of the core resource, as in the path: `serviceaccounts`. */
   readonly resource: string;
   readonly name: string;
@@ -36,7 +38,9 @@ class Keeper implements Closable {
     this.#context = context;
     this.#kept = kept;
     this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
-    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (name) => this.#keep(name) }));
+    this.#queue = this.#held.add(
+      new WorkQueue({ ...context, name: kept.queue, parallel, work: (name) => this.#keep(name) }),
+    );
     this.#objects = this.#held.add(
       new Informer({
         ...context,

@@ -19,6 +19,7 @@ export function startRootCaPublisher(context: ControllerContext): Closable {
       'The certificate authority of the API server, for clients that reach it from inside the cluster. It is not promised to be good for anything else.',
   };
   return keepInNamespaces(context, {
+    queue: 'root_ca_cert_publisher',
     resource: 'configmaps',
     name,
     object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, annotations }, data },

@@ -8,6 +8,7 @@ const name = 'default';
 /** Keeps a default service account in every active namespace. */
 export const startServiceAccountController = (context: ControllerContext): Closable =>
   keepInNamespaces(context, {
+    queue: 'serviceaccount',
     resource: 'serviceaccounts',
     name,
     object: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } },

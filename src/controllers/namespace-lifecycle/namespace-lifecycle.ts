@@ -38,7 +38,9 @@ class NamespaceLifecycle implements Closable {
   constructor(context: ControllerContext) {
     this.#context = context;
     this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
-    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (name) => this.#work(name) }));
+    this.#queue = this.#held.add(
+      new WorkQueue({ ...context, name: 'namespace', parallel, work: (name) => this.#work(name) }),
+    );
     this.#held.add(
       new Informer({
         ...context,

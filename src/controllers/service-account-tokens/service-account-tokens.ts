@@ -45,9 +45,16 @@ class TokenSecrets implements Closable {
     this.#context = context;
     this.#rules = rules;
     this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
-    this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (key) => this.#sync(key) }));
+    this.#queue = this.#held.add(
+      new WorkQueue({ ...context, name: 'serviceaccount_tokens_secret', parallel, work: (key) => this.#sync(key) }),
+    );
     this.#goneQueue = this.#held.add(
-      new WorkQueue({ ...context, parallel, work: (secret) => this.#removeReference(secret) }),
+      new WorkQueue({
+        ...context,
+        name: 'serviceaccount_tokens_reference',
+        parallel,
+        work: (secret) => this.#removeReference(secret),
+      }),
     );
     this.#accounts = this.#held.add(
       new Informer({
