@@ -4,6 +4,7 @@ import { SocketAddress } from 'node:net';
 import type { CertificationRequest } from '@peculiar/asn1-csr';
 import type { AttributeValue, Name } from '@peculiar/asn1-x509';
 import { limits } from '../base/limits.ts';
+import { inOwnTurn } from '../base/time/turns.ts';
 import { readAlgorithm } from './algorithm-identifier.ts';
 import { requireDer } from './canonical-der.ts';
 import { decodePem } from './decode-pem.ts';
@@ -76,9 +77,22 @@ function requireRequest(der: Buffer): void {
 const malformed = (cause: unknown): Error =>
   new Error(`asn1: ${cause instanceof RangeError ? `syntax error: ${cause.message}` : 'structure error'}`, { cause });
 
-/** Requests are rare, so the parser is loaded with the first one. */
-const loadParser = () => import('./request-parser.ts');
-type Parser = Awaited<ReturnType<typeof loadParser>>;
+type Parser = typeof import('./request-parser.ts');
+let loading: Promise<Parser> | undefined;
+
+/** Requests are rare, so the parser is loaded with the first one: half of it, the rest, and its first use take a turn each. */
+function loadParser(): Promise<Parser> {
+  loading ??= (async () => {
+    await import('./asn1-schema.ts');
+    await ownTurn();
+    const parser = await import('./request-parser.ts');
+    await ownTurn();
+    return parser;
+  })();
+  return loading;
+}
+
+const ownTurn = (): Promise<void> => new Promise((resolve) => inOwnTurn(resolve));
 
 function readRequest(der: Buffer, parser: Parser): CertificateRequest {
   const parsed = parse(() => parser.parseRequest(der));

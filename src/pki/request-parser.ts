@@ -1,6 +1,6 @@
 import { CertificationRequest } from '@peculiar/asn1-csr';
-import { AsnConvert } from '@peculiar/asn1-schema';
 import { Extensions } from '@peculiar/asn1-x509';
+import { AsnConvert } from './asn1-schema.ts';
 
 /** The parser of certificate requests, in a file of its own so that it can be loaded with the first one. */
 
