@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Folder } from '../support/authorization.ts';
-import { type KubectlRelease, kubectlReleases } from '../support/kubectl-releases.ts';
+import { as, Folder } from '../support/authorization.ts';
+import { KubectlClient } from '../support/kubectl.ts';
+import { kubectlReleases } from '../support/kubectl-releases.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
 /**
@@ -15,74 +13,6 @@ import { OrchProcess } from '../support/orch-process.ts';
 
 const rbac = 'rbac.authorization.k8s.io';
 const skip = kubectlReleases.length === 0 && 'kubectl is not installed';
-
-interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** The client, as one of the users of a folder. */
-class Client {
-  readonly #program: string;
-  readonly #folder: Folder;
-  readonly #server: OrchProcess;
-  readonly #home: string;
-  readonly #release: string;
-  readonly #connections = new Map<string, string>();
-
-  constructor({ program, release }: KubectlRelease, server: OrchProcess, folder: Folder) {
-    this.#program = program;
-    this.#release = release;
-    this.#server = server;
-    this.#folder = folder;
-    this.#home = join(folder.path, `home-${release}`);
-    mkdirSync(this.#home, { recursive: true });
-  }
-
-  run(args: readonly string[], { as = '', input = '' } = {}): Promise<Outcome> {
-    const kubeconfig = as === '' ? this.#server.kubeconfig : this.#connection(as);
-    return new Promise((resolve) => {
-      const env = { ...process.env, HOME: this.#home };
-      const child = execFile(
-        this.#program,
-        ['--kubeconfig', kubeconfig, ...args],
-        { env, timeout: 60_000 },
-        (error, out, err) => resolve({ code: error ? Number(error.code ?? 1) : 0, out, err }),
-      );
-      child.stdin?.on('error', () => {}); // the client may end before it has read everything
-      child.stdin?.end(input);
-    });
-  }
-
-  /** The output of a run that succeeds. */
-  async prints(args: readonly string[], options?: { readonly as?: string; readonly input?: string }): Promise<string> {
-    const { code, out, err } = await this.run(args, options);
-    assert.equal(code, 0, `${args.join(' ')}: ${err}`);
-    return out;
-  }
-
-  /** What is printed of a run that the server refuses. */
-  async refused(args: readonly string[], options?: { readonly as?: string; readonly input?: string }): Promise<string> {
-    const { code, err } = await this.run(args, options);
-    assert.equal(code, 1, args.join(' '));
-    return err.trim();
-  }
-
-  /** Written once: several runs may read it at once. */
-  #connection(user: string): string {
-    const known = this.#connections.get(user);
-    if (known !== undefined) return known;
-    const authority = this.#server.credentials.ca.toString('base64');
-    const cluster = `{server: '${this.#server.url}', certificate-authority-data: ${authority}}`;
-    const file = this.#folder.write(
-      `${user.replaceAll(':', '-')}-${this.#release}.kubeconfig`,
-      `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], clusters: [{name: k, cluster: ${cluster}}], users: [{name: u, user: {token: 'token-of-${user}'}}]}`,
-    );
-    this.#connections.set(user, file);
-    return file;
-  }
-}
 
 /** Of these every question is asked; of the others those that tell releases apart. */
 const asked = kubectlReleases.find(({ release }) => release === '1.32') ?? kubectlReleases.at(-1);
@@ -122,9 +52,9 @@ describe('kubectl and what users may do', { skip, concurrency: 2 }, () => {
       const namespace = `n${each.release.replace(/\D/g, '')}`;
       const name = `r${each.release}`;
       const inIt = ['-n', namespace];
-      let client: Client;
+      let client: KubectlClient;
       before(async () => {
-        client = new Client(each, server, folder);
+        client = new KubectlClient(each, server);
         await client.prints(['create', 'namespace', namespace]);
       });
 
@@ -185,12 +115,12 @@ describe('kubectl and what users may do', { skip, concurrency: 2 }, () => {
           [['get', '/metrics'], 'yes'],
           [['get', '/logs'], 'no'],
         ] as const;
-        for (const [as, rows] of [
-          ['', admin],
-          ['bob', bob],
+        for (const [who, rows] of [
+          [undefined, admin],
+          [as('bob'), bob],
         ] as const) {
           for (const [args, expected] of each === asked ? rows : rows.slice(-3)) {
-            const { code, out, err } = await client.run(['auth', 'can-i', ...args], { as });
+            const { code, out, err } = await client.run(['auth', 'can-i', ...args], { as: who });
             const printed = expected === undefined ? '' : `${expected}\n`;
             assert.deepEqual([code, out], [expected === 'yes' ? 0 : 1, printed], `${args.join(' ')}: ${err}`);
           }
@@ -198,7 +128,7 @@ describe('kubectl and what users may do', { skip, concurrency: 2 }, () => {
       });
 
       test('auth can-i --list', async () => {
-        const own = await client.prints(['auth', 'can-i', '--list', ...inIt], { as: 'bob' });
+        const own = await client.prints(['auth', 'can-i', '--list', ...inIt], { as: as('bob') });
         assert.match(own, /^Resources\s+Non-Resource URLs\s+Resource Names\s+Verbs/);
         assert.match(own, /^configmaps\s+\[\]\s+\[\]\s+\[get list\]/m);
         assert.match(own, /^pods\/log\s+\[\]\s+\[\]\s+\[get list\]/m);
@@ -206,7 +136,7 @@ describe('kubectl and what users may do', { skip, concurrency: 2 }, () => {
         assert.match(own, /^selfsubjectaccessreviews\.authorization\.k8s\.io\s+\[\]\s+\[\]\s+\[create\]/m);
         assert.match(own, /^\s+\[\/api\/\*\]\s+\[\]\s+\[get\]/m);
         if (each !== asked) return;
-        const elsewhere = await client.prints(['auth', 'can-i', '--list', '-n', 'default'], { as: 'bob' });
+        const elsewhere = await client.prints(['auth', 'can-i', '--list', '-n', 'default'], { as: as('bob') });
         assert.doesNotMatch(elsewhere, /^secrets/m);
         const all = await client.prints(['auth', 'can-i', '--list']);
         assert.match(all, /^\*\.\*\s+\[\]\s+\[\]\s+\[\*\]/m);
@@ -214,8 +144,8 @@ describe('kubectl and what users may do', { skip, concurrency: 2 }, () => {
       });
 
       test('auth whoami, as somebody else', async () => {
-        const as = ['--as=zoe', '--as-group=one', '--as-group=two', '--as-uid=u-1'];
-        const { code, out, err } = await client.run(['auth', 'whoami', ...as]);
+        const zoe = ['--as=zoe', '--as-group=one', '--as-group=two', '--as-uid=u-1'];
+        const { code, out, err } = await client.run(['auth', 'whoami', ...zoe]);
         if (each.release === '1.27') {
           // It knows only the beta of this kind, which servers of 1.32 do not serve unless told to.
           assert.match(err, /the selfsubjectreviews API is not enabled in the cluster/);
@@ -279,7 +209,7 @@ describe('kubectl and what users may do', { skip, concurrency: 2 }, () => {
 
         const args = ['auth', 'reconcile', '-f', '-'];
         const refused = await client.refused(args, {
-          as: 'writer',
+          as: as('writer'),
           input: manifest(['list', 'delete'], ['u2'], 'view'),
         });
         assert.match(refused, /user "writer" \(groups=\["system:authenticated"\]\) is attempting to grant RBAC/);
@@ -307,12 +237,12 @@ describe('kubectl and what users may do', { skip, concurrency: 2 }, () => {
           [['get', '--raw', '/logs'], 'forbidden: User "bob" cannot get path "/logs"'],
         ];
         for (const [args, sentence] of each === asked ? rows : rows.slice(0, 2)) {
-          const said = await client.refused(args, { as: 'bob' });
+          const said = await client.refused(args, { as: as('bob') });
           assert.equal(said, `Error from server (Forbidden): ${sentence}`);
         }
         const create = ['create', 'role', 'up', ...inIt, '--verb=get', '--resource=secrets'];
         assert.match(
-          await client.refused(create, { as: 'bob' }),
+          await client.refused(create, { as: as('bob') }),
           /roles\.rbac\.authorization\.k8s\.io is forbidden: User "bob" cannot create resource "roles" in API group/,
         );
       });
@@ -320,10 +250,10 @@ describe('kubectl and what users may do', { skip, concurrency: 2 }, () => {
   }
 
   describe('as a node', () => {
-    const as = 'system:node:n1';
+    const node = { as: as('system:node:n1') };
     test('auth can-i', async () => {
       assert.ok(asked);
-      const client = new Client(asked, server, folder);
+      const client = new KubectlClient(asked, server);
       const pod = {
         metadata: { name: 'p' },
         spec: {
@@ -346,10 +276,10 @@ describe('kubectl and what users may do', { skip, concurrency: 2 }, () => {
         [['list', 'pods'], 'no - can only list/watch pods with spec.nodeName field selector'],
         [['patch', 'pods/p', '--subresource=status'], 'yes'],
       ] as const) {
-        const { out, err } = await client.run(['auth', 'can-i', '-n', 'team', ...args], { as });
+        const { out, err } = await client.run(['auth', 'can-i', '-n', 'team', ...args], node);
         assert.equal(out, `${expected}\n`, `${args.join(' ')}: ${err}`);
       }
-      const { code, err } = await client.run(['auth', 'can-i', '--list', '-n', 'team'], { as });
+      const { code, err } = await client.run(['auth', 'can-i', '--list', '-n', 'team'], node);
       assert.equal(code, 0, err);
       assert.match(err, /the list may be incomplete: node authorizer does not support user rule resolution/);
     });
@@ -359,11 +289,11 @@ describe('kubectl and what users may do', { skip, concurrency: 2 }, () => {
 describe('kubectl in the dialect that it does not know', { skip }, () => {
   const held = new AsyncDisposableStack();
   const folder = held.use(new Folder());
-  let client: Client;
+  let client: KubectlClient;
   before(async () => {
     const server = held.use(await OrchProcess.start({ flags: [folder.tokens(users)] }));
     assert.ok(asked);
-    client = new Client(asked, server, folder);
+    client = new KubectlClient(asked, server);
   });
   after(() => held.disposeAsync());
 
@@ -393,14 +323,14 @@ describe('kubectl in the dialect that it does not know', { skip }, () => {
       const out = await client.prints(args, { input });
       assert.match(out, new RegExp(`^role\\.${group}/own `, 'm'));
     }
-    assert.match(await client.prints(['get', 'configmaps', '-o', 'name'], { as: 'bob' }), /^configmap\//m);
+    assert.match(await client.prints(['get', 'configmaps', '-o', 'name'], { as: as('bob') }), /^configmap\//m);
     assert.match(await client.prints(['get', `rolebindings.${group}`]), /^NAME\s+ROLE\s+AGE\nown\s+Role\/own/);
     assert.equal(
-      await client.refused(['get', 'secrets'], { as: 'bob' }),
+      await client.refused(['get', 'secrets'], { as: as('bob') }),
       'Error from server (Forbidden): secrets is forbidden: User "bob" cannot list resource "secrets" in API group "" in the namespace "default"',
     );
     assert.equal(
-      await client.refused(['get', `clusterroles.${group}`], { as: 'bob' }),
+      await client.refused(['get', `clusterroles.${group}`], { as: as('bob') }),
       `Error from server (Forbidden): clusterroles.${group} is forbidden: User "bob" cannot list resource "clusterroles" in API group "${group}" at the cluster scope`,
     );
     assert.match(await client.prints(['get', 'configmaps', '--as=bob', '-o', 'name']), /^configmap\//m);
@@ -410,12 +340,12 @@ describe('kubectl in the dialect that it does not know', { skip }, () => {
     const spec = { resourceAttributes: { verb: 'list', resource: 'configmaps', namespace: 'default' } };
     const input = JSON.stringify({ kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.orch.io/v1', spec });
     const path = '/apis/authorization.orch.io/v1/selfsubjectaccessreviews';
-    const out = await client.prints(['create', '--raw', path, '-f', '-'], { as: 'bob', input });
+    const out = await client.prints(['create', '--raw', path, '-f', '-'], { as: as('bob'), input });
     assert.equal((JSON.parse(out) as { status: { allowed: boolean } }).status.allowed, true);
   });
 
   test('auth can-i does not find its kind', async () => {
-    const { code, err } = await client.run(['auth', 'can-i', 'get', 'pods'], { as: 'bob' });
+    const { code, err } = await client.run(['auth', 'can-i', 'get', 'pods'], { as: as('bob') });
     assert.equal(code, 1);
     assert.match(err, /Error from server \((NotFound|Forbidden)\)/);
   });
