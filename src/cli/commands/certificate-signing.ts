@@ -6,11 +6,13 @@ import type { Authority } from '../../pki/certificate.ts';
 import { SigningAuthority } from '../../pki/signing-authority.ts';
 import {
   type ClusterSigningValues,
+  ignoredSigningFlags,
   readSigningPairs,
   type SigningPair,
   type SigningPairs,
 } from '../flags/cluster-signing-flags.ts';
 import { named } from '../flags/flag-files.ts';
+import { warnOfIgnored } from '../flags/published-flags.ts';
 
 interface Context {
   readonly clock: Clock;
@@ -38,6 +40,7 @@ export function openCertificateSigning(values: ClusterSigningValues, { own, ...c
   };
   try {
     const pairs = readSigningPairs(values);
+    warnOfIgnored(context.logger, ignoredSigningFlags(values));
     const authorities = pairs ? openPairs(pairs, open) : own && authorityOfAll(() => own);
     const lifetimeMsMax = values['cluster-signing-duration'];
     const config = authorities ? { certificateSigning: { authorities, lifetimeMsMax } } : {};

@@ -3,6 +3,7 @@ import { publishedFlagNames as names } from '../../dialect/published-flag-names.
 import type { KeyPairFiles } from '../../pki/key-pair-files.ts';
 import { UsageError } from '../usage-error.ts';
 import { duration, type Flag, type FlagValues, file } from './flags.ts';
+import type { IgnoredFlag } from './published-flags.ts';
 
 /** A hundred years: certificates can name no year with more than four digits. */
 const lifetimeMsMax = 100 * defaultLifetimeMs;
@@ -11,15 +12,15 @@ const lifetime: Flag<number> = duration({
   default: defaultLifetimeMs,
   defaultText: '8760h',
   max: lifetimeMsMax,
-  help: 'how long certificates are valid that we sign; requests may ask for less',
+  help: 'lifetime of signed certificates; a request may ask for a shorter one',
 });
 
 /** The flags of one pair: which certificates its certificate and key sign. */
 const pair = (of: string) => ({
-  certificate: file({ help: `authority (PEM, one certificate) that signs ${of}; read again when it changes` }),
+  certificate: file({ help: `certificate (PEM) of the authority that signs ${of}; read again when it changes` }),
   key: file({ help: `key (PEM) of the authority that signs ${of}; read again when it changes` }),
 });
-const all = pair('certificates of all signers that are built in');
+const all = pair('for all built-in signers');
 const client = pair('client certificates for the API server');
 const nodeClient = pair('client certificates of node agents');
 const nodeServing = pair('serving certificates of node agents');
@@ -42,8 +43,8 @@ export const clusterSigningFlags = {
   [names.agentClientSignerKey]: nodeClient.key,
   [names.agentServingSignerCertificate]: nodeServing.certificate,
   [names.agentServingSignerKey]: nodeServing.key,
-  [names.legacySignerCertificate]: file({ help: 'without effect: requests of that signer are refused' }),
-  [names.legacySignerKey]: file({ help: 'without effect: requests of that signer are refused' }),
+  [names.legacySignerCertificate]: file({ help: 'no effect: requests for that signer are refused' }),
+  [names.legacySignerKey]: file({ help: 'no effect: requests for that signer are refused' }),
 } as const;
 
 export type ClusterSigningValues = FlagValues<typeof clusterSigningFlags>;
@@ -58,6 +59,12 @@ export interface SigningPair extends KeyPairFiles {
 export type SigningPairs =
   | { readonly type: 'all'; readonly pair: SigningPair }
   | { readonly type: 'each'; readonly pairs: readonly (readonly [signer: CertificateSigner, pair: SigningPair])[] };
+
+/** The given flags without effect. */
+export const ignoredSigningFlags = (values: ClusterSigningValues): readonly IgnoredFlag[] =>
+  [names.legacySignerCertificate, names.legacySignerKey]
+    .filter((name) => values[name] !== undefined)
+    .map((name) => ({ name, because: 'requests for that signer are refused' }));
 
 const signerFlags = [
   ['client', names.clientSignerCertificate, names.clientSignerKey],
