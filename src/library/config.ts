@@ -73,9 +73,16 @@ export function configOf(options: ServerOptions, authority: KeyPair): LibraryCon
 /** Throws a TypeError for APIs that are not there or cannot be switched off. */
 function runtimeConfigOf({ runtimeConfig = {} }: ServerOptions, dialect: Dialect): RuntimeConfig {
   const [config, all] = [new Map(Object.entries(runtimeConfig)), kinds(dialect)];
-  requireServed(all, config);
+  for (const [api, setting] of Object.entries<unknown>(runtimeConfig)) {
+    if (typeof setting !== 'boolean') throw new TypeError(`runtimeConfig: ${api} must be true or false`);
+  }
   const [unknown] = unknownKeys(all, config);
   if (unknown !== undefined) throw new TypeError(`runtimeConfig: there is no API ${JSON.stringify(unknown)}`);
+  try {
+    requireServed(all, config);
+  } catch (error) {
+    throw new TypeError(`runtimeConfig: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
   return config;
 }
 

@@ -31,6 +31,15 @@ function statusOf(url: string, kubeconfig: string): Promise<number | undefined> 
   return promise;
 }
 
+it('serves an alpha version that its options enable, and no other', async () => {
+  const bundles = '/apis/certificates.k8s.io/v1alpha1/clustertrustbundles';
+  const dialect = 'kubernetes';
+  await using plain = await createServer({ dialect });
+  await assert.rejects(plain.client().get(bundles), { code: 404 });
+  await using server = await createServer({ dialect, runtimeConfig: { 'certificates.k8s.io/v1alpha1': true } });
+  assert.ok((await server.client().get<ApiList>(bundles)).items);
+});
+
 describe('the library', () => {
   it('exports exactly these names', () => {
     assert.deepEqual(Object.keys(library).sort(), [

@@ -20,6 +20,7 @@ describe('OPERATIONS.md', () => {
     for (const [name, flag] of Object.entries(serverFlags)) {
       const spelled = name.length === 1 ? `-${name}` : `--${name}`;
       const row = text
+        .slice(text.indexOf('## Flags'))
         .split('\n')
         .find((line) => line.startsWith('| `') && new RegExp(`\`${spelled}[=[\`]`).test(line));
       assert.ok(row, spelled);
