@@ -60,7 +60,7 @@ interface LeaseSpec {
  *
  * Two candidates never lead at once as long as their clocks run at the same rate. The others count `leaseMs` from when they saw
  * the lease change; the leader counts the shorter `renewMs` from when it began that change, which is earlier. Clocks need not
- * be synchronised: the times in the lease are informational.
+ * be synchronised: the times in the lease are informational. A clock that is set forward ends a term early.
  */
 export async function leadOnce(
   options: LeaderElectionOptions,
@@ -82,14 +82,20 @@ export async function leadOnce(
   }
 }
 
+interface Moment {
+  readonly monotonicMs: number;
+  /** Since the Unix epoch. */
+  readonly wallMs: number;
+}
+
 class Candidate {
   readonly #options: LeaderElectionOptions;
   readonly #leases: string;
   readonly #path: string;
   /** The last observed lease and the time of that observation. */
   #seen: { readonly lease: Lease; readonly at: number } | undefined;
-  /** Start time of this candidate's last successful acquisition or renewal. */
-  #renewedAt = Number.NEGATIVE_INFINITY;
+  /** Start of this candidate's last successful acquisition or renewal. */
+  #renewedAt: Moment = { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: Number.NEGATIVE_INFINITY };
 
   constructor(options: LeaderElectionOptions) {
     this.#options = options;
@@ -146,9 +152,19 @@ class Candidate {
     }
   }
 
-  /** Milliseconds of leadership left without another renewal. */
+  /**
+   * Milliseconds of leadership left without another renewal, by the clock that has advanced further: the monotonic one stands
+   * still while the machine sleeps, and the other may be set back.
+   */
   #leadsFor(): number {
-    return this.#renewedAt + this.#options.timing.renewMs - this.#options.clock.monotonic();
+    const { monotonicMs, wallMs } = this.#now();
+    const passedMs = Math.max(monotonicMs - this.#renewedAt.monotonicMs, wallMs - this.#renewedAt.wallMs);
+    return this.#options.timing.renewMs - passedMs;
+  }
+
+  #now(): Moment {
+    const { clock } = this.#options;
+    return { monotonicMs: clock.monotonic(), wallMs: clock.now() };
   }
 
   #lost(): boolean {
@@ -158,7 +174,7 @@ class Candidate {
   /** Acquires or renews the lease if allowed now. Returns whether it succeeded. Never rejects. */
   async #attempt(ended: AbortSignal): Promise<boolean> {
     const { clock, logger, name, timing } = this.#options;
-    const began = clock.monotonic();
+    const began = this.#now();
     const patience = new AbortController();
     // A lost request leaves time for another attempt. If it arrives late, it only overwrites the version it was based on.
     const timer = clock.after(timing.renewMs / 2, () => patience.abort(new Error('the server did not answer in time')));

@@ -11,17 +11,26 @@ import { orch } from '../../src/dialect/orch.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
 import { RegistryTransport } from '../support/registry-transport.ts';
 
-/** A clock whose time passes without its timers: the process was paused, and reads from the network first. */
+/** A clock whose time passes without its timers: after a pause, the process reads from the network first. */
 class PausedClock extends ManualClock {
-  pausedMs = 0;
+  /** For how long the process was paused; the time of day passes also where the whole machine slept. */
+  pausedMs = { process: 0, machine: 0 };
 
   override monotonic(): number {
-    return super.monotonic() + this.pausedMs;
+    return super.monotonic() + this.pausedMs.process;
+  }
+
+  override now(): number {
+    return super.now() + this.pausedMs.process + this.pausedMs.machine;
   }
 }
 
-for (const withAccounts of [false, true]) {
-  it(`controllers that lead send nothing once their lease has run out, ${withAccounts ? 'as accounts' : 'as the program'}`, async () => {
+for (const [what, who, slept] of [
+  ['process was paused', 'program', 'process'],
+  ['process was paused', 'accounts', 'process'],
+  ['machine slept', 'program', 'machine'],
+] as const) {
+  it(`controllers that lead send nothing once their lease has run out while the ${what}: as ${who}`, async () => {
     await using fixture = await RegistryFixture.open();
     const transport = new RegistryTransport(fixture);
     const client = new ApiClient(transport, 'controllers');
@@ -30,7 +39,7 @@ for (const withAccounts of [false, true]) {
     await fixture.object('POST', '/api/v1/namespaces', { metadata: { name: 'orch-system' } });
     const context = {
       ...{ client, clock, random: systemRandom, logger: silentLogger, dialect: orch, rootAuthority: '' },
-      ...(withAccounts && { clientOf: () => client }),
+      ...(who === 'accounts' && { clientOf: () => client }),
     };
     const leading = runAsLeader(
       ['serviceaccount-controller'],
@@ -41,7 +50,7 @@ for (const withAccounts of [false, true]) {
     const posts = (namespace: string): number =>
       transport.requests.filter((each) => each === `POST /api/v1/namespaces/${namespace}/serviceaccounts`).length;
     await until(() => posts('orch-system') === 1, 'it does not lead');
-    clock.pausedMs = defaultTiming.leaseMs;
+    clock.pausedMs[slept] = defaultTiming.leaseMs;
     await fixture.object('POST', '/api/v1/namespaces', { metadata: { name: 'late' } });
     // The attempt itself ends the term.
     await within(leading, 'it leads on');
