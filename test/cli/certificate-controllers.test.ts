@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { X509Certificate } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
 import { makeCertificate } from '../../src/pki/certificate-fixture.ts';
@@ -7,7 +6,7 @@ import { ids, makeRequest, relativeName, requestToPem } from '../../src/pki/cert
 import type { Command } from '../support/command.ts';
 import { ControllersApart } from '../support/controllers-apart.ts';
 
-/** The controllers of certificate requests in programs of their own, of which one leads. */
+/** The controllers of certificate requests in programs of their own. */
 let apart: ControllersApart;
 let signing: readonly string[];
 const authority = makeCertificate({ name: 'signing', authority: true });
@@ -24,7 +23,6 @@ after(() => apart[Symbol.asyncDispose]());
 const path = '/apis/certificates.orch.io/v1/certificatesigningrequests';
 const manager = (...flags: readonly string[]): Command =>
   apart.manager('--controllers=csrsigning,csrapproving,csrcleaner', ...flags);
-const timing = ['lease-duration=3s', 'renew-deadline=2s', 'retry-period=200ms'].map((each) => `--leader-elect-${each}`);
 
 /** A node's request. The administrator may have all of them approved. */
 async function requestCertificate(name: string): Promise<void> {
@@ -52,29 +50,6 @@ const answersFor = (name: string): readonly string[] =>
     .map((line) => /"resp":(\d+)/.exec(line)?.[1] ?? line);
 
 describe('controllers of certificate requests, remote', () => {
-  it('another takes over from a leader that is killed, and nothing is signed twice', async () => {
-    await using first = manager(...signing, ...timing);
-    await first.prints(/"controllers run"/);
-    await using second = manager(...signing, ...timing);
-    const names = Array.from({ length: 20 }, (_, index) => `r${index}`);
-    const half = names.slice(0, 10);
-    await Promise.all(half.map(requestCertificate));
-    await issued('r0');
-    first.signal('SIGKILL');
-    await Promise.all(names.slice(10).map(requestCertificate));
-    await second.prints(/"controllers run"/);
-    for (const name of names) await issued(name);
-    for (const name of names) {
-      const pem = Buffer.from((await certificateOf(name)) ?? '', 'base64');
-      assert.ok(new X509Certificate(pem).verify(authority.certificate.publicKey));
-      // A write in flight at the kill may have any answer but a second success.
-      assert.equal(answersFor(name).filter((each) => each === '200').length, 1, `${name}: ${answersFor(name)}`);
-    }
-    assert.doesNotMatch(second.err, /"level":"(warn|error)"|PRIVATE KEY/);
-    second.signal('SIGTERM');
-    assert.equal(await second.exit(), 0);
-  });
-
   it('two that both lead sign nothing twice: the second write is a conflict', async () => {
     await using first = manager(...signing, '--leader-elect=false');
     await using second = manager(...signing, '--leader-elect=false');
