@@ -11,9 +11,10 @@ export interface Algorithm {
 /** Key of an algorithm: its DER object identifier, in hex. */
 export const algorithmId = (dotted: string): string => objectIdentifier(dotted).toString('hex');
 
-/** Throws an Error if the value has another number of elements. */
-export function readAlgorithm({ content }: DerValue): Algorithm {
+/** Throws a RangeError if the value is something else. */
+export function readAlgorithm({ tag, content }: DerValue): Algorithm {
   const [id, parameters, ...others] = readAll(content);
-  if (!id || others.length > 0) throw new RangeError('x509: malformed algorithm identifier');
+  if (tag !== 0x30 || id?.tag !== 0x06 || others.length > 0)
+    throw new RangeError('x509: malformed algorithm identifier');
   return { id: id.whole.toString('hex'), parameters: parameters?.whole.toString('hex') ?? '' };
 }

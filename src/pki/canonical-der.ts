@@ -22,7 +22,7 @@ const contentRules: ReadonlyMap<number, (content: Buffer) => boolean> = new Map(
   [0x13, (content) => printable.test(content.toString('latin1'))],
   [0x16, isAscii],
   [0x1a, isAscii],
-  [0x1c, (content) => content.length % 4 === 0],
+  [0x1c, isBasicText],
   [0x1e, (content) => content.length % 2 === 0],
 ]);
 
@@ -66,6 +66,11 @@ function headerLength(length: number): number {
   let bytes = 2;
   if (length >= 0x80) for (let rest = length; rest > 0; rest >>>= 8) bytes++;
   return bytes;
+}
+
+/** A UniversalString of the basic multilingual plane: parsers cut off the upper half of other characters. */
+function isBasicText(content: Buffer): boolean {
+  return content.length % 4 === 0 && content.every((byte, at) => byte === 0 || at % 4 >= 2);
 }
 
 /** The shortest encoding: the first nine bits are not all equal (X.690 section 8.3.2). */

@@ -11,6 +11,7 @@ import {
   primitive,
   relativeName,
 } from './certificate-request-fixture.ts';
+import { decodePem } from './decode-pem.ts';
 import {
   bitString,
   explicit,
@@ -196,6 +197,30 @@ const refusals: readonly (readonly [what: string, text: string | Buffer, message
     /bad content/,
   ],
   [
+    'a name beyond the basic plane, cut off by readers',
+    pem(makeRequest({ subject: [name(primitive(0x1c, Buffer.from([0, 1, 0, 0x73])))] })),
+    /bad content/,
+  ],
+  [
+    'a name with half a character',
+    pem(makeRequest({ subject: [name(primitive(0x1e, Buffer.from([0xd8, 0x3d])))] })),
+    /not text/,
+  ],
+  ['a name in a sequence', pem(makeRequest({ subject: [sequence(attribute(ids.commonName, 'x'))] })), /^asn1: /],
+  ['a set without names', pem(makeRequest({ subject: [setOf(Buffer.alloc(0))] })), /^asn1: /],
+  [
+    'an attribute with two values',
+    pem(
+      makeRequest({ subject: [setOf(sequence(objectIdentifier(ids.commonName), utf8String('a'), utf8String('b')))] }),
+    ),
+    /^asn1: /,
+  ],
+  [
+    'an attribute without type',
+    pem(makeRequest({ subject: [setOf(sequence(utf8String('a'), utf8String('b')))] })),
+    /^asn1: /,
+  ],
+  [
     'an attribute without value',
     pem(makeRequest({ subject: [setOf(sequence(objectIdentifier(ids.commonName)))] })),
     /^asn1: /,
@@ -337,5 +362,26 @@ describe('signatures', () => {
   ];
   for (const [what, der, problem] of cases) {
     it(what, async () => assert.equal((await readCertificateRequest(pem(der))).signatureProblem, problem));
+  }
+});
+
+describe('one bit of a request changed', () => {
+  for (const [what, text] of [
+    ['Ed25519', pem(named)],
+    ['P-256', real],
+  ] as const) {
+    it(`${what}: refused, or the signature does not hold`, async () => {
+      const [block] = decodePem(text);
+      const der = block?.bytes ?? assert.fail('no PEM');
+      for (let bit = 0; bit < der.length * 8; bit++) {
+        const changed = Buffer.from(der);
+        changed.writeUInt8((changed[bit >> 3] ?? 0) ^ (1 << (bit & 7)), bit >> 3);
+        const problem = await readCertificateRequest(pem(changed)).then(
+          ({ signatureProblem }) => signatureProblem,
+          (error: Error) => error.message,
+        );
+        assert.ok(problem, `bit ${bit} was changed`);
+      }
+    });
   }
 });

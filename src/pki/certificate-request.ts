@@ -116,18 +116,42 @@ function parse<T>(read: () => T): T {
   }
 }
 
-/** The parts that count byte for byte. The numbers of elements are checked here: the parser ignores additional ones. */
+const tags = { integer: 0x02, bitString: 0x03, objectId: 0x06, sequence: 0x30, set: 0x31, attributes: 0xa0 } as const;
+
+/** The parts that count byte for byte. Numbers and tags of elements are checked here: the parser is lenient with both. */
 function partsOf(der: Buffer) {
-  const [info, algorithm, bits] = elements(readAll(der)[0], 3, 3);
-  const [, subject, publicKey] = elements(info, 3, 4);
+  const [request] = elements(der, [tags.sequence]);
+  const [info, algorithm, bits] = elements(request?.content, [tags.sequence, tags.sequence, tags.bitString]);
+  const infoTags = [tags.integer, tags.sequence, tags.sequence, tags.attributes];
+  const [, subject, publicKey] = elements(info?.content, infoTags, { optional: 1 });
   if (!info || !algorithm || !subject || !publicKey || bits?.content[0] !== 0) throw malformed(undefined);
+  requireName(subject);
   const signature = bits.content.subarray(1);
   return { content: info.whole, subject: subject.whole, publicKey, algorithm: readAlgorithm(algorithm), signature };
 }
 
-function elements(value: DerValue | undefined, min: number, max: number): readonly DerValue[] {
-  const found = value ? readAll(value.content) : [];
-  if (found.length < min || found.length > max) throw malformed(undefined);
+/** Whoever reads the certificate that the subject is copied to must find the names that are found here. */
+function requireName(subject: DerValue): void {
+  for (const relativeName of readAll(subject.content)) {
+    const attributes = readAll(relativeName.content);
+    if (relativeName.tag !== tags.set || attributes.length === 0) throw malformed(undefined);
+    for (const { tag, content } of attributes) {
+      const [type, value, ...others] = readAll(content);
+      const isAttribute = tag === tags.sequence && type?.tag === tags.objectId && value && others.length === 0;
+      if (!isAttribute) throw malformed(undefined);
+    }
+  }
+}
+
+/** The values in `content`, which must have these tags; as many of the last ones as are `optional` may be absent. */
+function elements(
+  content: Buffer | undefined,
+  expected: readonly number[],
+  { optional = 0 } = {},
+): readonly DerValue[] {
+  const found = content ? readAll(content) : [];
+  const isExpected = found.length <= expected.length && found.every(({ tag }, at) => tag === expected[at]);
+  if (!isExpected || found.length < expected.length - optional) throw malformed(undefined);
   return found;
 }
 
@@ -142,11 +166,17 @@ function namesOf(subject: Name): Pick<CertificateRequest, 'commonNames' | 'organ
 const plainStrings: ReadonlySet<number | undefined> = new Set([0x12, 0x1a, 0x1b]);
 
 function textOf(value: AttributeValue): string {
-  if (!value.anyValue) return value.toString();
+  if (!value.anyValue) {
+    const text = value.toString();
+    if (!text.isWellFormed()) throw notText();
+    return text;
+  }
   const [{ tag, content } = {}] = readAll(Buffer.from(value.anyValue));
-  if (!plainStrings.has(tag) || !content) throw new Error('x509: the subject has a name that is not text');
+  if (!plainStrings.has(tag) || !content) throw notText();
   return content.toString('latin1');
 }
+
+const notText = (): Error => new Error('x509: the subject has a name that is not text');
 
 type AlternativeNames = Pick<CertificateRequest, 'dnsNames' | 'ipAddresses' | 'emailAddresses' | 'uris'>;
 
