@@ -60,9 +60,9 @@ class Approver {
 
   async decide(request: ApiObject, signal: AbortSignal): Promise<Decision> {
     const { request: pem = '', usages = [], username = '' } = specOf(request);
-    const asked = await readCertificateRequest(Buffer.from(pem, 'base64')).catch(() => undefined);
+    const asked = await readCertificateRequest(Buffer.from(pem, 'base64'));
     // Others than node agents' may be approved by somebody else.
-    if (!asked || signerRules.nodeClient(asked, usages) !== undefined) return { type: 'nothing' };
+    if (signerRules.nodeClient(asked, usages) !== undefined) return { type: 'nothing' };
     const permissions = this.#permissionsFor(asked, username);
     for (const permission of permissions) {
       if (await this.#isPermitted(request, permission, signal)) return approve(request, permission);

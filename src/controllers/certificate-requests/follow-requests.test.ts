@@ -7,11 +7,10 @@ import { systemClock } from '../../base/time/clock.ts';
 import { until } from '../../base/waits-fixture.ts';
 import { ApiClient } from '../../client/api-client.ts';
 import { KeptEvents } from '../../client/event-recorder-fixture.ts';
-import { type OpenStream, ScriptedServer } from '../../client/scripted-server-fixture.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import type { ClientRequest, ClientResponse, Transport } from '../../outbound/transport.ts';
 import { type Decision, followRequests } from './follow-requests.ts';
+import { ScriptedWrites } from './scripted-writes-fixture.ts';
 
 const apiVersion = 'certificates.orch.io/v1';
 const path = `/apis/${apiVersion}/certificatesigningrequests`;
@@ -20,30 +19,6 @@ const request = (name: string, version = '1'): ApiObject => ({
   metadata: { name, uid: `uid-${name}`, resourceVersion: version },
 });
 const status = (code: number, reason: string) => ({ kind: 'Status', apiVersion: 'v1', metadata: {}, code, reason });
-
-/** A server with these requests, an open watch, and scripted answers to writes. */
-class ScriptedWrites implements Transport {
-  readonly #reads = new ScriptedServer();
-  readonly #writes = new ScriptedServer();
-  readonly watch: OpenStream;
-
-  constructor(items: readonly ApiObject[]) {
-    this.#reads.answer(200, { metadata: { resourceVersion: '1' }, items });
-    this.watch = this.#reads.stream();
-  }
-
-  send(request: ClientRequest): Promise<ClientResponse> {
-    return (request.method === 'GET' ? this.#reads : this.#writes).send(request);
-  }
-
-  get writes(): readonly string[] {
-    return this.#writes.requests;
-  }
-
-  answerWrite(status: number, body: unknown): void {
-    this.#writes.answer(status, body);
-  }
-}
 
 /** A follower of the requests of such a server. */
 function follow(decide: (request: ApiObject) => Decision, ...items: readonly ApiObject[]) {

@@ -1,7 +1,7 @@
 import type { Closable } from '../../base/disposable.ts';
 import { signerNames } from '../../dialect/signer-names.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type CertificateRequest, readCertificateRequest } from '../../pki/certificate-request.ts';
+import { readCertificateRequest } from '../../pki/certificate-request.ts';
 import { issueRequested, UnissuableRequestError } from '../../pki/issue-requested.ts';
 import { certificateToPem } from '../../pki/pem.ts';
 import type { CertificateSigner, CertificateSigning } from '../certificate-signing.ts';
@@ -64,22 +64,20 @@ class Signers implements Closable {
   async #decide(request: ApiObject): Promise<Decision> {
     const { signerName = '', request: pem = '', usages = [] } = specOf(request);
     const signer = this.#signers.get(signerName);
-    if (!signer) return { type: 'nothing' };
-    const asked = await readCertificateRequest(Buffer.from(pem, 'base64')).catch(messageOf);
-    if (typeof asked === 'string') return this.#refuse(request, asked);
-    const problem = signerRules[signer](asked, usages);
-    return problem === undefined ? this.#sign(signer, request, asked) : this.#refuse(request, problem);
-  }
-
-  async #sign(signer: CertificateSigner, request: ApiObject, asked: CertificateRequest): Promise<Decision> {
+    const authority = signer && this.#signing.authorities[signer]?.();
+    if (!signer || !authority) return { type: 'nothing' };
     try {
-      const authority = this.#signing.authorities[signer]?.();
-      if (!authority) return { type: 'nothing' };
-      const terms = { usages: specOf(request).usages ?? [], lifetimeMs: this.#lifetimeMs(request) };
-      const issued = await issueRequested(authority, asked, terms, this.#context);
+      const asked = await readCertificateRequest(Buffer.from(pem, 'base64'));
+      const problem = signerRules[signer](asked, usages);
+      if (problem !== undefined) return this.#refuse(request, problem);
+      const issued = await issueRequested(
+        authority,
+        asked,
+        { usages, lifetimeMs: this.#lifetimeMs(request) },
+        this.#context,
+      );
       this.#problems.delete(signer);
-      const signed = withCertificate(request, certificateToPem(issued));
-      return { type: 'write', subresource: 'status', request: signed };
+      return { type: 'write', subresource: 'status', request: withCertificate(request, certificateToPem(issued)) };
     } catch (error) {
       if (error instanceof UnissuableRequestError) return this.#refuse(request, error.message);
       this.#report(signer, request, error);
@@ -89,7 +87,8 @@ class Signers implements Closable {
 
   /** Logged once for each problem of a signer: all of its requests have the same one. */
   #report(signer: CertificateSigner, request: ApiObject, error: unknown): void {
-    warn(this.#context, request, { reason: 'SigningFailed', message: messageOf(error) });
+    const message = error instanceof Error ? error.message : String(error);
+    warn(this.#context, request, { reason: 'SigningFailed', message });
     if (this.#problems.get(signer) === String(error)) return;
     this.#problems.set(signer, String(error));
     const fields = { signer: specOf(request).signerName, request: request.metadata.name, error };
@@ -115,5 +114,3 @@ class Signers implements Closable {
     this.#following.close();
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
