@@ -196,10 +196,11 @@ export const limits = {
   /** PEM text of one ClusterTrustBundle. */
   trustBundleBytesMax: 1024 * 1024,
   /**
-   * DER of one certificate in a bundle or an issued chain, which is parsed in one go; and what is parsed before yielding:
-   * each certificate is a step, and each further 2 KiB of it.
+   * DER of one certificate in a bundle or an issued chain, which is parsed in one go; values in it, in a bundle (public
+   * authorities have 90); and what is parsed before yielding: each certificate is a step, and each further 2 KiB of it.
    */
   certificateBytesMax: 32 * 1024,
+  certificateValuesMax: 2_000,
   certificateBytesPerStep: 2 * 1024,
   certificateStepsPerSlice: 8,
   /**

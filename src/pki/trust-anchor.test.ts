@@ -24,9 +24,26 @@ const withConstraints = (value: readonly number[]): Buffer =>
 
 const pathLength = makeCertificate({ authority: { pathLength: 3 } }).certificate.raw;
 
+/** The length of the certificate in a byte more than needed: BER, not DER. */
+const longer = Buffer.concat([Buffer.from([0x30, 0x83, 0]), raw.subarray(2)]);
+
+/** The root with further extensions. */
+function withExtensions(count: number): Buffer {
+  const [body, ...signature] = der.readAll(der.readAll(raw)[0]?.content ?? raw);
+  const fields = der.readAll(body?.content ?? raw);
+  const [list] = der.readAll(fields.at(-1)?.content ?? raw);
+  const more = Array.from({ length: count }, (_, at) =>
+    der.sequence(der.objectIdentifier(`1.2.${at}`), der.octetString(Buffer.alloc(0))),
+  );
+  const extensions = der.explicit(3, der.sequence(list?.content ?? raw, ...more));
+  const whole = der.sequence(...fields.slice(0, -1).map((field) => field.whole), extensions);
+  return der.sequence(whole, ...signature.map((part) => part.whole));
+}
+
 const rows: readonly (readonly [why: string, bytes: Buffer, fault: ReturnType<typeof anchorFault>])[] = [
   ['an authority', raw, undefined],
   ['with a path length', pathLength, undefined],
+  ['with further extensions', withExtensions(100), undefined],
   ['that has expired', makeCertificate({ authority: true, notAfter: 0 }).certificate.raw, undefined],
   ['issued by another', makeCertificate({ authority: true, issuer: root }).certificate.raw, undefined],
   ['without key usage', makeCertificate({ authority: true, withoutKeyUsage: true }).certificate.raw, undefined],
@@ -51,6 +68,8 @@ const rows: readonly (readonly [why: string, bytes: Buffer, fault: ReturnType<ty
   ['PEM', Buffer.from(root.cert), 'notX509'],
   ['bytes at the end', Buffer.concat([raw, Buffer.from([0])]), 'notX509'],
   ['a certificate at the end', Buffer.concat([raw, raw]), 'notX509'],
+  ['a length of more bytes than it needs', longer, 'notX509'],
+  ['thousands of extensions', withExtensions(2_000), 'notX509'],
   ['cut off', raw.subarray(0, -1), 'notX509'],
   ['another sequence', der.sequence(der.boolean(true)), 'notX509'],
 ];

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { readAll } from './der.ts';
+import { limits } from '../base/limits.ts';
+import { requireDer } from './canonical-der.ts';
 import { basicConstraints, hasValidBasicConstraints, readExtensions } from './extensions.ts';
 
 /** What keeps a certificate from being a trust anchor of others. */
@@ -14,8 +15,9 @@ const sequenceTag = 0x30;
  */
 export function anchorFault(bytes: Buffer): AnchorFault | undefined {
   try {
-    const [value, ...others] = readAll(bytes);
-    if (value?.tag !== sequenceTag || others.length > 0) return 'notX509';
+    // OpenSSL reads BER too, and ignores what follows; clients do not.
+    requireDer(bytes, { valuesMax: limits.certificateValuesMax, depthMax: limits.certificateRequestDepthMax });
+    if (bytes[0] !== sequenceTag) return 'notX509';
     // OpenSSL checks the certificate but not its extensions.
     const extensions = new X509Certificate(bytes) && readExtensions({ raw: bytes });
     if (!extensions) return 'notAuthority';
