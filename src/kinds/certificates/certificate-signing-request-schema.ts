@@ -1,4 +1,4 @@
-import { always, bytes, int32, list, map, mergeList, opt, ptr, string, struct, time } from '../../schema/schema.ts';
+import { always, bytes, int32, list, map, mergeList, opt, ptr, req, string, struct, time } from '../../schema/schema.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 
 const spec = struct('api.certificates.v1.CertificateSigningRequestSpec', 'What is asked for, and by whom.', {
@@ -28,6 +28,6 @@ const status = struct('api.certificates.v1.CertificateSigningRequestStatus', 'Wh
 
 /** CertificateSigningRequest (spec section 2.7). */
 export const schema = kindSchema('api.certificates.v1.CertificateSigningRequest', 'Asks a signer for a certificate.', {
-  spec: always(2, spec, 'The request; it never changes.'),
+  spec: req(2, spec, 'The request; it never changes.', { presence: 'always' }),
   status: always(3, status, 'The decision and the certificate.'),
 });
