@@ -21,6 +21,11 @@ export class ScriptedWrites implements Transport {
     return this.#writes.requests;
   }
 
+  /** Bodies of the writes. */
+  get bodies(): readonly unknown[] {
+    return this.#writes.sent.map(({ body = '{}' }) => JSON.parse(Buffer.from(body).toString()));
+  }
+
   answerWrite(status: number, body: unknown): void {
     this.#writes.answer(status, body);
   }
