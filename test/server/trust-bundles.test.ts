@@ -35,6 +35,27 @@ interface List {
   readonly items: readonly Bundle[];
 }
 
+it('trust bundles that are not served any more are kept', async () => {
+  const api = '/apis/certificates.orch.io/v1alpha1/clustertrustbundles';
+  const folder = new Folder();
+  const statusOf = async (flags: readonly string[], use: (server: OrchProcess) => Promise<number>): Promise<number> => {
+    await using server = await OrchProcess.start({ dataDir: folder.path, flags });
+    const status = await use(server);
+    await server.stop();
+    return status;
+  };
+  try {
+    const flags = ['--runtime-config=api/alpha=true'];
+    const body = { metadata: { name: 'kept' }, spec: { trustBundle: anchor.cert } };
+    assert.equal(await statusOf(flags, async (server) => (await server.post(api, body)).status), 201);
+    const get = async (server: OrchProcess): Promise<number> => (await server.get(`${api}/kept`)).status;
+    assert.equal(await statusOf([], get), 404);
+    assert.equal(await statusOf(flags, get), 200);
+  } finally {
+    folder[Symbol.dispose]();
+  }
+});
+
 for (const [dialect, signer, controller] of [
   [orch, 'orch.io/apiserver-serving', 'apiserver-serving-clustertrustbundle-publisher'],
   [kubernetes, 'kubernetes.io/kube-apiserver-serving', 'kube-apiserver-serving-clustertrustbundle-publisher'],
