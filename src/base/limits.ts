@@ -442,16 +442,17 @@ export const limits = {
   chainCertificatesMax: 10,
   chainSignatureChecksMax: 100,
   /**
-   * A certificate request from outside as DER: bytes, values (alternative names are counted apart) and their nesting. One
-   * is read in a single turn of the event loop, which takes 5 ms for the largest. Bits of its RSA key: TLS peers refuse
-   * more.
+   * A certificate request from outside: PEM with all that is around it; then as DER bytes, values (alternative names are
+   * counted apart) and their nesting. One is read in a single turn of the event loop, which takes 5 ms for the largest.
+   * Bits of its RSA key: TLS peers refuse more.
    */
+  certificateRequestTextMax: 128 * 1024,
   certificateRequestBytesMax: 64 * 1024,
   certificateRequestValuesMax: 500,
   certificateRequestDepthMax: 16,
+  certificateRequestRsaBitsMax: 8192,
   /** Requests that a controller reads in one turn of the event loop. */
   certificateRequestsPerSlice: 4,
-  certificateRequestRsaBitsMax: 8192,
   /** Conditions of a certificate signing request. */
   requestConditionsMax: 1_000,
   /** One request to an OpenID Connect provider, and the size of its responses: discovery document, key set. */

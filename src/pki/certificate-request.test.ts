@@ -166,6 +166,11 @@ const refusals: readonly (readonly [what: string, text: string | Buffer, message
     pem(Buffer.concat([named, Buffer.alloc(limits.certificateRequestBytesMax)])),
     /larger than 65536 bytes/,
   ],
+  [
+    'text around it that is too large',
+    `${' '.repeat(limits.certificateRequestTextMax)}\n${pem(named)}`,
+    /larger than 131072 bytes/,
+  ],
   ['too many values', pem(makeRequest({ subject: Array(300).fill(name('x')) })), 'asn1: syntax error: too many values'],
   [
     'too deep',

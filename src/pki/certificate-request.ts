@@ -45,13 +45,12 @@ const ids = {
  * wrong, in the words of kube-apiserver where it has some. A bad signature is no error here: see `signatureProblem`.
  */
 export async function readCertificateRequest(pem: string | Uint8Array): Promise<CertificateRequest> {
+  requireSize(pem.length, limits.certificateRequestTextMax);
   const text = typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1');
   const [block] = decodePem(text);
   if (block?.label !== label) throw new Error(`PEM block type must be ${label}`);
   const der = block.bytes;
-  if (der.length > limits.certificateRequestBytesMax) {
-    throw new Error(`the certificate request is larger than ${limits.certificateRequestBytesMax} bytes`);
-  }
+  requireSize(der.length, limits.certificateRequestBytesMax);
   requireRequest(der);
   return readRequest(der, await loadParser());
 }
@@ -64,6 +63,10 @@ export async function commonNameOfRequest(pem: string | Uint8Array): Promise<str
   const { commonNames } = await readCertificateRequest(pem);
   if (commonNames.length > 1) throw new Error('the subject has more than one common name');
   return commonNames[0] ?? '';
+}
+
+function requireSize(size: number, max: number): void {
+  if (size > max) throw new Error(`the certificate request is larger than ${max} bytes`);
 }
 
 function requireRequest(der: Buffer): void {
