@@ -62,9 +62,11 @@ class Program {
   static async start(...flags: readonly string[]): Promise<Program> {
     // The port is asked of the system by taking one and giving it back.
     const port = await freePort();
-    const program = new Program(
-      running.use(apart.manager('--bind-address=127.0.0.1', `--secure-port=${port}`, ...flags)),
-    );
+    return Program.of(running.use(apart.manager('--bind-address=127.0.0.1', `--secure-port=${port}`, ...flags)));
+  }
+
+  static async of(command: Command): Promise<Program> {
+    const program = new Program(command);
     [, program.url = ''] = await program.command.prints(/"serving health and metrics","url":"([^"]+)"/);
     return program;
   }
@@ -195,6 +197,31 @@ describe('metrics', () => {
       assert.match(text, line);
     }
     assert.doesNotMatch(text, /token-of/);
+  });
+});
+
+describe('without its server', () => {
+  it('a program that stands by is healthy; its metrics are for masters by certificate, and for nobody by token', async () => {
+    await using own = await ControllersApart.start();
+    const flags = ['authentication', 'authorization'].map((each) => `--${each}-kubeconfig=${own.kubeconfig()}`);
+    const port = await freePort();
+    const authorities = `--client-ca-file=${own.folder.write('clients.crt', authority.certificatePem)}`;
+    const address = ['--bind-address=127.0.0.1', `--secure-port=${port}`];
+    const command = running.use(own.manager(...address, ...flags, authorities, '--leader-elect=false'));
+    const program = await Program.of(command);
+    await command.prints(/"controllers run"/);
+    own.server.signal('SIGKILL');
+    await own.server.exit();
+    assert.equal(await program.status('/healthz'), 200);
+    assert.equal(await program.status('/metrics', { certificate: client('m', 'system:masters') }), 200);
+    assert.equal(await program.status('/metrics', { certificate: client('watcher') }), 403);
+    assert.equal(await program.status('/metrics', { token: 'token-of-admin' }), 401);
+    const shown = async (): Promise<string> =>
+      (await program.get('/metrics', { certificate: client('m', 'system:masters') })).text;
+    await until(
+      async () => (await shown()).includes('rest_client_requests_total{code="<error>"'),
+      'its requests do not fail',
+    );
   });
 });
 

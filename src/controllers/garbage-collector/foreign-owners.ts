@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/time/clock.ts';
+import { type Clock, pause } from '../../base/time/clock.ts';
 import type { ApiClient } from '../../client/api-client.ts';
 import { type DiscoveredResource, pathOf } from '../../client/discovery-client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
@@ -21,8 +21,9 @@ interface Suspect {
   readonly resource: DiscoveredResource;
 }
 
-/** References that wait to be looked into; more are dropped, since each costs a list. */
+/** References that wait to be looked into, and the pause between two: more are dropped, since each costs a list. */
 const waitingMax = 20;
+const pauseMs = 500;
 /** References that were looked into; the oldest is forgotten first. */
 const lookedIntoMax = 1_000;
 /** Objects of one name, in different namespaces, among which an owner is looked for. */
@@ -62,6 +63,7 @@ export class ForeignOwners {
       } catch {
         // Only a warning is lost.
       }
+      await pause(this.#options.clock, pauseMs, this.#options.signal);
     }
     this.#looking = false;
   }
