@@ -33,6 +33,7 @@ async function ensure(fixture: RegistryFixture, write = fixture.call.bind(fixtur
     },
     fresh: () => fixture.cache.fresh(),
     servedAs: (kind) => servedRbac(fixture.resources, orch, kind),
+    serves: () => false,
   });
   return logged;
 }

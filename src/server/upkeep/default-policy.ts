@@ -1,13 +1,14 @@
 import { defaultPolicy } from '../../authz/rbac/bootstrap-policy/default-policy.ts';
 import { joinPolicy } from '../../authz/rbac/bootstrap-policy/join-policy.ts';
 import { autoupdateAnnotation } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
-import { trustBundlePolicy } from '../../authz/rbac/bootstrap-policy/trust-bundle-policy.ts';
+import { trustBundlePolicy, trustBundles } from '../../authz/rbac/bootstrap-policy/trust-bundle-policy.ts';
 import { reconcile } from '../../authz/rbac/reconcile.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type ApiClient, hasReason } from '../../client/api-client.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import type { ResourceName } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { decode } from '../../schema/decode.ts';
 
@@ -16,8 +17,8 @@ interface PolicyParts {
   readonly logger: Logger;
   /** Also the roles and bindings by which nodes join. Default: false. */
   readonly joinPolicy?: boolean | undefined;
-  /** ClusterTrustBundles are served. Default: false. */
-  readonly trustBundles?: boolean;
+  /** Whether a resource is served, in any version: some roles are made only with what they are for. */
+  readonly serves: (resource: ResourceName) => boolean;
   readonly client: Pick<ApiClient, 'create' | 'update' | 'delete'>;
   /** Resolves when the cache is up to date with the store. */
   readonly fresh: () => Promise<unknown>;
@@ -37,7 +38,7 @@ export async function ensureDefaultPolicy(parts: PolicyParts): Promise<void> {
   const policy = [
     ...defaultPolicy(dialect),
     ...(parts.joinPolicy ? joinPolicy(dialect) : []),
-    ...(parts.trustBundles ? trustBundlePolicy(dialect) : []),
+    ...(parts.serves(trustBundles(dialect)) ? trustBundlePolicy(dialect) : []),
   ];
   await Promise.all(policy.map((expected) => ensure(parts, expected)));
 }

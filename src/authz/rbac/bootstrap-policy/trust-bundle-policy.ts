@@ -1,16 +1,23 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { servingBundlePublisher, servingSigner } from '../../../dialect/signer-names.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
+import type { ResourceName } from '../../../meta/status-error.ts';
 import { controllerPrefix } from './controller-roles.ts';
 import { account, clusterBindingObject, clusterRoleObject, group, read, recordEvents, rule } from './policy-objects.ts';
+
+/** The resource that `trustBundlePolicy` is about. */
+export const trustBundles = (dialect: Dialect): ResourceName => ({
+  group: dialect.group('certificates'),
+  resource: 'clustertrustbundles',
+});
 
 /**
  * What ClusterTrustBundles need where they are served, beside the default policy. Every authenticated user reads them (spec
  * section 2.8): anchors are public. kube-apiserver lets only service accounts do so.
  */
 export function trustBundlePolicy(dialect: Dialect): readonly ApiObject[] {
-  const certificates = { groups: [dialect.group('certificates')] };
-  const bundles = 'clustertrustbundles';
+  const { group: certificatesGroup, resource: bundles } = trustBundles(dialect);
+  const certificates = { groups: [certificatesGroup] };
   const discovery = 'system:cluster-trust-bundle-discovery';
   const publisher = servingBundlePublisher(dialect);
   const publishing = [

@@ -89,9 +89,7 @@ async function makeInitialObjects(
   await createNamespaces(registry, servedNamespaces(resources), dialect);
   await ensureDefaultPolicy({
     ...{ dialect, logger, joinPolicy },
-    trustBundles: [...resources.table.ofGroup(dialect.group('certificates'))].some(
-      ({ kind }) => kind.resource === 'clustertrustbundles',
-    ),
+    serves: ({ group, resource }) => [...resources.table.ofGroup(group)].some(({ name }) => name.resource === resource),
     client: clients.server,
     fresh: () => cache.fresh(),
     servedAs: (kind) => servedRbac(resources, dialect, kind),
