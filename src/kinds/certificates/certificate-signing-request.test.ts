@@ -11,6 +11,7 @@ import { makeCertificate } from '../../pki/certificate-fixture.ts';
 import { makeRequest, requestToPem } from '../../pki/certificate-request-fixture.ts';
 import { objectIdentifier, sequence } from '../../pki/der.ts';
 import type { UserInfo } from '../../request/user-info.ts';
+import { type StructSchema, schemaOf } from '../../schema/schema.ts';
 import type { Kind } from '../kind.ts';
 import { now, read, row, type Sent, viewOf } from '../strategy-fixture.ts';
 import type { Validation } from '../validation.ts';
@@ -44,7 +45,7 @@ interface Updated {
 
 /** Updates a stored request with this status through a subresource. */
 async function update(name: string, before: Sent, status: Sent, spec: Sent = valid): Promise<Updated> {
-  const old = read(kind, { spec: valid, status: before });
+  const old = read(kind, { spec, status: before });
   const text = JSON.stringify(old);
   const object = read(kind, { spec, status });
   const view = viewOf(kind, name);
@@ -170,6 +171,36 @@ test('a certificate signing request is not changed by an update of the object', 
   const object = read(kind, { spec: { ...valid, usages: ['any'], username: 'root' } });
   kind.strategy.prepareForUpdate?.(object, old, context);
   assert.deepEqual(object['spec'], old['spec']);
+});
+
+test('a certificate signing request whose stored spec breaks the rules of today is still decided on', async () => {
+  const spec = {
+    request: 'AAAA',
+    signerName: signerNames(orch).legacyUnknown,
+    usages: ['fly', 'fly'],
+    expirationSeconds: 1,
+  };
+  for (const view of ['approval', 'status']) {
+    assert.deepEqual((await update(view, {}, { conditions: [timed('Ready')] }, spec)).errors, []);
+  }
+});
+
+test('the numbers of the published protobuf messages', () => {
+  const numbers = (struct: StructSchema): unknown =>
+    Object.fromEntries(
+      Object.entries(struct.fields).flatMap(([name, field]) => {
+        const inner = schemaOf(field);
+        const item = inner.type === 'list' ? inner.items : inner;
+        if (!field.number || name === 'metadata') return [];
+        return [[name, item.type === 'struct' ? [field.number, numbers(item)] : field.number]];
+      }),
+    );
+  const spec = { request: 1, username: 2, uid: 3, groups: 4, usages: 5, extra: 6, signerName: 7, expirationSeconds: 8 };
+  const conditions = { type: 1, reason: 2, message: 3, lastUpdateTime: 4, lastTransitionTime: 5, status: 6 };
+  assert.deepEqual(numbers(kind.schema), {
+    spec: [2, spec],
+    status: [3, { conditions: [1, conditions], certificate: 2 }],
+  });
 });
 
 const C = 'status.conditions';

@@ -65,10 +65,8 @@ export async function admitUnstored(parts: RegistryParts, context: WriteContext,
   }
   const preparing = body.prepare?.();
   if (preparing) await untilAborted(preparing, context.request.signal);
-  const errors = await untilAborted(
-    Promise.resolve(allErrors(validate(kind.schema, object), body.validate?.())),
-    context.request.signal,
-  );
+  const validating = allErrors(validate(kind.schema, object), body.validate?.());
+  const errors = validating instanceof Promise ? await untilAborted(validating, context.request.signal) : validating;
   if (errors.length > 0) throw invalidObject(kind, '', errors);
   for (const warning of body.warnings?.() ?? []) context.request.warn(warning);
   await parts.admission.validate(attributes);
