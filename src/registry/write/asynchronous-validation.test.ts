@@ -182,3 +182,27 @@ for (const [name, strategy] of Object.entries(strategies)) {
     }
   });
 }
+
+describe('asynchronous validation of a kind that is answered and not stored', () => {
+  const answered = {
+    ...slow({ validateCreate: (object) => later(object, 'text') }),
+    subresources: [],
+    createOnUpdate: false,
+  };
+  const kind: Kind = { ...answered, answer: (object) => object };
+
+  it('refuses, with what the schema finds', async () => {
+    await using fixture = await RegistryFixture.open({ kinds: [kind] });
+    const { details } = await fixture.refusal('POST', path, bodyOf('', { text: 'rude', colour: 'green' }));
+    const found = details?.['causes'] as readonly { readonly field: string }[];
+    assert.deepEqual(
+      found.map((each) => each.field),
+      ['colour', 'text'],
+    );
+  });
+
+  it('is waited for', async () => {
+    await using fixture = await RegistryFixture.open({ kinds: [kind] });
+    assert.equal((await fixture.object('POST', path, bodyOf('', { text: 'polite' })))['text'], 'polite');
+  });
+});
