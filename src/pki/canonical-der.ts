@@ -32,7 +32,7 @@ const contentRules: ReadonlyMap<number, (content: Buffer) => boolean> = new Map(
  */
 export function requireDer(bytes: Buffer, limits: DerLimits): void {
   const values = checkAll(bytes, { ...limits, left: limits.valuesMax }, 0);
-  if (values !== 1) throw new RangeError('trailing data');
+  if (values !== 1) throw new RangeError(values === 0 ? 'no data' : 'trailing data');
 }
 
 interface Budget extends DerLimits {

@@ -152,10 +152,21 @@ const refusals: readonly (readonly [what: string, text: string | Buffer, message
   ['another block before', pem(named, 'CERTIFICATE') + pem(named), 'PEM block type must be CERTIFICATE REQUEST'],
   ['no end', pem(named).replace('-----END', ''), 'PEM block type must be CERTIFICATE REQUEST'],
   ['no base64', pem(named).replace('\n', '\n!'), 'PEM block type must be CERTIFICATE REQUEST'],
-  ['nothing within', '-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----', /^asn1: /],
+  [
+    'nothing within',
+    '-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----',
+    'asn1: syntax error: no data',
+  ],
   ['bytes after it', pem(Buffer.concat([named, derNull])), 'asn1: syntax error: trailing data'],
-  ['cut off', pem(named.subarray(0, -1)), /^asn1: /],
-  ['only its first byte', pem(named.subarray(0, 1)), /^asn1: /],
+  ['a byte after it', pem(Buffer.concat([named, Buffer.from([0])])), 'asn1: syntax error: DER: value is cut off'],
+  ...[1, 2, 3, named.length - 1].map(
+    (length) =>
+      [
+        `only its first ${length} bytes`,
+        pem(named.subarray(0, length)),
+        'asn1: syntax error: DER: value is cut off',
+      ] as const,
+  ),
   ['not a sequence', pem(utf8String('x')), /^asn1: /],
   ['empty', pem(sequence()), /^asn1: /],
   ['a fourth element', pem(sequence(...[0, 1, 2, 3].map(() => sequence()))), /^asn1: /],

@@ -76,15 +76,9 @@ export function issueSelfSigned(template: CertificateTemplate, privateKey: KeyOb
   return new X509Certificate(signedNow(encodeBody(content, issuer, random), privateKey));
 }
 
-/** Issues a certificate with exactly this content; the signature is made on another thread. */
-export async function issueContent(
-  authority: Authority,
-  content: CertificateContent,
-  random: Random,
-): Promise<X509Certificate> {
-  const body = encodeBody(content, issuerOf(authority), random);
-  return new X509Certificate(await signedLater(body, authority.privateKey));
-}
+/** A certificate with exactly this content, in DER; the signature is made on another thread. */
+export const signContent = async (authority: Authority, content: CertificateContent, random: Random): Promise<Buffer> =>
+  signedLater(encodeBody(content, issuerOf(authority), random), authority.privateKey);
 
 function contentOf({ subject, uses, hosts = [], ...rest }: CertificateTemplate): CertificateContent {
   const isAuthority = uses.includes('authority');

@@ -107,12 +107,14 @@ const lengthBytesMax = 4;
 
 /** Decodes the value that begins at `at`. Throws a RangeError if it is not DER. */
 export function readAt(bytes: Buffer, at: number): DerValue {
+  if (at + 2 > bytes.length) throw new RangeError('DER: value is cut off');
   const tag = bytes.readUInt8(at);
   const short = bytes.readUInt8(at + 1);
   const count = short < 0x80 ? 0 : short & 0x7f;
   if (short === 0x80 || count > lengthBytesMax) throw new RangeError('DER: bad length');
-  const length = count === 0 ? short : bytes.readUIntBE(at + 2, count);
   const start = at + 2 + count;
+  if (start > bytes.length) throw new RangeError('DER: value is cut off');
+  const length = count === 0 ? short : bytes.readUIntBE(at + 2, count);
   if (start + length > bytes.length) throw new RangeError('DER: value is cut off');
   return { tag, content: bytes.subarray(start, start + length), whole: bytes.subarray(at, start + length) };
 }

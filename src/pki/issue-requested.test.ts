@@ -9,7 +9,8 @@ import { ManualClock } from '../base/time/clock.ts';
 import { makeAuthority } from './ca.ts';
 import { makeCertificate } from './certificate-fixture.ts';
 import { type CertificateRequest, readCertificateRequest } from './certificate-request.ts';
-import { readAll } from './der.ts';
+import { primitive, relativeName } from './certificate-request-fixture.ts';
+import { readAll, sequence } from './der.ts';
 import { issueRequested, UnissuableRequestError } from './issue-requested.ts';
 import { readKeyPair } from './key-pair-files.ts';
 import { type KeyKind, OpensslFolder, withoutOpenssl } from './openssl-fixture.ts';
@@ -80,6 +81,23 @@ describe('requests of which no certificate can be issued', () => {
     ['a URI that is not ASCII', { uris: ['http://ä'] }, clientUsages, /is not ASCII/],
     ['an e-mail address that is not ASCII', { emailAddresses: ['ä@b'] }, clientUsages, /is not ASCII/],
     ['an IP address that is none', { ipAddresses: ['1.2.3'] }, clientUsages, /is not an IP address/],
+    ...(
+      [
+        ['an octet string', primitive(0x04, Buffer.from('x'))],
+        ['a boolean', primitive(0x01, Buffer.from([0xff]))],
+        ['half a character', primitive(0x1e, Buffer.from([0xd8, 0x3d]))],
+        ['a character outside of the plane of its type', primitive(0x1e, Buffer.from('d83dde00', 'hex'))],
+        ['a tag of no type', primitive(0x80, Buffer.from('x'))],
+      ] as const
+    ).map(([what, value]) => {
+      const subjectDer = sequence(relativeName('2.5.4.11', value));
+      return [
+        `a subject with ${what}`,
+        { subjectDer },
+        clientUsages,
+        /the subject has a value that cannot be/,
+      ] as const;
+    }),
   ] as const) {
     it(what, () =>
       assert.rejects(

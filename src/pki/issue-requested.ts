@@ -1,7 +1,7 @@
-import type { X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { type AlternativeName, encodeAlternativeName } from './alternative-names.ts';
 import type { PkiContext } from './ca.ts';
-import { type Authority, issueContent } from './certificate.ts';
+import { type Authority, signContent } from './certificate.ts';
 import type { CertificateRequest } from './certificate-request.ts';
 import { type KeyUsages, keyUsagesOf } from './key-usages.ts';
 
@@ -49,7 +49,19 @@ export async function issueRequested(
     notBefore: now - backdateMs,
     notAfter: Math.min(end, now + lifetimeMs - (lifetimeMs < shortMs ? 0 : backdateMs)),
   };
-  return issueContent(authority, content, random);
+  return readIssued(await signContent(authority, content, random));
+}
+
+/**
+ * Only the subject is not ours: a request may name what DER allows and X.509 libraries refuse, such as an attribute whose
+ * value is no text.
+ */
+function readIssued(der: Buffer): X509Certificate {
+  try {
+    return new X509Certificate(der);
+  } catch (cause) {
+    throw new UnissuableRequestError('the subject has a value that cannot be in a certificate', { cause });
+  }
 }
 
 interface Asked {
