@@ -1,10 +1,32 @@
 import type { Closable } from '../base/disposable.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
 import { WorkQueueMetrics } from '../client/work-queue-metrics.ts';
+import type { PublishOutcome } from './controller.ts';
+
+/** Powers of two from a millisecond on, in seconds. */
+const publishBuckets = Array.from({ length: 15 }, (_, power) => 0.001 * 2 ** power);
+
+function rootCaMetrics(metrics: Metrics): ControllerMetrics['rootCaPublished'] {
+  const labels = ['code'] as const;
+  const passes = metrics.counter({
+    ...{ name: 'root_ca_cert_publisher_sync_total', labels },
+    help: 'Passes of the publisher of the root CA over a namespace, by the status that they ended with.',
+  });
+  const durations = metrics.histogram({
+    ...{ name: 'root_ca_cert_publisher_sync_duration_seconds', labels, buckets: publishBuckets },
+    help: 'How long passes of the publisher of the root CA over a namespace take.',
+  });
+  return ({ code, seconds }) => {
+    passes.add({ code });
+    durations.observe({ code }, seconds);
+  };
+}
 
 /** Metrics of a program that runs controllers, under the names of kube-controller-manager. */
 export class ControllerMetrics {
   readonly queues: WorkQueueMetrics;
+  /** Counts a pass of the publisher of the root CA. */
+  readonly rootCaPublished: (outcome: PublishOutcome) => void;
   readonly #running: Gauge<'manager' | 'name'>;
   readonly #leading: Gauge<'name'>;
   readonly #manager: string;
@@ -15,6 +37,7 @@ export class ControllerMetrics {
   constructor(metrics: Metrics, manager: string) {
     this.#manager = manager;
     this.queues = new WorkQueueMetrics(metrics);
+    this.rootCaPublished = rootCaMetrics(metrics);
     this.#running = metrics.gauge({
       name: 'running_managed_controllers',
       help: 'Which controllers run here: 1 if one does, 0 once it has been stopped.',

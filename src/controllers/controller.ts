@@ -13,6 +13,8 @@ export interface ControllerContext {
   /** The controller's name; also that of its queue in metrics, if it gives it no other. */
   readonly name: string;
   readonly queueMetrics?: WorkQueueMetrics | undefined;
+  /** Observes a pass of the publisher of the root CA over one namespace. */
+  readonly rootCaPublished?: ((outcome: PublishOutcome) => void) | undefined;
   /** Client for the controller's own requests, with the identity of its service account if it has one. */
   readonly client: ApiClient;
   /**
@@ -37,6 +39,12 @@ export interface ControllerContext {
   readonly signSecretToken?: SecretTokenSigner;
   /** Absent if there is no authority to sign certificates with. */
   readonly certificateSigning?: CertificateSigning;
+}
+
+/** HTTP status of the request that a pass ended with, 200 if all was well; and how long the pass took. */
+export interface PublishOutcome {
+  readonly code: string;
+  readonly seconds: number;
 }
 
 /** Signs a service account token that is stored in the named Secret of the account's namespace. */

@@ -144,7 +144,8 @@ const nameOf = (text: string): ControllerName | undefined =>
   });
 
 /** Dependencies of the controllers. */
-export interface ControllersContext extends Omit<ControllerContext, 'name' | 'queueMetrics' | 'reader' | 'events'> {
+export interface ControllersContext
+  extends Omit<ControllerContext, 'name' | 'queueMetrics' | 'rootCaPublished' | 'reader' | 'events'> {
   readonly metrics?: ControllerMetrics | undefined;
   /** Creates a client for a service account of the system namespace. Default: all controllers use `client`. */
   readonly clientOf?: (account: string) => ApiClient;
@@ -153,7 +154,7 @@ export interface ControllersContext extends Omit<ControllerContext, 'name' | 'qu
 /** Starts controllers; closing the result stops them and aborts their requests. */
 export function startControllers(names: readonly ControllerName[], context: ControllersContext): Closable {
   const { client: reader, clientOf, metrics, ...rest } = context;
-  const queueMetrics = metrics?.queues;
+  const observed = { queueMetrics: metrics?.queues, rootCaPublished: metrics?.rootCaPublished };
   const running = new ClosableStack();
   for (const name of names) {
     const { account, start }: ControllerEntry = entries[name];
@@ -161,7 +162,7 @@ export function startControllers(names: readonly ControllerName[], context: Cont
       account === undefined ? undefined : clientOf?.(typeof account === 'string' ? account : account(rest.dialect));
     const client = own ?? reader;
     const events = running.add(new ApiEventRecorder({ ...rest, client, component: name }));
-    running.add(start({ ...rest, name, queueMetrics, client, reader, events }));
+    running.add(start({ ...rest, name, ...observed, client, reader, events }));
     if (metrics) running.add(metrics.runs(name));
   }
   return running;

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { silentLogger } from '../../src/base/logger.ts';
+import { Metrics } from '../../src/base/metrics.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { type Clock, systemClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
+import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { type ControllersContext, chooseControllers, startControllers } from '../../src/controllers/controllers.ts';
 import type { NamespaceCondition } from '../../src/controllers/namespace-lifecycle/conditions.ts';
 import { orch } from '../../src/dialect/orch.ts';
@@ -25,7 +27,10 @@ const hastyClock: Clock = {
   after: (delayMs, callback) => systemClock.after(delayMs / 100, callback),
 };
 
+let metrics: Metrics;
+
 function start(...names: readonly string[]): void {
+  metrics = new Metrics();
   const context: ControllersContext = {
     client: new ApiClient(transport, 'controllers'),
     clock: hastyClock,
@@ -33,6 +38,7 @@ function start(...names: readonly string[]): void {
     logger: silentLogger,
     dialect: orch,
     rootAuthority: 'PEM\n',
+    metrics: new ControllerMetrics(metrics, 'manager'),
   };
   const running = startControllers(chooseControllers(names), context);
   stop = () => running.close();
@@ -322,6 +328,19 @@ describe('what every namespace has', () => {
     await fixture.call('DELETE', authority);
     await there(authority);
     assert.deepEqual((await fixture.object('GET', authority))['data'], { 'ca.crt': 'PEM\n' });
+  });
+
+  it('the authority: passes and failures are counted', async () => {
+    let failures = 2;
+    transport.failure = ({ method }) =>
+      method === 'POST' && failures-- > 0 ? internalError(new Error('not now')) : undefined;
+    await make(namespaces, 'n');
+    start('root-ca-cert-publisher');
+    await there(authority);
+    const count = (code: number): string | undefined =>
+      new RegExp(`^root_ca_cert_publisher_sync_total\\{code="${code}"\\} (\\d+)$`, 'm').exec(metrics.render())?.[1];
+    await until(() => Number(count(200)) >= 1, 'no pass is counted');
+    assert.equal(count(500), '2');
   });
 
   it('does not come in a namespace that goes', async () => {

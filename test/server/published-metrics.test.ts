@@ -123,6 +123,11 @@ const published: Readonly<Record<string, Described>> = {
   leader_election_master_status: gauge(['name']),
   apiserver_certificates_registry_csr_requested_duration_total: counter(['signerName']),
   apiserver_certificates_registry_csr_honored_duration_total: counter(['signerName']),
+  root_ca_cert_publisher_sync_total: counter(['code']),
+  root_ca_cert_publisher_sync_duration_seconds: histogram(
+    ['code'],
+    [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384],
+  ),
   rest_client_requests_total: counter(['code', 'host', 'method']),
 };
 

@@ -1,12 +1,14 @@
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
-import { hasCause, hasReason } from '../../client/api-client.ts';
+import { ApiError, hasCause, hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
-import type { ControllerContext } from '../controller.ts';
+import type { ControllerContext, PublishOutcome } from '../controller.ts';
 
 /** An object that every namespace must have. */
 interface KeptObject {
+  /** Told of each pass over a namespace. */
+  readonly passed?: ((outcome: PublishOutcome) => void) | undefined;
   /** Name of the queue in metrics. */
   readonly queue: string;
   /** Plural name of the core resource, as in the path: `serviceaccounts`. */
@@ -39,7 +41,7 @@ class Keeper implements Closable {
     this.#kept = kept;
     this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
     this.#queue = this.#held.add(
-      new WorkQueue({ ...context, name: kept.queue, parallel, work: (name) => this.#keep(name) }),
+      new WorkQueue({ ...context, name: kept.queue, parallel, work: (name) => this.#pass(name) }),
     );
     this.#objects = this.#held.add(
       new Informer({
@@ -65,6 +67,20 @@ class Keeper implements Closable {
         },
       }),
     );
+  }
+
+  async #pass(namespace: string): Promise<void> {
+    const { clock } = this.#context;
+    const began = clock.monotonic();
+    let code = '200';
+    try {
+      await this.#keep(namespace);
+    } catch (error) {
+      code = error instanceof ApiError ? String(error.code) : '500';
+      throw error;
+    } finally {
+      this.#kept.passed?.({ code, seconds: (clock.monotonic() - began) / 1_000 });
+    }
   }
 
   async #keep(namespace: string): Promise<void> {

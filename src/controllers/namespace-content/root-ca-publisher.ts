@@ -20,6 +20,7 @@ export function startRootCaPublisher(context: ControllerContext): Closable {
   };
   return keepInNamespaces(context, {
     queue: 'root_ca_cert_publisher',
+    passed: context.rootCaPublished,
     resource: 'configmaps',
     name,
     object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, annotations }, data },
