@@ -53,6 +53,7 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
     'apis-rbac-v1': documents.resourceList(rbac, 'v1'),
     'apis-authentication-v1': documents.resourceList(authentication, 'v1'),
     'apis-authorization-v1': documents.resourceList(authorization, 'v1'),
+    'apis-certificates-v1': documents.resourceList(certificates, 'v1'),
     'apis-certificates-v1alpha1': documents.resourceList(certificates, 'v1alpha1'),
     'aggregated-api': documents.aggregated('api', 'v2'),
     'aggregated-apis': documents.aggregated('apis', 'v2'),
@@ -63,6 +64,7 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
     'openapi-v3-apis-rbac-v1': documents.openapi(rbac, 'v1'),
     'openapi-v3-apis-authentication-v1': documents.openapi(authentication, 'v1'),
     'openapi-v3-apis-authorization-v1': documents.openapi(authorization, 'v1'),
+    'openapi-v3-apis-certificates-v1': documents.openapi(certificates, 'v1'),
     'openapi-v3-apis-certificates-v1alpha1': documents.openapi(certificates, 'v1alpha1'),
     'openapi-v2': documents.openapiV2(),
   };
