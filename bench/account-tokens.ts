@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { encode } from '../src/authn/oidc/provider-fixture.ts';
 import { keyFromPem } from '../src/pki/keys.ts';
 import { isSignature, makeSignature, type SignatureAlgorithm } from '../src/pki/signature-algorithm.ts';
+import { rateOf } from './one-thread.ts';
 
 /** Makes tokens as the product does, with its key: many that differ from each other, without asking it for each. */
 export class AccountTokens {
@@ -49,15 +50,4 @@ export class AccountTokens {
   get #input(): string {
     return this.#like.slice(0, this.#like.lastIndexOf('.'));
   }
-}
-
-/** How often something is done in a second, one after the other, while nothing else happens. */
-function rateOf(durationMs: number, work: () => boolean): number {
-  const startedAt = performance.now();
-  let done = 0;
-  while (performance.now() - startedAt < durationMs) {
-    if (!work()) throw new Error('the bare work did not succeed');
-    done += 1;
-  }
-  return (done / (performance.now() - startedAt)) * 1000;
 }

@@ -10,6 +10,7 @@ import { isMet, type Row, textTable } from './report.ts';
 import { fullScale, quickScale, sizes } from './scale.ts';
 import type { BenchContext, Scenario } from './scenario.ts';
 import { authorization } from './scenarios/authorization.ts';
+import { certificates } from './scenarios/certificates.ts';
 import { credentials } from './scenarios/credentials.ts';
 import { get } from './scenarios/get.ts';
 import { holds } from './scenarios/holds.ts';
@@ -32,6 +33,7 @@ const scenarios: readonly Scenario[] = [
   reviews,
   authorization,
   write,
+  certificates,
   watch,
   list,
   holds,

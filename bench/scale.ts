@@ -54,6 +54,8 @@ export const sizes = {
   objectBytes: 1024,
   watchers: 1_000,
   writers: 64,
+  /** Requests that are signed in one round, and while others wait. */
+  certificates: 1_000,
   /** Namespaces, and in each of them roles and as many bindings. */
   roleNamespaces: 100,
   rolesPerNamespace: 100,

@@ -13,7 +13,8 @@ import {
   tokenRequestPath,
 } from '../api-objects.ts';
 import { type Ceiling, cannedFrom } from '../ceiling.ts';
-import { type Http2Client, PreparedRequest } from '../http2-client.ts';
+import { Connections } from '../connections.ts';
+import { PreparedRequest } from '../http2-client.ts';
 import { type Expected, type LoadResult, runLoad } from '../load.ts';
 import { configMapBody } from '../objects.ts';
 import type { Product } from '../product.ts';
@@ -206,22 +207,6 @@ class ReviewBench {
         if (request) side.at(slot)?.send(request, listener);
       },
     });
-  }
-}
-
-class Connections implements Disposable {
-  readonly #clients: readonly Http2Client[];
-
-  constructor(clients: readonly Http2Client[]) {
-    this.#clients = clients;
-  }
-
-  at(slot: number): Http2Client | undefined {
-    return this.#clients[slot % this.#clients.length];
-  }
-
-  [Symbol.dispose](): void {
-    for (const client of this.#clients) client.close();
   }
 }
 
