@@ -11,10 +11,11 @@ export const certificatesGroup = dialect.group('certificates');
 export const signingRequests = `/apis/${certificatesGroup}/v1/certificatesigningrequests`;
 
 const signers = signerNames(dialect);
-/** What becomes of requests: controllers approve and sign those of nodes; the others wait for somebody. */
+/** What becomes of requests: controllers approve and sign those of nodes; nobody approves the others, or signs foreign ones. */
 const kinds = {
   signed: { signerName: signers.nodeClient, organization: 'system:nodes', commonName: 'system:node:n' },
   waiting: { signerName: signers.client, organization: 'team', commonName: 'jane' },
+  foreign: { signerName: 'example.com/signer', organization: 'team', commonName: 'jane' },
 } as const;
 
 const ecdsaWithSha256 = sequence(objectIdentifier('1.2.840.10045.4.3.2'));

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ApiRequest } from '../api-client.ts';
 import { create, dialect, json, jsonBody } from '../api-objects.ts';
 import { Audience } from '../audience.ts';
+import { authorities, CertificateRequests, certificatesGroup, signingRequests } from '../certificate-requests.ts';
 import { fillDataDirectory } from '../filled-data.ts';
 import { PreparedRequest } from '../http2-client.ts';
 import { runLoad } from '../load.ts';
@@ -35,7 +36,10 @@ export const holds: Scenario = {
       objects: 2 * sizes.heldObjects,
       namespaceOf: (index) => (index < sizes.heldObjects ? 'default' : ending),
     });
-    await using product = await context.start({ dataDirectory });
+    await using product = await context.start({
+      dataDirectory,
+      flags: [`--runtime-config=${certificatesGroup}/v1alpha1`],
+    });
     await using probe = new Probe(product.access);
     const turns = await product.turnProbe();
     const rows: Row[] = [];
@@ -104,6 +108,9 @@ const heavyWork = (): readonly Heavy[] => [
   makingLarge(),
   ...lists(`LIST of ${sizes.largeObjects} objects of ${text(sizes.heldKeys)} keys`, wide),
   watchers(),
+  certificatesSigned(),
+  trustBundle(),
+  longChain(),
   ...bindings(),
   {
     what: `DELETE of a collection of ${text(sizes.heldObjects)}`,
@@ -247,6 +254,90 @@ function watchers(): Heavy {
     },
     run: () => change(),
   };
+}
+
+const signingMsMax = 60_000;
+
+/** Done when none of them is without a certificate. */
+function certificatesSigned(): Heavy {
+  const made = new CertificateRequests('signed', 'held');
+  return {
+    what: `${text(sizes.certificates)} certificates requested, approved and signed`,
+    once: true,
+    async run(product) {
+      const clients = await product.http2(listConnections);
+      const requests = made.prepare(sizes.certificates);
+      await runLoad({
+        slots: sizes.writers,
+        durationMs: signingMsMax,
+        requestsMax: requests.length,
+        expected: { status: 201 },
+        send(slot, turn, listener) {
+          const request = requests[turn];
+          if (request) clients[slot % clients.length]?.send(request, listener);
+        },
+      });
+      for (const client of clients) client.close();
+      const deadline = performance.now() + signingMsMax;
+      while ((await pending(product)) > 0) {
+        if (performance.now() > deadline) throw new Error('not all requests are signed');
+        await pause(100);
+      }
+    },
+  };
+}
+
+/** How many requests are not yet `Approved,Issued`, as the table says. */
+async function pending({ api }: Product): Promise<number> {
+  const { body } = await api.expect(200, `${signingRequests}?limit=${sizes.certificates}`, {
+    headers: { accept: tables },
+  });
+  const { rows }: { readonly rows: readonly { readonly cells: readonly unknown[] }[] } = JSON.parse(body.toString());
+  return rows.filter(({ cells }) => cells.at(-1) !== 'Approved,Issued').length;
+}
+
+const bundleBytesMax = 1024 * 1024;
+
+function trustBundle(): Heavy {
+  const path = `/apis/${certificatesGroup}/v1alpha1/clustertrustbundles`;
+  let body: Buffer | undefined;
+  return {
+    what: 'create of a trust bundle of 1 MiB',
+    async prepare({ api }) {
+      body ??= jsonBody({ metadata: { name: 'held' }, spec: { trustBundle: authorities(bundleBytesMax) } });
+      await api.send(`${path}/held`, { method: 'DELETE' });
+    },
+    run: ({ api }) => api.expect(201, path, { method: 'POST', headers: json, ...(body && { body }) }),
+  };
+}
+
+/** Base64 takes a third more, and the rest of the object some. */
+const chainBytesMax = 2 * 1024 * 1024;
+
+function longChain(): Heavy {
+  const made = new CertificateRequests('foreign', 'chained');
+  let chain = '';
+  let write: (product: Product) => Promise<unknown> = () => Promise.reject(new Error('nothing was requested'));
+  return {
+    what: 'a certificate with a chain of 2 MiB',
+    async prepare({ api }) {
+      chain ||= Buffer.from(authorities(chainBytesMax)).toString('base64');
+      const request = await create<SigningRequest>(api, signingRequests, made.next());
+      const { name } = request.metadata;
+      const conditions = [{ type: 'Approved', status: 'True', reason: 'Bench' }];
+      const approved = jsonBody({ ...request, status: { conditions } });
+      await api.expect(200, `${signingRequests}/${name}/approval`, { method: 'PUT', headers: json, body: approved });
+      const body = jsonBody({ metadata: { name }, status: { certificate: chain } });
+      const headers = { ...json, 'content-type': 'application/merge-patch+json' };
+      write = (product) =>
+        product.api.expect(200, `${signingRequests}/${name}/status`, { method: 'PATCH', headers, body });
+    },
+    run: (product) => write(product),
+  };
+}
+
+interface SigningRequest {
+  readonly metadata: { readonly name: string };
 }
 
 function bindings(): readonly Heavy[] {

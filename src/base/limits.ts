@@ -451,8 +451,11 @@ export const limits = {
   certificateRequestValuesMax: 500,
   certificateRequestDepthMax: 16,
   certificateRequestRsaBitsMax: 8192,
-  /** Requests that a controller reads in one turn of the event loop. */
+  /** Requests that a controller works on in one turn of the event loop. */
   certificateRequestsPerSlice: 4,
+  /** Readings that are kept, for those who read the same request next, and characters of a request that is kept. */
+  certificateRequestsKeptMax: 1_024,
+  certificateRequestKeptLengthMax: 4 * 1024,
   /** Conditions of a certificate signing request. */
   requestConditionsMax: 1_000,
   /** One request to an OpenID Connect provider, and the size of its responses: discovery document, key set. */

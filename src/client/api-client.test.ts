@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { limits } from '../base/limits.ts';
 import { ApiClient, ApiError, hasCause, hasReason } from './api-client.ts';
 import { ScriptedServer } from './scripted-server-fixture.ts';
 
@@ -7,6 +8,32 @@ const setUp = () => {
   const server = new ScriptedServer();
   return { server, client: new ApiClient(server, 'tester/1') };
 };
+
+describe('watches', () => {
+  it('of one large event parse it in turns of their own', async () => {
+    const { server, client } = setUp();
+    const large = { type: 'ADDED', object: { metadata: { name: 'x'.repeat(limits.inlineBytesMax) } } };
+    const signal = new AbortController().signal;
+    let inThisTurn = 0;
+    let most = 0;
+    const read = (line: Buffer) => {
+      // Runs after the first work of the next turn.
+      if (inThisTurn === 0) {
+        setImmediate(() => {
+          inThisTurn = 0;
+        });
+      }
+      most = Math.max(most, ++inThisTurn);
+      return JSON.parse(line.toString());
+    };
+    const watched = Array.from({ length: 10 }, async () => {
+      server.answerRaw(200, `${JSON.stringify(large)}\n`);
+      for await (const { type } of client.watch('/a?watch=1', { signal, read })) assert.equal(type, 'ADDED');
+    });
+    await Promise.all(watched);
+    assert.ok(most <= 2, `${most} in one turn`);
+  });
+});
 
 describe('requests', () => {
   it('carry JSON and the User-Agent', async () => {

@@ -1,3 +1,5 @@
+import { limits } from '../base/limits.ts';
+import { inOwnTurn } from '../base/time/turns.ts';
 import { parseStored } from '../codec/json.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { Status } from '../meta/status-error.ts';
@@ -123,7 +125,11 @@ export class ApiClient {
   async *watch(target: string, { signal, skip, read = readEvent }: WatchOptions): AsyncIterableIterator<ApiEvent> {
     const response = await this.#send({ method: 'GET', target, signal });
     for await (const chunk of wholeLines(response.body)) {
-      for (const line of linesOf(chunk)) if (!skip?.(line)) yield read(line);
+      for (const line of linesOf(chunk)) {
+        // In-process watches of one large event would all parse it within one turn of the event loop.
+        if (line.length > limits.inlineBytesMax) await new Promise<void>((resolve) => inOwnTurn(resolve));
+        if (!skip?.(line)) yield read(line);
+      }
     }
   }
 

@@ -3,6 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import { SocketAddress } from 'node:net';
 import type { CertificationRequest } from '@peculiar/asn1-csr';
 import type { AttributeValue, Name } from '@peculiar/asn1-x509';
+import { boundedMemo } from '../base/collections/bounded-memo.ts';
 import { limits } from '../base/limits.ts';
 import { inOwnTurn } from '../base/time/turns.ts';
 import { readAlgorithm } from './algorithm-identifier.ts';
@@ -43,10 +44,39 @@ const ids = {
 /**
  * Reads the first block of a PEM text, which must be a certificate request. Rejects with an Error that says what is
  * wrong, in the words of kube-apiserver where it has some. A bad signature is no error here: see `signatureProblem`.
+ * Callers share the result: admission, validation, approvers and signers read the same text one after another.
  */
 export async function readCertificateRequest(pem: string | Uint8Array): Promise<CertificateRequest> {
   requireSize(pem.length, limits.certificateRequestTextMax);
-  const text = typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1');
+  return readingOf(typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1')).read();
+}
+
+/** One text, read by whoever asks first. A failure is not kept. */
+class Reading {
+  readonly #text: string;
+  #read: Promise<CertificateRequest> | undefined;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(): Promise<CertificateRequest> {
+    this.#read ??= readText(this.#text).catch((error: unknown) => {
+      this.#read = undefined;
+      throw error;
+    });
+    return this.#read;
+  }
+}
+
+const readingOf = boundedMemo((text) => new Reading(text), {
+  countMax: limits.certificateRequestsKeptMax,
+  lengthMax: limits.certificateRequestKeptLengthMax,
+});
+
+async function readText(text: string): Promise<CertificateRequest> {
+  // Requests that come together would all be read in one turn.
+  await ownTurn();
   const [block] = decodePem(text);
   if (block?.label !== label) throw new Error(`PEM block type must be ${label}`);
   const der = block.bytes;

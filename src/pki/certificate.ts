@@ -72,7 +72,7 @@ export function issueCertificate(authority: Authority, template: CertificateTemp
 /** Issues a certificate signed by its own key: an authority, or a self-signed server certificate. */
 export function issueSelfSigned(template: CertificateTemplate, privateKey: KeyObject, random: Random): X509Certificate {
   const content = contentOf(template);
-  const issuer = { name: content.subject, keyIdentifier: keyIdentifier(content.publicKey), privateKey };
+  const issuer = { name: content.subject, keyIdentifier: keyIdentifier(encodeKey(content.publicKey)), privateKey };
   return new X509Certificate(signedNow(encodeBody(content, issuer, random), privateKey));
 }
 
@@ -104,6 +104,7 @@ interface Issuer {
 
 /** The TBSCertificate (RFC 5280 section 4.1.2), version 3. */
 function encodeBody(content: CertificateContent, issuer: Issuer, random: Random): Buffer {
+  const publicKey = encodeKey(content.publicKey);
   return der.sequence(
     der.explicit(0, der.unsignedInteger(Buffer.from([2]))),
     der.unsignedInteger(serialNumber(random)),
@@ -111,8 +112,8 @@ function encodeBody(content: CertificateContent, issuer: Issuer, random: Random)
     issuer.name,
     der.sequence(der.time(content.notBefore), der.time(content.notAfter)),
     content.subject,
-    content.publicKey.export({ type: 'spki', format: 'der' }),
-    der.explicit(3, der.sequence(...extensions(content, issuer))),
+    publicKey,
+    der.explicit(3, der.sequence(...extensions(content, { issuer, publicKey }))),
   );
 }
 
@@ -133,7 +134,10 @@ function encodeName(subject: Subject): Buffer {
   );
 }
 
-function extensions({ subject, publicKey, isAuthority, ...content }: CertificateContent, issuer: Issuer): Buffer[] {
+function extensions(
+  { subject, isAuthority, ...content }: CertificateContent,
+  { issuer, publicKey }: { readonly issuer: Issuer; readonly publicKey: Buffer },
+): Buffer[] {
   const extension = (oid: string, value: Buffer, critical = false): Buffer =>
     der.sequence(der.objectIdentifier(oid), ...(critical ? [der.boolean(true)] : []), der.octetString(value));
   const { bits, extended } = content.usages;
@@ -157,11 +161,10 @@ function extensions({ subject, publicKey, isAuthority, ...content }: Certificate
 const emptyName = der.sequence();
 
 /** RFC 7093 section 2 method 4, truncated to the customary 20 bytes. */
-const keyIdentifier = (key: KeyObject): Buffer =>
-  createHash('sha256')
-    .update(key.export({ type: 'spki', format: 'der' }))
-    .digest()
-    .subarray(0, 20);
+const keyIdentifier = (encodedKey: Buffer): Buffer => createHash('sha256').update(encodedKey).digest().subarray(0, 20);
+
+/** SubjectPublicKeyInfo in DER. */
+const encodeKey = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
 
 const subjectKeyIdentifierId = extensionId(oids.subjectKeyIdentifier);
 
