@@ -87,6 +87,8 @@ describe('error responses', () => {
         assert.ok(error instanceof ApiError);
         assert.deepEqual([error.code, error.message], [code, message]);
         assert.equal(hasReason(error, 'Forbidden'), code === 403);
+        assert.equal(hasReason(error, 'Conflict', 'Forbidden'), code === 403);
+        assert.equal(hasReason(error, 'Conflict', 'Gone'), false);
         assert.equal(hasCause(error, 'NamespaceTerminating'), code === 403);
         return true;
       });

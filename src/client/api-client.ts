@@ -19,9 +19,9 @@ export class ApiError extends Error {
   }
 }
 
-/** True for an ApiError with this reason. */
-export const hasReason = (error: unknown, reason: Status['reason']): boolean =>
-  error instanceof ApiError && error.status.reason === reason;
+/** True for an ApiError with one of these reasons. */
+export const hasReason = (error: unknown, ...reasons: readonly Status['reason'][]): boolean =>
+  error instanceof ApiError && reasons.includes(error.status.reason);
 
 /** True for an ApiError whose details contain this cause. */
 export const hasCause = (error: unknown, reason: string): boolean =>

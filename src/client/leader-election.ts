@@ -190,7 +190,7 @@ class Candidate {
       this.#options.leads?.(true);
       return true;
     } catch (error) {
-      if (!ended.aborted && !hasReason(error, 'Conflict') && !hasReason(error, 'AlreadyExists')) {
+      if (!ended.aborted && !hasReason(error, 'Conflict', 'AlreadyExists')) {
         logger.warn('the lease could not be taken or renewed', { lease: name, error });
       }
       return false;

@@ -98,7 +98,7 @@ async function follow<T>(options: ReflectorOptions<T>, position: Position): Prom
       if (event.type !== 'BOOKMARK') changed({ type: event.type, object: event.object });
     }
   } catch (error) {
-    const expired = hasReason(error, 'Expired') || hasReason(error, 'Gone');
+    const expired = hasReason(error, 'Expired', 'Gone');
     throw expired ? new ExpiredVersion('the version is too old', { cause: error }) : error;
   }
 }

@@ -114,7 +114,7 @@ class BootstrapSigner implements Closable {
       // It is immutable or full: retrying is useless until somebody changes it.
       if (hasReason(error, 'Invalid')) return this.#report(signed, error);
       // Somebody changed or deleted it: the watch reports that.
-      if (!hasReason(error, 'NotFound') && !hasReason(error, 'Conflict')) throw error;
+      if (!hasReason(error, 'NotFound', 'Conflict')) throw error;
     }
   }
 

@@ -72,7 +72,7 @@ class TokenCleaner implements Closable {
       logger.info('the Secret of an expired bootstrap token was deleted', { secret: name });
     } catch (error) {
       // Somebody else deleted or changed it: the watch reports that.
-      if (!hasReason(error, 'NotFound') && !hasReason(error, 'Conflict')) throw error;
+      if (!hasReason(error, 'NotFound', 'Conflict')) throw error;
     }
   }
 

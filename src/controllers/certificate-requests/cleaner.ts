@@ -86,7 +86,7 @@ class Cleaner implements Closable {
       logger.debug('a certificate request was deleted', { request: name, because });
     } catch (error) {
       // Somebody changed or deleted the request: a watch reports it.
-      if (!hasReason(error, 'Conflict') && !hasReason(error, 'NotFound')) throw error;
+      if (!hasReason(error, 'Conflict', 'NotFound')) throw error;
     }
   }
 

@@ -88,7 +88,7 @@ class Follower implements Closable {
       await this.#context.client.update(target, request, this.#stop.signal);
       if (warning) warn(this.#context, request, warning);
     } catch (error) {
-      if (!hasReason(error, 'Conflict') && !hasReason(error, 'NotFound')) throw error;
+      if (!hasReason(error, 'Conflict', 'NotFound')) throw error;
     }
   }
 

@@ -67,7 +67,7 @@ class Aggregation implements Closable {
       await this.#context.client.update(this.#pathOf(role), changed, this.#stop.signal);
     } catch (error) {
       // The role was changed or deleted meanwhile: a watch reports it.
-      if (!hasReason(error, 'Conflict') && !hasReason(error, 'NotFound')) throw error;
+      if (!hasReason(error, 'Conflict', 'NotFound')) throw error;
     }
   }
 

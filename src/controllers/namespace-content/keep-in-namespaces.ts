@@ -98,7 +98,7 @@ class Keeper implements Closable {
       await client.update(this.#path(namespace, name), mended, this.#stop.signal);
     } catch (error) {
       // Another client changed or deleted the object: a watch reports either.
-      if (hasReason(error, 'Conflict') || hasReason(error, 'NotFound')) return;
+      if (hasReason(error, 'Conflict', 'NotFound')) return;
       if (!hasReason(error, 'Invalid')) throw error;
       // The object is immutable: retrying is useless until somebody changes or deletes it.
       logger.warn('an object that every namespace has cannot be mended', { namespace, resource, name, error });
@@ -111,8 +111,7 @@ class Keeper implements Closable {
       await client.create(this.#path(namespace), this.#kept.object, this.#stop.signal);
     } catch (error) {
       // The namespace is terminating, or another client created the object: a watch reports either.
-      const settled =
-        hasReason(error, 'AlreadyExists') || hasReason(error, 'NotFound') || hasCause(error, 'NamespaceTerminating');
+      const settled = hasReason(error, 'AlreadyExists', 'NotFound') || hasCause(error, 'NamespaceTerminating');
       if (!settled) throw error;
     }
   }

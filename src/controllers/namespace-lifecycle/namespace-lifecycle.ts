@@ -101,7 +101,7 @@ class NamespaceLifecycle implements Closable {
     try {
       return await client.update<Namespace>(`${path}/status`, changed, this.#stop.signal);
     } catch (error) {
-      if (!hasReason(error, 'ServiceUnavailable') && !hasReason(error, 'RequestEntityTooLarge')) throw error;
+      if (!hasReason(error, 'ServiceUnavailable', 'RequestEntityTooLarge')) throw error;
       logger.debug('the status of a namespace could not be written', { namespace: namespace.metadata.name, error });
       return namespace;
     }

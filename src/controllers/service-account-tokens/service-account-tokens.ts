@@ -188,6 +188,6 @@ async function settled(writing: Promise<unknown>): Promise<void> {
   try {
     await writing;
   } catch (error) {
-    if (!hasReason(error, 'NotFound') && !hasReason(error, 'Conflict')) throw error;
+    if (!hasReason(error, 'NotFound', 'Conflict')) throw error;
   }
 }

@@ -25,8 +25,6 @@ const lookMs = 30_000;
 /** Bytes of SHA-256 in a name, as in kube-controller-manager. */
 const hashBytes = 12;
 
-const settled = ['AlreadyExists', 'Conflict', 'NotFound'] as const;
-
 const trustBundleOf = (object: ApiObject): unknown =>
   (object['spec'] as { readonly trustBundle?: string } | undefined)?.trustBundle;
 
@@ -137,7 +135,7 @@ class Publisher implements Closable {
     } catch (error) {
       if (hasReason(error, 'Invalid')) this.#report(apiVersion, error);
       // Others made, changed or deleted the bundle meanwhile: the watch reports that.
-      else if (!settled.some((reason) => hasReason(error, reason))) throw error;
+      else if (!hasReason(error, 'AlreadyExists', 'Conflict', 'NotFound')) throw error;
     }
   }
 

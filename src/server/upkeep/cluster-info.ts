@@ -109,4 +109,4 @@ const isRepeated = (error: unknown): boolean =>
   !(error instanceof ApiError) ||
   error.code >= 500 ||
   error.code === 429 ||
-  (['Conflict', 'AlreadyExists', 'NotFound'] as const).some((reason) => hasReason(error, reason));
+  hasReason(error, 'Conflict', 'AlreadyExists', 'NotFound');

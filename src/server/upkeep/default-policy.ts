@@ -54,7 +54,7 @@ async function ensure(parts: PolicyParts, expected: ApiObject): Promise<void> {
       // Another server on the same store is starting too, somebody changed the object meanwhile, or the write's outcome
       // is unknown. The stored object is read before the next attempt.
       const unknown = hasReason(error, 'Timeout');
-      const lost = (['Conflict', 'AlreadyExists', 'NotFound'] as const).some((reason) => hasReason(error, reason));
+      const lost = hasReason(error, 'Conflict', 'AlreadyExists', 'NotFound');
       if (!lost && (!unknown || attempt === attemptsMax)) throw error;
       if (attempt === attemptsMax) return report(parts, expected, error);
       await parts.fresh();
