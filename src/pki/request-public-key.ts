@@ -7,6 +7,9 @@ const rsaEncryption = algorithmId('1.2.840.113549.1.1.1');
 const ecPublicKey = algorithmId('1.2.840.10045.2.1');
 const ed25519 = algorithmId('1.3.101.112');
 
+/** Algorithms of the keys that `readPublicKey` reads. */
+export const keyAlgorithms: ReadonlySet<string> = new Set([rsaEncryption, ecPublicKey, ed25519]);
+
 /** Named curves and the bytes of a coordinate. A curve given by its own parameters is refused (RFC 5480 section 2.1.1). */
 const curves: ReadonlyMap<string, number> = new Map(
   (

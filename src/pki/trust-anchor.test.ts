@@ -11,12 +11,23 @@ const constraintsId = der.objectIdentifier('2.5.29.19');
 const keyUsageId = der.objectIdentifier('2.5.29.15');
 
 /** The certificate with other bytes of the same number; signatures are not checked. */
-function patched(from: Uint8Array, to: Uint8Array): Buffer {
+function patched(from: ArrayLike<number>, to: ArrayLike<number>): Buffer {
   assert.equal(from.length, to.length);
-  const at = raw.indexOf(from);
+  const at = raw.indexOf(Buffer.from(Array.from(from)));
   assert.ok(at >= 0);
-  return Buffer.concat([raw.subarray(0, at), to, raw.subarray(at + from.length)]);
+  return Buffer.concat([raw.subarray(0, at), Buffer.from(Array.from(to)), raw.subarray(at + from.length)]);
 }
+
+/** Parts of the root as they stand in it. */
+const fields = der
+  .readAll(der.readAll(der.readAll(raw)[0]?.content ?? raw)[0]?.content ?? raw)
+  .map(({ whole }) => whole);
+const serial = fields[1] ?? assert.fail();
+const algorithmId = der.objectIdentifier('1.2.840.10045.4.3.2');
+const keyId = der.objectIdentifier('1.2.840.10045.2.1');
+const time = der.readAll(der.readAll(fields[4] ?? raw)[0]?.content ?? raw)[0]?.whole ?? assert.fail();
+const text = Buffer.from([0x0c, 4, ...Buffer.from('root')]);
+const point = raw.subarray(raw.indexOf(Buffer.from([3, 0x42, 0, 4])) + 4).subarray(0, 32);
 
 /** The root with these bytes as the value of its basic constraints: `30 03 01 01 ff`. */
 const withConstraints = (value: readonly number[]): Buffer =>
@@ -63,6 +74,34 @@ const rows: readonly (readonly [why: string, bytes: Buffer, fault: ReturnType<ty
   ['constraints are cut off', withConstraints([0x30, 4, 1, 1, 0xff]), 'notX509'],
   ['a negative path length', withConstraints([0x30, 3, 2, 1, 0xff]), 'badConstraints'],
   ['basic constraints twice', patched(keyUsageId, constraintsId), 'notX509'],
+  [
+    'a negative serial number',
+    patched(
+      serial,
+      serial.map((byte, at) => (at === 2 ? byte | 0x80 : byte)),
+    ),
+    'notX509',
+  ],
+  ['a version that is none', patched([0xa0, 3, 2, 1, 2], [0xa0, 3, 2, 1, 3]), 'notX509'],
+  ['extensions in version 1', patched([0xa0, 3, 2, 1, 2], [0xa0, 3, 2, 1, 0]), 'notX509'],
+  ['another algorithm of its signature', patched(algorithmId, der.objectIdentifier('1.2.840.10045.4.3.3')), 'notX509'],
+  [
+    'a month that is none',
+    patched(time, [...time.subarray(0, 4), ...Buffer.from('99'), ...time.subarray(6)]),
+    'notX509',
+  ],
+  ['text of another type in its name', patched(text, [0x1b, ...text.subarray(1)]), 'notX509'],
+  ['a name that is no text', patched(text, [4, ...text.subarray(1)]), 'notX509'],
+  [
+    'a point that is not on the curve',
+    patched(
+      point,
+      point.map((byte) => byte ^ 1),
+    ),
+    'notX509',
+  ],
+  ['a key of an algorithm that is not known', patched(keyId, der.objectIdentifier('1.2.840.10045.2.9')), undefined],
+  ['key usages that are no bits', patched([3, 2, 2, 0x84], [4, 2, 2, 0x84]), 'notX509'],
   ['nothing', Buffer.alloc(0), 'notX509'],
   ['text', Buffer.from('text'), 'notX509'],
   ['PEM', Buffer.from(root.cert), 'notX509'],

@@ -1,12 +1,8 @@
-import { X509Certificate } from 'node:crypto';
-import { limits } from '../base/limits.ts';
-import { requireDer } from './canonical-der.ts';
-import { basicConstraints, hasValidBasicConstraints, readExtensions } from './extensions.ts';
+import { basicConstraints, type Extensions, hasValidBasicConstraints } from './extensions.ts';
+import { requireCertificate } from './require-certificate.ts';
 
 /** What keeps a certificate from being a trust anchor of others. */
 type AnchorFault = 'notX509' | 'notAuthority' | 'badConstraints';
-
-const sequenceTag = 0x30;
 
 /**
  * Why bytes are not the certificate of an authority (RFC 5280 section 4.2.1.9), in DER and with nothing after it; undefined
@@ -15,11 +11,7 @@ const sequenceTag = 0x30;
  */
 export function anchorFault(bytes: Buffer): AnchorFault | undefined {
   try {
-    // OpenSSL reads BER too, and ignores what follows; clients do not.
-    requireDer(bytes, { valuesMax: limits.certificateValuesMax, depthMax: limits.certificateRequestDepthMax });
-    if (bytes[0] !== sequenceTag) return 'notX509';
-    // OpenSSL checks the certificate but not its extensions.
-    const extensions = new X509Certificate(bytes) && readExtensions({ raw: bytes });
+    const extensions: Extensions | undefined = requireCertificate(bytes);
     if (!extensions) return 'notAuthority';
     if (!hasValidBasicConstraints(extensions)) return 'badConstraints';
     return basicConstraints(extensions).isAuthority ? undefined : 'notAuthority';
