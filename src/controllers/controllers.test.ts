@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { publishedControllers } from '../dialect/published-controllers.ts';
 import { chooseControllers, controllerNames, isOffByDefault } from './controllers.ts';
 
 const collector = 'garbage-collector-controller';
@@ -12,6 +13,7 @@ describe('controllers selected by a list', () => {
     [['*'], byDefault],
     [[], []],
     [['namespace'], [namespace]],
+    [['serving-clustertrustbundle-publisher'], [publishedControllers.servingBundlePublisher]],
     [
       ['namespace-controller', 'garbagecollector'],
       [collector, namespace],
