@@ -40,13 +40,16 @@ const extendedByName: ReadonlyMap<string, string> = new Map([
   ['netscape sgc', '2.16.840.1.113730.4.1'],
 ]);
 
+/** All names of usages. */
+export const usageNames: readonly string[] = [...bitsByName.keys(), ...extendedByName.keys()];
+
 /**
  * The usages with these names. Throws an Error for an unknown name, and for combinations that RFC 5280 forbids or leaves
  * undefined in the certificate of an end entity: signing certificates, and `encipher only` or `decipher only` without
  * `key agreement`.
  */
 export function keyUsagesOf(names: readonly string[]): KeyUsages {
-  const unknown = names.filter((name) => !bitsByName.has(name) && !extendedByName.has(name));
+  const unknown = names.filter((name) => !usageNames.includes(name));
   if (unknown.length > 0) throw new Error(`unrecognized usage values: ${JSON.stringify(unknown)}`);
   if (names.includes('cert sign')) throw new Error('only authorities may have the usage "cert sign"');
   for (const name of ['encipher only', 'decipher only']) {

@@ -1,4 +1,5 @@
 import type { Kind } from '../kinds/kind.ts';
+import { apiVersionOf } from '../kinds/stored-as.ts';
 
 /**
  * API versions to serve besides those that are served by default, as in `--runtime-config` (spec section 9). Keys:
@@ -8,14 +9,13 @@ export type RuntimeConfig = ReadonlyMap<string, boolean>;
 
 type VersionedKind = Pick<Kind, 'group' | 'version' | 'resource' | 'offByDefault'>;
 
-const versionName = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
 const stageOf = (version: string): string => /\d(alpha|beta)\d/.exec(version)?.[1] ?? 'ga';
 
 /** The keys that apply to a version of a resource. The first one given counts. */
-const keysOf = ({ group, version, resource }: VersionedKind): readonly string[] => [
-  `${versionName(group, version)}/${resource}`,
-  versionName(group, version),
-  `api/${stageOf(version)}`,
+const keysOf = (kind: VersionedKind): readonly string[] => [
+  `${apiVersionOf(kind)}/${kind.resource}`,
+  apiVersionOf(kind),
+  `api/${stageOf(kind.version)}`,
   'api/all',
 ];
 

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { issuedCertificate } from '../../kinds/certificates/issued-certificate.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { certificateOf, conditionOf, conditionsOf } from './signing-request.ts';
 
@@ -35,10 +35,10 @@ export function dueOf(request: ApiObject): Due {
   return { uid, resourceVersion, ...(first ?? { because: '', atMs: Number.POSITIVE_INFINITY }) };
 }
 
-/** End of the first certificate; undefined if it cannot be read. */
+/** End of the issued certificate; undefined if it cannot be read. */
 function endOf(certificate: string): string | undefined {
   try {
-    return new X509Certificate(Buffer.from(certificate, 'base64')).validTo;
+    return issuedCertificate(certificate).validTo;
   } catch {
     // Written by another signer: its request is deleted for another reason.
     return undefined;

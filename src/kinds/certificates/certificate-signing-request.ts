@@ -5,6 +5,7 @@ import { duplicate, errorsOfEach, type FieldError, forbidden, invalid, notSuppor
 import { selectable } from '../../meta/selectable-field.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { readCertificateRequest } from '../../pki/certificate-request.ts';
+import { usageNames } from '../../pki/key-usages.ts';
 import { rsaBitsMin } from '../../pki/signature-algorithm.ts';
 import type { Infer } from '../../schema/schema.ts';
 import { humanDuration } from '../../schema/time.ts';
@@ -27,13 +28,6 @@ type Status = NonNullable<Request['status']>;
 const specOf = (object: ApiObject): Spec => typed(schema, object).spec ?? {};
 const statusOf = (object: ApiObject): Status => typed(schema, object).status ?? {};
 const conditionsOf = (object: ApiObject): Conditions => statusOf(object).conditions ?? [];
-
-const usages: readonly string[] = [
-  ...['signing', 'digital signature', 'content commitment', 'key encipherment', 'key agreement', 'data encipherment'],
-  ...['cert sign', 'crl sign', 'encipher only', 'decipher only', 'any', 'server auth', 'client auth', 'code signing'],
-  ...['email protection', 's/mime', 'ipsec end system', 'ipsec tunnel', 'ipsec user', 'timestamping', 'ocsp signing'],
-  ...['microsoft sgc', 'netscape sgc'],
-];
 
 const expirationSecondsMin = 600;
 
@@ -64,7 +58,7 @@ function validateUsages(wanted: readonly string[]): FieldError[] {
   const seen = new Set<string>();
   return errorsOfEach(wanted, (usage, index) => {
     const field = `spec.usages[${index}]`;
-    const errors = usages.includes(usage) ? [] : [notSupported(field, usage, usages)];
+    const errors = usageNames.includes(usage) ? [] : [notSupported(field, usage, usageNames)];
     if (seen.has(usage)) errors.push(duplicate(field, usage));
     seen.add(usage);
     return errors;

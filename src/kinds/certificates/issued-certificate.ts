@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { limits } from '../../base/limits.ts';
-import type { DecodedPem } from '../../pki/decode-pem.ts';
+import { type DecodedPem, decodePem } from '../../pki/decode-pem.ts';
 import { readAll } from '../../pki/der.ts';
 import { certificateBlocks } from './certificate-blocks.ts';
 
@@ -16,6 +16,15 @@ export async function issuedCertificateProblem(value: string): Promise<string | 
     blocks++;
   }
   return blocks === 0 ? 'must contain at least one CERTIFICATE PEM block' : undefined;
+}
+
+/**
+ * The issued certificate in the value of a `status.certificate` that was validated: the first one; others are of its issuers.
+ * Throws if there is none.
+ */
+export function issuedCertificate(value: string): X509Certificate {
+  const [block] = decodePem(Buffer.from(value, 'base64').toString('latin1'));
+  return new X509Certificate(block?.bytes ?? '');
 }
 
 function blockProblem({ label, hasHeaders, bytes }: DecodedPem): string | undefined {

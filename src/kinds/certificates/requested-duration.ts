@@ -1,9 +1,8 @@
-import { X509Certificate } from 'node:crypto';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { decodePem } from '../../pki/decode-pem.ts';
 import type { Counted } from '../kind.ts';
 import { typed } from '../typed.ts';
 import { schema } from './certificate-signing-request-schema.ts';
+import { issuedCertificate } from './issued-certificate.ts';
 
 const scope = 'sliced by signer (only signer names of the domain of the dialect are told apart)';
 
@@ -36,9 +35,7 @@ export function countDuration(object: ApiObject, old: ApiObject, domain: string)
 
 const isHonored = (wantedMs: number, lifetime: number): boolean => Math.abs(wantedMs - lifetime) < toleratedMs + wantedMs * toleratedFraction;
 
-/** Of the first certificate, which is the issued one; its form was checked by validation. */
 function lifetimeMs(certificate: string): number {
-  const [block] = decodePem(Buffer.from(certificate, 'base64').toString('latin1'));
-  const { validFrom, validTo } = new X509Certificate(block?.bytes ?? '');
+  const { validFrom, validTo } = issuedCertificate(certificate);
   return Date.parse(validTo) - Date.parse(validFrom);
 }
