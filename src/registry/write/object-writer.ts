@@ -144,15 +144,11 @@ export class ObjectWriter {
     }
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
-    const errors = allErrors(
+    const validating = requireValid(context, object, [
       [...validateObjectMeta(kind, object), ...validate(kind.schema, object)],
       kind.strategy.validateCreate?.(object, strategyContext),
-    );
-    rejectInvalid(
-      context,
-      object,
-      errors instanceof Promise ? await untilAborted(errors, context.request.signal) : errors,
-    );
+    ]);
+    if (validating) await validating;
     for (const warning of kind.strategy.warnings?.(object, undefined) ?? []) context.request.warn(warning);
     const admitting = admission.validate(attributes);
     if (admitting) await admitting;
@@ -314,7 +310,7 @@ export class ObjectWriter {
     }
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
-    const errors = allErrors(
+    const validating = requireValid(context, object, [
       [
         ...validateObjectMeta(kind, object, old),
         ...validateObjectMetaUpdate(object, old),
@@ -323,12 +319,8 @@ export class ObjectWriter {
       ],
       kind.strategy.validateEveryUpdate?.(object, old, strategyContext),
       view.validateUpdate?.(object, old, strategyContext),
-    );
-    rejectInvalid(
-      context,
-      object,
-      errors instanceof Promise ? await untilAborted(errors, context.request.signal) : errors,
-    );
+    ]);
+    if (validating) await validating;
     for (const warning of kind.strategy.warnings?.(object, old) ?? []) context.request.warn(warning);
     const admitting = admission.validate(attributes);
     if (admitting) await admitting;
@@ -396,6 +388,20 @@ export const pendingFinalizers = ({ kind }: ServedResource, object: ApiObject): 
   ...(object.metadata.finalizers ?? []),
   ...(kind.strategy.finalizers?.(object) ?? []),
 ];
+
+/** Throws or rejects if there are errors. A promise only if a validation is one. */
+function requireValid(
+  context: WriteContext,
+  object: ApiObject,
+  validations: readonly (Validation | undefined)[],
+): Promise<void> | undefined {
+  const errors = allErrors(...validations);
+  if (errors instanceof Promise) {
+    return untilAborted(errors, context.request.signal).then((found) => rejectInvalid(context, object, found));
+  }
+  rejectInvalid(context, object, errors);
+  return undefined;
+}
 
 /** Field paths are reported as in the client's version. */
 function rejectInvalid({ served: { kind } }: WriteContext, object: ApiObject, errors: readonly FieldError[]): void {
