@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createHash, type KeyObject, X509Certificate } from 'node:crypto';
 import type { Random } from '../base/random.ts';
 import { encodeAlternativeName, nameOfHost } from './alternative-names.ts';
 import { signatureWith, signedLater, signedNow } from './certificate-signature.ts';
@@ -181,6 +181,9 @@ function issuerOf({ certificate, privateKey }: Authority): Issuer {
   return { name: subject.whole, keyIdentifier: octets?.content, privateKey };
 }
 
-/** Whether the certificate holds the public key of that private key. */
+/**
+ * Whether the certificate holds the public key of that private key. `KeyObject.equals` is no way to ask: keys of two types
+ * leave an error in OpenSSL's queue, and the next TLS connection that this thread reads from ends with it.
+ */
 export const certifies = (certificate: X509Certificate, privateKey: KeyObject): boolean =>
-  certificate.publicKey.equals(createPublicKey(privateKey));
+  certificate.checkPrivateKey(privateKey);
