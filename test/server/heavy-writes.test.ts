@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { makeCertificate } from '../../src/pki/certificate-fixture.ts';
+import { makeRequest, requestToPem } from '../../src/pki/certificate-request-fixture.ts';
 import { type Answer, OrchProcess } from '../support/orch-process.ts';
 
 /**
@@ -13,8 +15,17 @@ before(async () => {
   await server.post(maps, 'metadata: {name: first}\n', { headers: { 'content-type': 'application/yaml' } });
   const made = await server.post(maps, object('wide', 'x'));
   assert.equal(made.status, 201, made.text);
+  assert.equal((await server.post(requests, signing)).status, 201);
 });
 after(() => server[Symbol.asyncDispose]());
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const requests = '/apis/certificates.orch.io/v1/certificatesigningrequests';
+const signing = {
+  metadata: { name: 'chain' },
+  spec: { request: base64(requestToPem(makeRequest())), signerName: 'example.com/one', usages: ['any'] },
+};
+const chain = base64(makeCertificate({}).cert.repeat(4_000));
 
 const maps = '/api/v1/namespaces/default/configmaps';
 const wide = `${maps}/wide`;
@@ -54,6 +65,14 @@ describe('others are answered while a heavy request is', () => {
     ],
     ['a block scalar of YAML', 'POST', maps, lines(700_000), yaml, 201],
     ['YAML that is wrong at its end', 'POST', maps, `${lines(700_000)}]`, yaml, 400],
+    [
+      'a chain of certificates',
+      'PUT',
+      `${requests}/chain/status`,
+      { ...signing, status: { certificate: chain } },
+      {},
+      200,
+    ],
     ['options in YAML', 'DELETE', `${maps}/nobody`, lines(400_000), yaml, 404],
   ] as const) {
     test(what, async () => {
