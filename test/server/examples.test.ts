@@ -45,6 +45,9 @@ describe('the examples', { skip }, () => {
       );
     });
 
+  const runCommands = (commands: string, cwd: string): Promise<Outcome> =>
+    run(['-euc', commands.replaceAll(':6443/', `:${server.port}/`)], cwd);
+
   for (const script of examples.filter((name) => name.endsWith('.sh'))) {
     test(script, async () => {
       const { code, out } = await run([join('examples', script)]);
@@ -68,20 +71,27 @@ describe('the examples', { skip }, () => {
     const folder = mkdtempSync(join(home, 'readme-'));
     symlinkSync(server.dataDir, join(folder, '.orch'));
     symlinkSync(join(root, 'examples'), join(folder, 'examples'));
-    const { code, out } = await run(['-euc', commandsAfter('robot').replaceAll(':6443/', `:${server.port}/`)], folder);
+    const { code, out } = await runCommands(commandsAfter('README.md', 'robot'), folder);
     assert.equal(code, 0, out);
     assert.match(out, /"kind": "ConfigMapList"/);
   });
+
+  test('the commands of docs/OPERATIONS.md that get a certificate, word for word', async () => {
+    const folder = mkdtempSync(join(home, 'certificate-'));
+    symlinkSync(server.dataDir, join(folder, '.orch'));
+    const { code, out } = await runCommands(commandsAfter('docs/OPERATIONS.md', '### Certificates for others'), folder);
+    assert.equal(code, 0, out);
+    assert.match(out, /"gitVersion": "v1\.32\./);
+  });
 });
 
-/** The indented block of the README that follows the first line with that word. */
-function commandsAfter(word: string): string {
-  const lines = readFileSync(join(root, 'README.md'), 'utf8').split('\n');
-  const from = lines.findIndex(
-    (line, at) => line.startsWith('    ') && lines.slice(0, at).some((one) => one.includes(word)),
-  );
-  const block = lines.slice(from);
-  return block.slice(0, block.indexOf('')).join('\n');
+/** The indented block of a document that follows the first line with that word. */
+function commandsAfter(file: string, word: string): string {
+  const lines = readFileSync(join(root, file), 'utf8').split('\n');
+  const said = lines.findIndex((line) => line.includes(word));
+  const from = lines.findIndex((line, at) => at > said && line.startsWith('    '));
+  const block = lines.slice(from, lines.indexOf('', from));
+  return block.map((line) => line.replace(/^ {4}/, '')).join('\n');
 }
 
 test('every example is listed', () => {
