@@ -267,6 +267,42 @@ describe('leader election', () => {
     await election.end();
   });
 
+  it('a clock that is set forward ends the term', async () => {
+    const election = new Election();
+    let aheadMs = 0;
+    const clock: Clock = {
+      now: () => election.clock.now() + aheadMs,
+      monotonic: () => election.clock.monotonic(),
+      after: (delayMs, run) => election.clock.after(delayMs, run),
+    };
+    election.stand('a', clock);
+    await election.pass(1_000);
+    election.requireLease();
+    // As after the machine has slept: its monotonic clock stood still.
+    aheadMs = defaultTiming.renewMs;
+    assert.throws(() => election.requireLease(), /the lease could not be renewed in time/);
+    assert.deepEqual(election.log, ['+a', '-a']);
+    await election.end();
+  });
+
+  it('a candidate waits as long as the holder has asked for', async () => {
+    const election = new Election();
+    const spec = {
+      holderIdentity: 'other',
+      leaseDurationSeconds: 60,
+      leaseTransitions: 0,
+      acquireTime: '',
+      renewTime: '',
+    };
+    election.server.lease = { metadata: { name: 'manager', resourceVersion: '1' }, spec };
+    election.stand('a');
+    await election.pass(59_000);
+    assert.deepEqual(election.log, []);
+    await election.pass(5_000);
+    assert.deepEqual(election.log, ['+a']);
+    await election.end();
+  });
+
   it('a leader that cannot renew stops after ten seconds, and another follows after fifteen', async () => {
     const election = new Election();
     const network = election.stand('a');

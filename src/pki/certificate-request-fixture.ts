@@ -42,8 +42,8 @@ export const attribute = (id: string, text: string | Buffer): Buffer =>
 export const relativeName = (id: string, text: string | Buffer): Buffer => setOf(attribute(id, text));
 
 /** Any primitive value. */
-export const primitive = (tag: number, content: Uint8Array): Buffer =>
-  Buffer.concat([Buffer.from([tag, content.length]), content]);
+export const primitive = (tag: number, content: ArrayLike<number>): Buffer =>
+  Buffer.from([tag, content.length, ...Array.from(content)]);
 
 export const requestToPem = (der: Buffer, label = 'CERTIFICATE REQUEST'): string =>
   `-----BEGIN ${label}-----\n${der.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END ${label}-----\n`;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, sign } from 'node:crypto';
+import { constants, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { limits } from '../base/limits.ts';
 import { commonNameOfRequest, readCertificateRequest } from './certificate-request.ts';
@@ -263,7 +263,7 @@ const refusals: readonly (readonly [what: string, text: string | Buffer, message
   ],
   [
     'RSA of too many bits',
-    withKey(rsaKey(unsignedInteger(Buffer.alloc(1025, 0xff)), integer(3))),
+    withKey(rsaKey(unsignedInteger(Buffer.concat([Buffer.from([1]), Buffer.alloc(1024, 0xff)])), integer(3))),
     /more than 8192 bits/,
   ],
   [
@@ -336,6 +336,19 @@ describe('refused requests', () => {
 describe('signatures', () => {
   const algorithm = (id: string, ...parameters: readonly Buffer[]): Buffer =>
     sequence(objectIdentifier(id), ...parameters);
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+  const [sha256, sha384] = ['2.16.840.1.101.3.4.2.1', '2.16.840.1.101.3.4.2.2'].map((id) => algorithm(id, derNull));
+  const mgf1 = algorithm('1.2.840.113549.1.1.8', sha256 ?? derNull);
+  /** Signed by PSS with such a salt, whose length the parameters give as 32 bytes. */
+  const pss = (saltLength: number, hash = sha256 ?? derNull): Buffer =>
+    makeRequest({
+      privateKey: rsa,
+      algorithm: algorithm(
+        '1.2.840.113549.1.1.10',
+        sequence(explicit(0, hash), explicit(1, mgf1), explicit(2, integer(32))),
+      ),
+      sign: (content) => sign('sha256', content, { key: rsa, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }),
+    });
   const other = generateKeyPairSync('ed25519');
   const cases: readonly (readonly [what: string, der: Buffer, problem: string | undefined])[] = [
     ['of the key', named, undefined],
@@ -364,6 +377,17 @@ describe('signatures', () => {
       'by PSS without parameters',
       makeRequest({ algorithm: algorithm('1.2.840.113549.1.1.10') }),
       'x509: cannot verify signature: algorithm unimplemented',
+    ],
+    ['by PSS', pss(32), undefined],
+    ['by PSS with another salt than its parameters say', pss(20), 'crypto/rsa: verification error'],
+    ['by PSS with two hashes', pss(32, sha384), 'x509: cannot verify signature: algorithm unimplemented'],
+    [
+      'of the longest RSA key',
+      makeRequest({
+        publicKey: rsaKey(unsignedInteger(Buffer.alloc(1024, 0xff)), integer(3)),
+        algorithm: algorithm('1.2.840.113549.1.1.11', derNull),
+      }),
+      'crypto/rsa: verification error',
     ],
     [
       'by Ed25519 with parameters',

@@ -70,7 +70,7 @@ function requireRsaNumbers(content: Buffer): void {
   if (!modulus || !exponent) throw new Error('x509: invalid RSA public key');
   if (!isPositive(modulus)) throw new Error('x509: RSA modulus is not a positive number');
   if (!isPositive(exponent)) throw new Error('x509: RSA public exponent is not a positive number');
-  if (modulus.length > limits.certificateRequestRsaBitsMax / 8 + 1) {
+  if (bitsOf(modulus) > limits.certificateRequestRsaBitsMax) {
     throw new Error(`x509: RSA modulus has more than ${limits.certificateRequestRsaBitsMax} bits`);
   }
   if (exponent.length > 5 || BigInt(`0x${exponent.toString('hex')}`) > rsaExponentMax) {
@@ -78,6 +78,9 @@ function requireRsaNumbers(content: Buffer): void {
   }
   if (exponent.equals(Buffer.from([1]))) throw new Error('crypto/rsa: public exponent too small');
 }
+
+/** Of a positive number in its shortest form, whose first byte may be the zero of the sign. */
+const bitsOf = (digits: Buffer): number => digits.length * 8 + 24 - Math.clz32(digits[0] ?? 0);
 
 const isPositive = (digits: Buffer): boolean => (digits[0] ?? 0x80) < 0x80 && digits.some((byte) => byte !== 0);
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { silentLogger } from '../../base/logger.ts';
 import { systemRandom } from '../../base/random.ts';
-import { ManualClock } from '../../base/time/clock.ts';
+import { type Clock, ManualClock } from '../../base/time/clock.ts';
 import { until } from '../../base/waits-fixture.ts';
 import { ApiClient } from '../../client/api-client.ts';
 import { KeptEvents } from '../../client/event-recorder-fixture.ts';
@@ -62,5 +62,36 @@ describe('the cleaner', () => {
     ]);
     running.close();
     assert.equal(clock.pending, 0);
+  });
+
+  it('looks again when the wall clock may have been set forward', async () => {
+    const server = new ScriptedWrites([denied('a', '5', start - hourMs), pending('b', '6')]);
+    const timers = new ManualClock(start);
+    let aheadMs = 0;
+    const clock: Clock = {
+      now: () => timers.now() + aheadMs,
+      monotonic: () => timers.monotonic(),
+      after: (delayMs, run) => timers.after(delayMs, run),
+    };
+    const client = new ApiClient(server, 'controllers');
+    const running = startCertificateRequestCleaner({
+      ...{ name: 'test', client, reader: client, events: new KeptEvents(), rootAuthority: '', dialect: orch, clock },
+      ...{ random: systemRandom, logger: silentLogger },
+    });
+    const deleted = (name: string): Promise<void> =>
+      until(
+        () => {
+          timers.advance(0);
+          return server.writes.includes(`DELETE ${path}/${name}`);
+        },
+        () => `${name} is deleted: ${server.writes}`,
+      );
+    server.answerWrite(200, {});
+    await deleted('a');
+    aheadMs = 24 * hourMs;
+    server.answerWrite(200, {});
+    timers.advance(600_000);
+    await deleted('b');
+    running.close();
   });
 });

@@ -300,6 +300,13 @@ describe('conditions of a certificate signing request', () => {
       [`${C}[1].type: Duplicate value: "Ready"`],
       [`${C}[1].type: Duplicate value: "Ready"`],
     ],
+    [
+      'approved twice',
+      [approved],
+      [approved, approved],
+      [`${C}[1].type: Duplicate value: "Approved"`],
+      [`${C}[1].type: Duplicate value: "Approved"`, added('Approved')],
+    ],
     // What was stored before these rules.
     ['both, as stored', [approved, denied], [approved, denied, custom], [], []],
     ['twice, as stored', [custom, custom], [custom, custom], [], []],
@@ -328,6 +335,12 @@ describe('conditions of a certificate signing request', () => {
       [
         'of a condition that stays as it was: the transition stays',
         [timed('Ready')],
+        condition('Ready'),
+        [stamp, earlier],
+      ],
+      [
+        'of one that is stored twice: the first transition counts',
+        [timed('Ready'), timed('Ready', { lastTransitionTime: stamp })],
         condition('Ready'),
         [stamp, earlier],
       ],
@@ -400,6 +413,7 @@ describe('the certificate of a certificate signing request', () => {
     ['cut short', block(der.subarray(0, -1)), [malformed]],
     ['bytes behind it', block(Buffer.concat([der, Buffer.from([1])])), [malformed]],
     ['a request', block(makeRequest()), [malformed]],
+    ['as large as it may be', block(Buffer.alloc(limits.certificateBytesMax)), [malformed]],
     [
       'too large',
       block(Buffer.alloc(limits.certificateBytesMax + 1)),
