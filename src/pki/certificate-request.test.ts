@@ -419,31 +419,7 @@ describe('readers of requests', () => {
     const text = `${requestOf(2)}${'x'.repeat(limits.certificateRequestKeptLengthMax)}`;
     assert.notEqual(await readCertificateRequest(text), await readCertificateRequest(text));
   });
-
-  it('that begin together take turns', async () => {
-    await readCertificateRequest(requestOf(3));
-    const perTurn = new CountPerTurn();
-    const texts = Array.from({ length: 50 }, (_, index) => requestOf(1_000 + index));
-    await Promise.all(texts.map((text) => readCertificateRequest(text).then(() => perTurn.add())));
-    assert.ok(perTurn.most <= 2, `${perTurn.most} in one turn`);
-  });
 });
-
-/** How many calls of `add` fell into one turn of the event loop, or into the next before its callbacks. */
-class CountPerTurn {
-  most = 0;
-  #now = 0;
-
-  add(): void {
-    if (this.#now === 0) {
-      setImmediate(() => {
-        this.#now = 0;
-      });
-    }
-    this.#now += 1;
-    this.most = Math.max(this.most, this.#now);
-  }
-}
 
 describe('one bit of a request changed', () => {
   for (const [what, text] of [

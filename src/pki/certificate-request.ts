@@ -75,14 +75,15 @@ const readingOf = boundedMemo((text) => new Reading(text), {
 });
 
 async function readText(text: string): Promise<CertificateRequest> {
-  // Requests that come together would all be read in one turn.
+  const parser = await loadParser();
+  // Requests that come together, or have waited for the parser together, would all be read in one turn.
   await ownTurn();
   const [block] = decodePem(text);
   if (block?.label !== label) throw new Error(`PEM block type must be ${label}`);
   const der = block.bytes;
   requireSize(der.length, limits.certificateRequestBytesMax);
   requireRequest(der);
-  return readRequest(der, await loadParser());
+  return readRequest(der, parser);
 }
 
 /**
