@@ -110,8 +110,9 @@ test('an entry has the verbs of the resource, sorted', () => {
     shortNames: ['po'],
     categories: ['all'],
   });
-  assert.match(String(storageVersionHash), /^[A-Za-z0-9+/]{12}$/);
-  assert.notEqual(storageVersionHash, entry('configmaps')['storageVersionHash']);
+  // What published servers answer.
+  assert.equal(storageVersionHash, 'xPOwRZ+Yhw8=');
+  assert.equal(entry('configmaps')['storageVersionHash'], 'qFsyl6wFWjQ=');
   assert.equal(entry('namespaces')['namespaced'], false);
   assert.ok(!(entry('namespaces')['verbs'] as string[]).includes('deletecollection'), 'not served, so not told');
   assert.equal('categories' in entry('configmaps'), false, 'nothing is told of what there is none');

@@ -91,13 +91,14 @@ function resourceEntry(served: ServedResource) {
     ...(kind.shortNames.length > 0 && { shortNames: kind.shortNames }),
     ...(kind.categories.length > 0 && { categories: kind.categories }),
     ...(storesObjects(kind) && {
-      storageVersionHash: createHash('sha256')
-        .update(`${apiVersionOf(served.resource.kind)}/${served.resource.kind.kind}`)
-        .digest('base64')
-        .slice(0, 12),
+      storageVersionHash: storageVersionHash(served.resource.kind),
     }),
   };
 }
+
+/** As published servers compute it: eight bytes of a hash. The core group is the empty string before a slash. */
+const storageVersionHash = ({ group, version, kind }: GroupVersionKind): string =>
+  createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
 
 function subresourceEntry(served: ServedResource, subresource: Subresource) {
   const { kind } = served;
