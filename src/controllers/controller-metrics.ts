@@ -1,23 +1,24 @@
 import type { Closable } from '../base/disposable.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
 import { WorkQueueMetrics } from '../client/work-queue-metrics.ts';
-import type { PublishOutcome } from './controller.ts';
+import type { PublishOutcome } from './publish-outcome.ts';
 
 /** Powers of two from a millisecond on, in seconds. */
 const publishBuckets = Array.from({ length: 15 }, (_, power) => 0.001 * 2 ** power);
 
-function rootCaMetrics(metrics: Metrics): ControllerMetrics['rootCaPublished'] {
+/** `passes`: what is counted, for the help text. */
+function publisherMetrics(metrics: Metrics, publisher: string, passes: string): (outcome: PublishOutcome) => void {
   const labels = ['code'] as const;
-  const passes = metrics.counter({
-    ...{ name: 'root_ca_cert_publisher_sync_total', labels },
-    help: 'Passes of the publisher of the root CA over a namespace, by the status that they ended with.',
+  const total = metrics.counter({
+    ...{ name: `${publisher}_sync_total`, labels },
+    help: `${passes}, by the status that they ended with.`,
   });
   const durations = metrics.histogram({
-    ...{ name: 'root_ca_cert_publisher_sync_duration_seconds', labels, buckets: publishBuckets },
-    help: 'How long passes of the publisher of the root CA over a namespace take.',
+    ...{ name: `${publisher}_sync_duration_seconds`, labels, buckets: publishBuckets },
+    help: `${passes}: how long they take.`,
   });
   return ({ code, seconds }) => {
-    passes.add({ code });
+    total.add({ code });
     durations.observe({ code }, seconds);
   };
 }
@@ -25,8 +26,9 @@ function rootCaMetrics(metrics: Metrics): ControllerMetrics['rootCaPublished'] {
 /** Metrics of a program that runs controllers, under the names of kube-controller-manager. */
 export class ControllerMetrics {
   readonly queues: WorkQueueMetrics;
-  /** Counts a pass of the publisher of the root CA. */
+  /** Count a pass of the publisher of the root CA, and of the publisher of the trust bundle. */
   readonly rootCaPublished: (outcome: PublishOutcome) => void;
+  readonly trustBundlePublished: (outcome: PublishOutcome) => void;
   readonly #running: Gauge<'manager' | 'name'>;
   readonly #leading: Gauge<'name'>;
   readonly #manager: string;
@@ -37,7 +39,13 @@ export class ControllerMetrics {
   constructor(metrics: Metrics, manager: string) {
     this.#manager = manager;
     this.queues = new WorkQueueMetrics(metrics);
-    this.rootCaPublished = rootCaMetrics(metrics);
+    const [namespaces, bundle] = ['of the root CA over a namespace', 'of the trust bundle of the server'];
+    this.rootCaPublished = publisherMetrics(metrics, 'root_ca_cert_publisher', `Passes of the publisher ${namespaces}`);
+    this.trustBundlePublished = publisherMetrics(
+      metrics,
+      'clustertrustbundle_publisher',
+      `Passes of the publisher ${bundle}`,
+    );
     this.#running = metrics.gauge({
       name: 'running_managed_controllers',
       help: 'Which controllers run here: 1 if one does, 0 once it has been stopped.',

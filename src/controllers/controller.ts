@@ -7,14 +7,16 @@ import type { EventRecorder } from '../client/event-recorder.ts';
 import type { WorkQueueMetrics } from '../client/work-queue-metrics.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { CertificateSigning } from './certificate-signing.ts';
+import type { PublishOutcome } from './publish-outcome.ts';
 
 /** Dependencies of every controller. */
 export interface ControllerContext {
   /** The controller's name; also that of its queue in metrics, if it gives it no other. */
   readonly name: string;
   readonly queueMetrics?: WorkQueueMetrics | undefined;
-  /** Observes a pass of the publisher of the root CA over one namespace. */
+  /** Observe a pass of the publisher of the root CA over one namespace, and of the publisher of the trust bundle. */
   readonly rootCaPublished?: ((outcome: PublishOutcome) => void) | undefined;
+  readonly trustBundlePublished?: ((outcome: PublishOutcome) => void) | undefined;
   /** Client for the controller's own requests, with the identity of its service account if it has one. */
   readonly client: ApiClient;
   /**
@@ -39,12 +41,6 @@ export interface ControllerContext {
   readonly signSecretToken?: SecretTokenSigner;
   /** Absent if there is no authority to sign certificates with. */
   readonly certificateSigning?: CertificateSigning;
-}
-
-/** HTTP status of the request that a pass ended with, 200 if all was well; and how long the pass took. */
-export interface PublishOutcome {
-  readonly code: string;
-  readonly seconds: number;
 }
 
 /** Signs a service account token that is stored in the named Secret of the account's namespace. */

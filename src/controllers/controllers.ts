@@ -145,7 +145,10 @@ const nameOf = (text: string): ControllerName | undefined =>
 
 /** Dependencies of the controllers. */
 export interface ControllersContext
-  extends Omit<ControllerContext, 'name' | 'queueMetrics' | 'rootCaPublished' | 'reader' | 'events'> {
+  extends Omit<
+    ControllerContext,
+    'name' | 'queueMetrics' | 'rootCaPublished' | 'trustBundlePublished' | 'reader' | 'events'
+  > {
   readonly metrics?: ControllerMetrics | undefined;
   /** Creates a client for a service account of the system namespace. Default: all controllers use `client`. */
   readonly clientOf?: (account: string) => ApiClient;
@@ -154,7 +157,11 @@ export interface ControllersContext
 /** Starts controllers; closing the result stops them and aborts their requests. */
 export function startControllers(names: readonly ControllerName[], context: ControllersContext): Closable {
   const { client: reader, clientOf, metrics, ...rest } = context;
-  const observed = { queueMetrics: metrics?.queues, rootCaPublished: metrics?.rootCaPublished };
+  const observed = {
+    queueMetrics: metrics?.queues,
+    rootCaPublished: metrics?.rootCaPublished,
+    trustBundlePublished: metrics?.trustBundlePublished,
+  };
   const running = new ClosableStack();
   for (const name of names) {
     const { account, start }: ControllerEntry = entries[name];

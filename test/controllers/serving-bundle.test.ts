@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { silentLogger } from '../../src/base/logger.ts';
+import { Metrics } from '../../src/base/metrics.ts';
 import { noJitter } from '../../src/base/time/backoff-fixture.ts';
 import { ManualClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { KeptEvents } from '../../src/client/event-recorder-fixture.ts';
 import type { ControllerContext } from '../../src/controllers/controller.ts';
+import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { startServingBundlePublisher } from '../../src/controllers/serving-bundle/serving-bundle-publisher.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
@@ -100,6 +102,23 @@ describe('the trust bundle of the server', () => {
       writes.map((request) => request.split(' ')[0]),
       ['POST', 'DELETE'],
     );
+  });
+
+  it('passes are counted, by the status that they ended with', async () => {
+    const metrics = new Metrics();
+    let failures = 2;
+    transport.failure = ({ method }) =>
+      method === 'POST' && failures-- > 0 ? internalError(new Error('not now')) : undefined;
+    start(authority, { trustBundlePublished: new ControllerMetrics(metrics, 'manager').trustBundlePublished });
+    const count = (code: number): string | undefined =>
+      new RegExp(`^clustertrustbundle_publisher_sync_total\\{code="${code}"\\} (\\d+)$`, 'm').exec(
+        metrics.render(),
+      )?.[1];
+    await until(() => {
+      clock.advance(60_000);
+      return Number(count(200)) >= 1;
+    }, 'no pass is counted');
+    assert.equal(count(500), '2');
   });
 
   it('is another one for another authority', async () => {

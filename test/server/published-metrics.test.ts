@@ -37,6 +37,7 @@ const reload = ['status', 'apiserver_id_hash'];
 const fromHundredth = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+const publishBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power / 1000);
 const queueBuckets = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 
 const counter = (labels: readonly string[], stability: Stability = 'ALPHA'): Described => ({
@@ -124,10 +125,9 @@ const published: Readonly<Record<string, Described>> = {
   apiserver_certificates_registry_csr_requested_duration_total: counter(['signerName']),
   apiserver_certificates_registry_csr_honored_duration_total: counter(['signerName']),
   root_ca_cert_publisher_sync_total: counter(['code']),
-  root_ca_cert_publisher_sync_duration_seconds: histogram(
-    ['code'],
-    [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384],
-  ),
+  root_ca_cert_publisher_sync_duration_seconds: histogram(['code'], publishBuckets),
+  clustertrustbundle_publisher_sync_total: counter(['code']),
+  clustertrustbundle_publisher_sync_duration_seconds: histogram(['code'], publishBuckets),
   rest_client_requests_total: counter(['code', 'host', 'method']),
 };
 

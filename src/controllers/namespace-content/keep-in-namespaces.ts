@@ -1,9 +1,10 @@
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
-import { ApiError, hasCause, hasReason } from '../../client/api-client.ts';
+import { hasCause, hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
-import type { ControllerContext, PublishOutcome } from '../controller.ts';
+import type { ControllerContext } from '../controller.ts';
+import { observedPass, type PublishOutcome } from '../publish-outcome.ts';
 
 /** An object that every namespace must have. */
 interface KeptObject {
@@ -69,18 +70,8 @@ class Keeper implements Closable {
     );
   }
 
-  async #pass(namespace: string): Promise<void> {
-    const { clock } = this.#context;
-    const began = clock.monotonic();
-    let code = '200';
-    try {
-      await this.#keep(namespace);
-    } catch (error) {
-      code = error instanceof ApiError ? String(error.code) : '500';
-      throw error;
-    } finally {
-      this.#kept.passed?.({ code, seconds: (clock.monotonic() - began) / 1_000 });
-    }
+  #pass(namespace: string): Promise<void> {
+    return observedPass(() => this.#keep(namespace), this.#context.clock, this.#kept.passed);
   }
 
   async #keep(namespace: string): Promise<void> {

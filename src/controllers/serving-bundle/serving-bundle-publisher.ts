@@ -7,6 +7,7 @@ import { WorkQueue } from '../../client/work-queue.ts';
 import { servingSigner } from '../../dialect/signer-names.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { observedPass } from '../publish-outcome.ts';
 
 /**
  * Keeps one ClusterTrustBundle of the signer of API servers' certificates (spec section 2.8), with the authority that
@@ -58,7 +59,7 @@ class Publisher implements Closable {
         ...context,
         name: 'ca_cert_publisher_cluster_trust_bundles',
         parallel: 1,
-        work: (work: Work) => (work === 'look' ? this.#look() : this.#publish()),
+        work: (work: Work) => (work === 'look' ? this.#look() : this.#pass()),
       }),
     );
     this.#held.add({ close: () => this.#following?.close() });
@@ -98,6 +99,11 @@ class Publisher implements Closable {
       synced: publish,
     });
     return { apiVersion, bundles, close: () => bundles.close() };
+  }
+
+  #pass(): Promise<void> {
+    const { clock, trustBundlePublished } = this.#context;
+    return observedPass(() => this.#publish(), clock, trustBundlePublished);
   }
 
   /** One step at a time: the watch reports what was written, and asks for the next step. */
