@@ -1,4 +1,4 @@
-import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
 import { hasReason } from '../../client/api-client.ts';
@@ -7,6 +7,7 @@ import { WorkQueue } from '../../client/work-queue.ts';
 import { clusterInfo } from '../../kinds/core/cluster-info.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { ControllerStack } from '../controller-stack.ts';
 import { encodePayload, signDetached } from './detached-signature.ts';
 import { bootstrapTokensPath, publicConfigMapPath } from './paths.ts';
 import { readSigningToken, type SigningToken } from './signing-token.ts';
@@ -25,8 +26,7 @@ type Work = 'sign';
 
 class BootstrapSigner implements Closable {
   readonly #context: ControllerContext;
-  readonly #held = new ClosableStack();
-  readonly #stop = new AbortController();
+  readonly #held = new ControllerStack();
   readonly #queue: WorkQueue<Work>;
   readonly #tokens: Informer<SigningToken | 'not for signing'>;
   readonly #configMaps: Informer<ApiObject>;
@@ -38,7 +38,6 @@ class BootstrapSigner implements Closable {
     const { dialect } = context;
     const followed = { ...context, client: context.reader };
     const changed = (): void => this.#queue.add('sign');
-    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
     this.#queue = this.#held.add(
       new WorkQueue({ ...context, name: 'bootstrap_signer_queue', parallel: 1, work: () => this.#sign() }),
     );
@@ -109,7 +108,7 @@ class BootstrapSigner implements Closable {
   async #update(signed: ApiObject): Promise<void> {
     const { client, dialect } = this.#context;
     try {
-      await client.update(publicConfigMapPath(dialect, configMapName), signed, this.#stop.signal);
+      await client.update(publicConfigMapPath(dialect, configMapName), signed, this.#held.signal);
     } catch (error) {
       // It is immutable or full: retrying is useless until somebody changes it.
       if (hasReason(error, 'Invalid')) return this.#report(signed, error);

@@ -1,4 +1,4 @@
-import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
@@ -6,6 +6,7 @@ import { WorkQueue } from '../../client/work-queue.ts';
 import { bootstrapTokenData, bootstrapTokenExpiry } from '../../kinds/core/bootstrap-token.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { ControllerStack } from '../controller-stack.ts';
 import { bootstrapTokensPath, systemSecretPath } from './paths.ts';
 
 /**
@@ -28,14 +29,12 @@ interface ExpiringSecret {
 
 class TokenCleaner implements Closable {
   readonly #context: ControllerContext;
-  readonly #held = new ClosableStack();
-  readonly #stop = new AbortController();
+  readonly #held = new ControllerStack();
   readonly #queue: WorkQueue<string>;
   readonly #secrets: Informer<ExpiringSecret>;
 
   constructor(context: ControllerContext) {
     this.#context = context;
-    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
     this.#queue = this.#held.add(
       new WorkQueue({ ...context, name: 'token_cleaner', parallel, work: (key) => this.#check(key) }),
     );
@@ -68,7 +67,7 @@ class TokenCleaner implements Closable {
     const { client, logger, dialect } = this.#context;
     const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } };
     try {
-      await client.delete(systemSecretPath(dialect, name), options, this.#stop.signal);
+      await client.delete(systemSecretPath(dialect, name), options, this.#held.signal);
       logger.info('the Secret of an expired bootstrap token was deleted', { secret: name });
     } catch (error) {
       // Somebody else deleted or changed it: the watch reports that.

@@ -1,10 +1,11 @@
-import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import type { Closable } from '../../base/disposable.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { ControllerStack } from '../controller-stack.ts';
 import { type Due, dueOf } from './request-due.ts';
 import { signingRequestsPath } from './signing-request.ts';
 
@@ -22,8 +23,7 @@ const parallel = 5;
 class Cleaner implements Closable {
   readonly #context: ControllerContext;
   readonly #path: string;
-  readonly #held = new ClosableStack();
-  readonly #stop = new AbortController();
+  readonly #held = new ControllerStack();
   readonly #queue: WorkQueue<string>;
   readonly #requests: Informer<Due>;
   #timer: Closable = { close() {} };
@@ -32,7 +32,6 @@ class Cleaner implements Closable {
   constructor(context: ControllerContext) {
     this.#context = context;
     this.#path = signingRequestsPath(context.dialect);
-    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
     this.#held.add({ close: () => this.#timer.close() });
     this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (key) => this.#delete(key) }));
     const read = new DueReader();
@@ -82,7 +81,7 @@ class Cleaner implements Closable {
     const name = key.slice(1);
     const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } };
     try {
-      await client.delete(`${this.#path}/${encodeURIComponent(name)}`, options, this.#stop.signal);
+      await client.delete(`${this.#path}/${encodeURIComponent(name)}`, options, this.#held.signal);
       logger.debug('a certificate request was deleted', { request: name, because });
     } catch (error) {
       // Somebody changed or deleted the request: a watch reports it.

@@ -1,4 +1,4 @@
-import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import { WorkSlices } from '../../base/time/work-slices.ts';
 import { hasReason } from '../../client/api-client.ts';
@@ -7,6 +7,7 @@ import { Informer } from '../../client/informer.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { ControllerStack } from '../controller-stack.ts';
 import { signingRequestsPath } from './signing-request.ts';
 
 interface FollowOptions {
@@ -44,8 +45,7 @@ class Follower implements Closable {
   readonly #context: ControllerContext;
   readonly #options: FollowOptions;
   readonly #path: string;
-  readonly #held = new ClosableStack();
-  readonly #stop = new AbortController();
+  readonly #held = new ControllerStack();
   readonly #queue: WorkQueue<string>;
   /** The wanted requests. */
   readonly #requests: Informer<ApiObject | undefined>;
@@ -55,7 +55,6 @@ class Follower implements Closable {
     this.#context = context;
     this.#options = options;
     this.#path = signingRequestsPath(context.dialect);
-    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
     this.#queue = this.#held.add(
       new WorkQueue({ ...context, name: 'certificate', parallel, work: (key) => this.#work(key) }),
     );
@@ -76,8 +75,8 @@ class Follower implements Closable {
     // Requests that need no answer from another thread would follow each other within one turn of the event loop.
     await this.#slices.step();
     const request = this.#requests.get(key);
-    if (!request || this.#stop.signal.aborted) return;
-    const decision = await this.#options.decide(request, this.#stop.signal);
+    if (!request || this.#held.signal.aborted) return;
+    const decision = await this.#options.decide(request, this.#held.signal);
     if (decision.type === 'later') this.#queue.addAfter(key, decision.delayMs);
     if (decision.type === 'write') await this.#write(decision);
   }
@@ -85,7 +84,7 @@ class Follower implements Closable {
   async #write({ request, subresource, warning }: Extract<Decision, { type: 'write' }>): Promise<void> {
     const target = `${this.#path}/${encodeURIComponent(request.metadata.name ?? '')}/${subresource}`;
     try {
-      await this.#context.client.update(target, request, this.#stop.signal);
+      await this.#context.client.update(target, request, this.#held.signal);
       if (warning) warn(this.#context, request, warning);
     } catch (error) {
       if (!hasReason(error, 'Conflict', 'NotFound')) throw error;

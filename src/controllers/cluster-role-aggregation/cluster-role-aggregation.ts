@@ -1,4 +1,4 @@
-import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import type { Closable } from '../../base/disposable.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
@@ -6,6 +6,7 @@ import { aggregate, sameRules } from '../../kinds/rbac/aggregate.ts';
 import { asClusterRole } from '../../kinds/rbac/cluster-role.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { ControllerStack } from '../controller-stack.ts';
 
 /**
  * Sets the rules of every cluster role with an aggregationRule to those of the roles it selects (spec section 5.8). A
@@ -20,8 +21,7 @@ const settleMs = 20;
 
 class Aggregation implements Closable {
   readonly #context: ControllerContext;
-  readonly #held = new ClosableStack();
-  readonly #stop = new AbortController();
+  readonly #held = new ControllerStack();
   readonly #queue: WorkQueue<string>;
   readonly #roles: Informer<ApiObject>;
   readonly #path: string;
@@ -31,7 +31,6 @@ class Aggregation implements Closable {
   constructor(context: ControllerContext) {
     this.#context = context;
     this.#path = `/apis/${context.dialect.group('rbac.authorization')}/v1/clusterroles`;
-    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
     this.#queue = this.#held.add(
       new WorkQueue({ ...context, name: 'ClusterRoleAggregator', parallel, work: (key) => this.#aggregate(key) }),
     );
@@ -64,7 +63,7 @@ class Aggregation implements Closable {
     if (!rules || sameRules(asClusterRole(role).rules ?? [], rules)) return;
     const changed = { ...role, rules };
     try {
-      await this.#context.client.update(this.#pathOf(role), changed, this.#stop.signal);
+      await this.#context.client.update(this.#pathOf(role), changed, this.#held.signal);
     } catch (error) {
       // The role was changed or deleted meanwhile: a watch reports it.
       if (!hasReason(error, 'Conflict', 'NotFound')) throw error;

@@ -1,9 +1,10 @@
-import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import type { Closable } from '../../base/disposable.ts';
 import { hasCause, hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { ControllerStack } from '../controller-stack.ts';
 import { observedPass, type PublishOutcome } from '../publish-outcome.ts';
 
 /** An object that every namespace must have. */
@@ -29,8 +30,7 @@ export const keepInNamespaces = (context: ControllerContext, kept: KeptObject): 
 class Keeper implements Closable {
   readonly #context: ControllerContext;
   readonly #kept: KeptObject;
-  readonly #held = new ClosableStack();
-  readonly #stop = new AbortController();
+  readonly #held = new ControllerStack();
   readonly #queue: WorkQueue<string>;
   /** Whether each namespace is active. */
   readonly #namespaces: Informer<boolean>;
@@ -40,7 +40,6 @@ class Keeper implements Closable {
   constructor(context: ControllerContext, kept: KeptObject) {
     this.#context = context;
     this.#kept = kept;
-    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
     this.#queue = this.#held.add(
       new WorkQueue({ ...context, name: kept.queue, parallel, work: (name) => this.#pass(name) }),
     );
@@ -86,7 +85,7 @@ class Keeper implements Closable {
     const { client, logger } = this.#context;
     const { resource, name } = this.#kept;
     try {
-      await client.update(this.#path(namespace, name), mended, this.#stop.signal);
+      await client.update(this.#path(namespace, name), mended, this.#held.signal);
     } catch (error) {
       // Another client changed or deleted the object: a watch reports either.
       if (hasReason(error, 'Conflict', 'NotFound')) return;
@@ -99,7 +98,7 @@ class Keeper implements Closable {
   async #create(namespace: string): Promise<void> {
     const { client } = this.#context;
     try {
-      await client.create(this.#path(namespace), this.#kept.object, this.#stop.signal);
+      await client.create(this.#path(namespace), this.#kept.object, this.#held.signal);
     } catch (error) {
       // The namespace is terminating, or another client created the object: a watch reports either.
       const settled = hasReason(error, 'AlreadyExists', 'NotFound') || hasCause(error, 'NamespaceTerminating');

@@ -1,4 +1,4 @@
-import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import type { Closable } from '../../base/disposable.ts';
 import { type BackoffPolicy, backoffMs } from '../../base/time/backoff.ts';
 import { pause } from '../../base/time/clock.ts';
 import { hasReason } from '../../client/api-client.ts';
@@ -6,6 +6,7 @@ import { Informer } from '../../client/informer.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { ControllerStack } from '../controller-stack.ts';
 import { conditionsAfter, type NamespaceCondition } from './conditions.ts';
 import { type Attempt, emptyNamespace, type Remainder } from './empty-namespace.ts';
 
@@ -29,15 +30,13 @@ export const startNamespaceLifecycle = (context: ControllerContext): Closable =>
 
 class NamespaceLifecycle implements Closable {
   readonly #context: ControllerContext;
-  readonly #held = new ClosableStack();
-  readonly #stop = new AbortController();
+  readonly #held = new ControllerStack();
   readonly #queue: WorkQueue<string>;
   /** By namespace: number of attempts so far, and the controller that stops the watches of the remaining objects. */
   readonly #waiting = new Map<string, { readonly attempts: number; readonly stop: AbortController }>();
 
   constructor(context: ControllerContext) {
     this.#context = context;
-    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
     this.#queue = this.#held.add(
       new WorkQueue({ ...context, name: 'namespace', parallel, work: (name) => this.#work(name) }),
     );
@@ -67,7 +66,7 @@ class NamespaceLifecycle implements Closable {
     try {
       await this.#attempt(name);
     } catch (error) {
-      if (this.#stop.signal.aborted) return;
+      if (this.#held.signal.aborted) return;
       if (!hasReason(error, 'NotFound')) throw error;
       this.#forget(name);
     }
@@ -76,16 +75,16 @@ class NamespaceLifecycle implements Closable {
   async #attempt(name: string): Promise<void> {
     const { client, clock, dialect } = this.#context;
     const path = `/api/v1/namespaces/${encodeURIComponent(name)}`;
-    const namespace = await client.get<Namespace>(path, this.#stop.signal);
+    const namespace = await client.get<Namespace>(path, this.#held.signal);
     const finalizers = namespace.spec.finalizers ?? [];
     if (namespace.metadata.deletionTimestamp === undefined || !finalizers.includes(dialect.name)) {
       return this.#forget(name);
     }
-    const attempt = await emptyNamespace(name, { client, clock, signal: this.#stop.signal });
+    const attempt = await emptyNamespace(name, { client, clock, signal: this.#held.signal });
     const latest = await this.#report(path, namespace, attempt);
     if (!attempt.empty) return this.#wait(name, attempt);
     const others = finalizers.filter((other) => other !== dialect.name);
-    await client.update(`${path}/finalize`, { ...latest, spec: { finalizers: others } }, this.#stop.signal);
+    await client.update(`${path}/finalize`, { ...latest, spec: { finalizers: others } }, this.#held.signal);
     this.#forget(name);
   }
 
@@ -99,7 +98,7 @@ class NamespaceLifecycle implements Closable {
     if (!conditions) return namespace;
     const changed = { ...namespace, status: { ...namespace.status, conditions } };
     try {
-      return await client.update<Namespace>(`${path}/status`, changed, this.#stop.signal);
+      return await client.update<Namespace>(`${path}/status`, changed, this.#held.signal);
     } catch (error) {
       if (!hasReason(error, 'ServiceUnavailable', 'RequestEntityTooLarge')) throw error;
       logger.debug('the status of a namespace could not be written', { namespace: namespace.metadata.name, error });
@@ -114,7 +113,7 @@ class NamespaceLifecycle implements Closable {
     const attempts = (before?.attempts ?? 0) + 1;
     const stop = new AbortController();
     this.#waiting.set(name, { attempts, stop });
-    for (const each of remainders) void this.#watch(name, each, AbortSignal.any([stop.signal, this.#stop.signal]));
+    for (const each of remainders) void this.#watch(name, each, AbortSignal.any([stop.signal, this.#held.signal]));
     const pauseMs = backoffMs(pauses, attempts, this.#context.random);
     this.#queue.addAfter(name, pauseMs);
     const { logger } = this.#context;

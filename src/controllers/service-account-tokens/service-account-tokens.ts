@@ -1,10 +1,11 @@
-import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import type { Closable } from '../../base/disposable.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import { asServiceAccount } from '../../kinds/core/service-account.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { ControllerStack } from '../controller-stack.ts';
 import {
   fillTokenSecret,
   readTokenSecret,
@@ -30,8 +31,7 @@ const parallel = 5;
 class TokenSecrets implements Closable {
   readonly #context: ControllerContext;
   readonly #rules: TokenSecretRules;
-  readonly #held = new ClosableStack();
-  readonly #stop = new AbortController();
+  readonly #held = new ControllerStack();
   readonly #queue: WorkQueue<string>;
   /** Deleted Secrets whose account may still list them. */
   readonly #goneQueue: WorkQueue<TokenSecret>;
@@ -44,7 +44,6 @@ class TokenSecrets implements Closable {
   constructor(context: ControllerContext, rules: TokenSecretRules) {
     this.#context = context;
     this.#rules = rules;
-    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
     this.#queue = this.#held.add(
       new WorkQueue({ ...context, name: 'serviceaccount_tokens_secret', parallel, work: (key) => this.#sync(key) }),
     );
@@ -124,7 +123,7 @@ class TokenSecrets implements Closable {
     const { namespace, name, uid } = secret;
     logger.info('the account of a token Secret is gone, so it goes', { namespace, secret: name });
     const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid } };
-    await settled(client.delete(secretPath(secret), options, this.#stop.signal));
+    await settled(client.delete(secretPath(secret), options, this.#held.signal));
   }
 
   async #fill(secret: TokenSecret, uid: string): Promise<void> {
@@ -134,7 +133,7 @@ class TokenSecrets implements Closable {
     if (live?.metadata.resourceVersion !== secret.resourceVersion) return;
     const filled = await fillTokenSecret(live, { name: secret.accountName, uid }, this.#rules);
     try {
-      await settled(this.#context.client.update(path, filled, this.#stop.signal));
+      await settled(this.#context.client.update(path, filled, this.#held.signal));
     } catch (error) {
       if (!hasReason(error, 'Invalid')) throw error;
       // The Secret is immutable: retrying is useless until somebody changes it.
@@ -154,7 +153,7 @@ class TokenSecrets implements Closable {
     const kept = secrets.filter((each) => each.name !== name);
     if (kept.length === secrets.length) return;
     try {
-      await this.#context.client.update(path, { ...account, secrets: kept }, this.#stop.signal);
+      await this.#context.client.update(path, { ...account, secrets: kept }, this.#held.signal);
     } catch (error) {
       // A Conflict is retried: no further event will come for the deleted Secret.
       if (!hasReason(error, 'NotFound')) throw error;
@@ -163,7 +162,7 @@ class TokenSecrets implements Closable {
 
   async #get(path: string): Promise<ApiObject | undefined> {
     try {
-      return await this.#context.client.get(path, this.#stop.signal);
+      return await this.#context.client.get(path, this.#held.signal);
     } catch (error) {
       if (hasReason(error, 'NotFound')) return undefined;
       throw error;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import type { Closable } from '../../base/disposable.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { discoverGroups } from '../../client/discovery-client.ts';
 import { Informer } from '../../client/informer.ts';
@@ -7,6 +7,7 @@ import { WorkQueue } from '../../client/work-queue.ts';
 import { servingSigner } from '../../dialect/signer-names.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { ControllerStack } from '../controller-stack.ts';
 import { observedPass } from '../publish-outcome.ts';
 
 /**
@@ -40,8 +41,7 @@ class Publisher implements Closable {
   readonly #signerName: string;
   readonly #name: string;
   readonly #group: string;
-  readonly #held = new ClosableStack();
-  readonly #stop = new AbortController();
+  readonly #held = new ControllerStack();
   readonly #queue: WorkQueue<Work>;
   #following: Following | undefined;
   #reported = false;
@@ -53,7 +53,6 @@ class Publisher implements Closable {
     this.#signerName = servingSigner(dialect);
     const hash = createHash('sha256').update(rootAuthority).digest('hex');
     this.#name = `${this.#signerName.replaceAll('/', ':')}:${hash.slice(0, 2 * hashBytes)}`;
-    this.#held.add({ close: () => this.#stop.abort(new Error('the controller was stopped')) });
     this.#queue = this.#held.add(
       new WorkQueue({
         ...context,
@@ -73,8 +72,8 @@ class Publisher implements Closable {
   /** Follows the bundles in the version in which they are served. */
   async #look(): Promise<void> {
     const { reader, logger, onGroupsChanged } = this.#context;
-    const { resources, failures } = await discoverGroups(reader, [this.#group], this.#stop.signal);
-    this.#stop.signal.throwIfAborted();
+    const { resources, failures } = await discoverGroups(reader, [this.#group], this.#held.signal);
+    this.#held.signal.throwIfAborted();
     const apiVersion = resources.find((each) => each.resource === resource)?.apiVersion;
     if (apiVersion === undefined && failures.length > 0) throw new Error(`discovery failed: ${failures[0]?.message}`);
     if (apiVersion !== this.#following?.apiVersion) {
@@ -122,7 +121,7 @@ class Publisher implements Closable {
       const name = key.slice(1);
       if (name === this.#name) continue;
       try {
-        await client.delete(this.#path(apiVersion, name), {}, this.#stop.signal);
+        await client.delete(this.#path(apiVersion, name), {}, this.#held.signal);
         logger.info('an outdated trust bundle was deleted', { name });
       } catch (error) {
         if (!hasReason(error, 'NotFound')) throw error;
@@ -135,8 +134,8 @@ class Publisher implements Closable {
     const spec = { signerName: this.#signerName, trustBundle: rootAuthority };
     const object = found ? { ...found, spec } : { apiVersion, kind, metadata: { name: this.#name }, spec };
     try {
-      if (found) await client.update(this.#path(apiVersion, this.#name), object, this.#stop.signal);
-      else await client.create(this.#path(apiVersion), object, this.#stop.signal);
+      if (found) await client.update(this.#path(apiVersion, this.#name), object, this.#held.signal);
+      else await client.create(this.#path(apiVersion), object, this.#held.signal);
       logger.info('the trust bundle of the server was published', { name: this.#name });
     } catch (error) {
       if (hasReason(error, 'Invalid')) this.#report(apiVersion, error);
