@@ -456,6 +456,8 @@ export const limits = {
   /** Readings that are kept, for those who read the same request next, and characters of a request that is kept. */
   certificateRequestsKeptMax: 1_024,
   certificateRequestKeptLengthMax: 4 * 1024,
+  /** Begin markers and header lines of PEM that are skipped in search of one block, which takes 3 ms. */
+  pemLinesSkippedMax: 10_000,
   /** Conditions of a certificate signing request. */
   requestConditionsMax: 1_000,
   /** One request to an OpenID Connect provider, and the size of its responses: discovery document, key set. */

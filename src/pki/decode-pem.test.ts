@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decodePem } from './decode-pem.ts';
+import { limits } from '../base/limits.ts';
+import { decodePem, PemLimitError } from './decode-pem.ts';
 
 const block = (data: string, label = 'A'): string => `-----BEGIN ${label}-----\n${data}\n-----END ${label}-----\n`;
 
@@ -49,19 +50,34 @@ describe('the blocks of a PEM text', () => {
 
   // A reader that looks ahead anew from each marker does not end within hours.
   const many = 1_000_000;
+  const few = limits.pemLinesSkippedMax - 1;
   for (const [why, text, blocks] of [
-    ['a beginning', block('').slice(0, 18).repeat(many), []],
-    ['a beginning, and one end', `${'-----BEGIN A-----\n'.repeat(many)}-----END A-----\n`, ['A ']],
+    ['a beginning, and one end', `${'-----BEGIN A-----\n'.repeat(few)}-----END A-----\n`, ['A ']],
     [
       'a beginning, and one long line as the end',
-      `${'-----BEGIN A-----\n'.repeat(many)}-----END ${' '.repeat(many)}x`,
+      `${'-----BEGIN A-----\n'.repeat(few)}-----END ${' '.repeat(many)}x`,
       [],
     ],
-    ['a beginning with data', '-----BEGIN A-----\nQUJD\n'.repeat(many), []],
     ['an end', `-----BEGIN A-----\n${'-----END B-----\n'.repeat(many)}`, []],
-    ['a header', `-----BEGIN A-----\n${'a:b\n'.repeat(many)}`, []],
     ['a blank', `-----BEGIN A${' '.repeat(many)}-----\n`, []],
+    ['a line of text', `${'text\n'.repeat(many)}${block('QUJD')}`, ['A 414243']],
   ] as const) {
-    it(`takes linear time: a million times ${why}`, { timeout: 60_000 }, () => assert.deepEqual(decoded(text), blocks));
+    it(`takes linear time: many times ${why}`, { timeout: 60_000 }, () => assert.deepEqual(decoded(text), blocks));
   }
+
+  const { pemLinesSkippedMax: most } = limits;
+  for (const [why, skipped] of [
+    ['beginnings', '-----BEGIN A-----\nQUJD\n-----END B-----\n'.repeat(most)],
+    ['headers', `-----BEGIN A-----\n${'a:b\n'.repeat(most - 1)}`],
+  ] as const) {
+    it(`ends its search for one block: ${why}`, () => {
+      assert.deepEqual(decoded(`${skipped}\n${block('QUJD')}`.slice(skipped.indexOf('\n') + 1)), ['A 414243']);
+      assert.throws(() => decoded(`-----BEGIN A-----\n${skipped}\n${block('QUJD')}`), PemLimitError);
+    });
+  }
+
+  it('counts from the last block', () => {
+    const text = `${'-----BEGIN A-----\nQUJD\n-----END B-----\n'.repeat(most - 1)}${block('QUJD')}`;
+    assert.equal(decoded(text.repeat(3)).length, 3);
+  });
 });

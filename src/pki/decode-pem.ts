@@ -1,3 +1,5 @@
+import { limits } from '../base/limits.ts';
+
 /** A decoded block of a PEM text. */
 export interface DecodedPem {
   /** For example `CERTIFICATE`. */
@@ -14,17 +16,20 @@ const dashes = '-----';
 /**
  * Decodes the blocks of a PEM text one after another. They are exactly the blocks that Go's `encoding/pem` finds, so
  * that the server checks what clients will read: a marker begins its line, headers are accepted, white space within the
- * data is ignored. All other text is skipped, blocks with any fault included. The time is linear in the text.
+ * data is ignored. All other text is skipped, blocks with any fault included. The time is linear in the text. Throws a
+ * PemLimitError if markers and headers of more than `limits.pemLinesSkippedMax` lines stand before a block or after the last one.
  */
 export function* decodePem(text: string): Generator<DecodedPem> {
   let end: ClosingLine | undefined;
+  let skipped = new SkippedLines();
   for (let at = 0; ; ) {
     const begin = text.startsWith(opening, at) ? at : afterNewline(text, opening, at);
     if (begin === undefined) return;
+    skipped.count();
     const first = lineAt(text, begin + opening.length);
     at = first.next;
     if (!first.line.endsWith(dashes)) continue;
-    const dataAt = afterHeaders(text, at);
+    const dataAt = afterHeaders(text, at, skipped);
     if (dataAt === undefined) return;
     const hasHeaders = dataAt > at;
     at = dataAt;
@@ -35,7 +40,24 @@ export function* decodePem(text: string): Generator<DecodedPem> {
     const bytes = decodeBase64(text, at, end.at);
     if (bytes === undefined) continue;
     at = end.next;
+    skipped = new SkippedLines();
     yield { label: first.line.slice(0, -dashes.length), hasHeaders, bytes };
+  }
+}
+
+/** A text in which blocks cannot be found in reasonable time. */
+export class PemLimitError extends Error {
+  override readonly name = 'PemLimitError';
+}
+
+/** Keeps the search for one block short: callers may pause between blocks only. */
+class SkippedLines {
+  #lines = 0;
+
+  count(): void {
+    if (++this.#lines > limits.pemLinesSkippedMax) {
+      throw new PemLimitError(`more than ${limits.pemLinesSkippedMax} lines of headers and malformed PEM blocks`);
+    }
   }
 }
 
@@ -71,10 +93,11 @@ function afterNewline(text: string, marker: string, at: number): number | undefi
 }
 
 /** Start of the first line without a colon; undefined if the text ends before. */
-function afterHeaders(text: string, at: number): number | undefined {
+function afterHeaders(text: string, at: number, skipped: SkippedLines): number | undefined {
   for (let start = at; start < text.length; ) {
     const { line, next } = lineAt(text, start);
     if (!line.includes(':')) return start;
+    skipped.count();
     start = next;
   }
   return undefined;

@@ -397,6 +397,11 @@ describe('the certificate of a certificate signing request', () => {
       block(der, 'X509 CERTIFICATE'),
       [problem('only CERTIFICATE PEM blocks are allowed, found "X509 CERTIFICATE"')],
     ],
+    [
+      'more malformed blocks than are looked at',
+      '-----BEGIN A-----\n'.repeat(10_001) + leaf.cert,
+      [problem('more than 10000 lines of headers and malformed PEM blocks')],
+    ],
     ['headers', block(der, 'CERTIFICATE', 'A: b\n\n'), [problem('no PEM block headers are permitted')]],
     [
       'headers in the second block',

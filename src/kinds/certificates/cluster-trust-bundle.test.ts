@@ -35,6 +35,11 @@ const bundles: readonly (readonly [why: string, trustBundle: string, errors: rea
   ['no end', one.slice(0, -10), [noAnchor]],
   ['another block', block('PRIVATE KEY'), [at('entry 0 has bad block type: PRIVATE KEY')]],
   ['headers', one.replace('-----\n', '-----\nA: b\n\n'), [at('entry 0 has PEM block headers')]],
+  [
+    'more malformed blocks than are looked at',
+    '-----BEGIN A-----\n'.repeat(10_001) + one,
+    [at('more than 10000 lines of headers and malformed PEM blocks')],
+  ],
   ['no X.509', one + block('CERTIFICATE'), [at('entry 1 does not parse as X.509')]],
   ['no authority', leaf, [at('entry 0 does not have the CA bit set')]],
   ['a duplicate', one + two + one, [at('duplicate trust anchor (indices [0 2])')]],

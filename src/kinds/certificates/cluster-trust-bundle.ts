@@ -13,7 +13,7 @@ import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 import { allErrors, type Validation } from '../validation.ts';
-import { certificateBlocks } from './certificate-blocks.ts';
+import { certificateBlocks, limitMessage } from './certificate-blocks.ts';
 import { validateSignerName } from './signer-name.ts';
 
 const spec = struct('api.certificates.v1alpha1.ClusterTrustBundleSpec', 'Trust anchors, and whose they are.', {
@@ -60,8 +60,10 @@ const faults = {
 
 const invalidBundle = (detail: string): FieldError => invalid(trustBundle, '<value omitted>', detail);
 
-/** Reads the blocks in slices. Duplicates are reported only if every block is right. */
-async function validateAnchors(pem: string): Promise<readonly FieldError[]> {
+const validateAnchors = (pem: string): Promise<readonly FieldError[]> => anchorErrors(pem).catch((error: unknown) => [invalidBundle(limitMessage(error))]);
+
+/** Reads the blocks in slices. Duplicates are reported only if every block is right. Rejects with a PemLimitError. */
+async function anchorErrors(pem: string): Promise<readonly FieldError[]> {
   if (Buffer.byteLength(pem) > limits.trustBundleBytesMax) return [tooLong(trustBundle, limits.trustBundleBytesMax)];
   const errors: FieldError[] = [];
   const indices = new Map<string, number[]>();

@@ -2,13 +2,16 @@ import { X509Certificate } from 'node:crypto';
 import { limits } from '../../base/limits.ts';
 import { type DecodedPem, decodePem } from '../../pki/decode-pem.ts';
 import { readAll } from '../../pki/der.ts';
-import { certificateBlocks } from './certificate-blocks.ts';
+import { certificateBlocks, limitMessage } from './certificate-blocks.ts';
 
 /**
  * What is wrong with the value of `status.certificate` (spec section 2.7), in base64; undefined if nothing is. A chain of
  * hundreds of certificates is checked in slices.
  */
-export async function issuedCertificateProblem(value: string): Promise<string | undefined> {
+export const issuedCertificateProblem = (value: string): Promise<string | undefined> => chainProblem(value).catch(limitMessage);
+
+/** Rejects with a PemLimitError. */
+async function chainProblem(value: string): Promise<string | undefined> {
   let blocks = 0;
   for await (const block of certificateBlocks(Buffer.from(value, 'base64').toString('latin1'))) {
     const problem = blockProblem(block);
