@@ -1,15 +1,12 @@
-import { type DerValue, objectIdentifier, readAll } from './der.ts';
+import { type DerValue, readAll } from './der.ts';
 
 /** An AlgorithmIdentifier (RFC 5280 section 4.1.1.2). */
 export interface Algorithm {
-  /** See `algorithmId`. */
+  /** See `identifierKey`. */
   readonly id: string;
   /** DER in hex; '' if absent, which is not the same as NULL. */
   readonly parameters: string;
 }
-
-/** Key of an algorithm: its DER object identifier, in hex. */
-export const algorithmId = (dotted: string): string => objectIdentifier(dotted).toString('hex');
 
 /** Throws a RangeError if the value is something else. */
 export function readAlgorithm({ tag, content }: DerValue): Algorithm {

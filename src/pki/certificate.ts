@@ -3,7 +3,7 @@ import type { Random } from '../base/random.ts';
 import { encodeAlternativeName, nameOfHost } from './alternative-names.ts';
 import { signatureWith, signedLater, signedNow } from './certificate-signature.ts';
 import * as der from './der.ts';
-import { extensionId, readExtensions } from './extensions.ts';
+import { readExtensions } from './extensions.ts';
 import { extendedKeyUsages, type KeyUsages, keyUsageBits } from './key-usages.ts';
 
 /** The certificate subject, limited to the parts that identify a user or host here. */
@@ -166,7 +166,7 @@ const keyIdentifier = (encodedKey: Buffer): Buffer => createHash('sha256').updat
 /** SubjectPublicKeyInfo in DER. */
 const encodeKey = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
 
-const subjectKeyIdentifierId = extensionId(oids.subjectKeyIdentifier);
+const subjectKeyIdentifierId = der.identifierKey(oids.subjectKeyIdentifier);
 
 /** Name and key identifier of an authority, whose certificate may come from elsewhere. */
 function issuerOf({ certificate, privateKey }: Authority): Issuer {

@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { limits } from '../base/limits.ts';
-import { basicConstraints, type Extensions, extensionId, readExtensions } from './extensions.ts';
+import { identifierKey } from './der.ts';
+import { basicConstraints, type Extensions, readExtensions } from './extensions.ts';
 
 /** The period in which every certificate of a path is valid; wall-clock milliseconds, both ends inclusive. */
 export interface PathValidity {
@@ -24,7 +25,7 @@ const anyExtendedKeyUsage = '2.5.29.37.0';
  * constraints, 2.5.29.30, and policies).
  */
 const knownExtensions: ReadonlySet<string> = new Set(
-  ['15', '17', '19', '30', '32', '33', '36', '37', '54'].map((last) => extensionId(`2.5.29.${last}`)),
+  ['15', '17', '19', '30', '32', '33', '36', '37', '54'].map((last) => identifierKey(`2.5.29.${last}`)),
 );
 
 /**

@@ -66,6 +66,9 @@ export function objectIdentifier(dotted: string): Buffer {
   return encode(tags.objectIdentifier, Buffer.from([first * 40 + second, ...rest].flatMap(base128)));
 }
 
+/** Key of an object identifier in maps: its DER in hex. */
+export const identifierKey = (dotted: string): string => objectIdentifier(dotted).toString('hex');
+
 function base128(value: number): number[] {
   const bytes = [value & 0x7f];
   for (let rest = value >>> 7; rest > 0; rest >>>= 7) bytes.unshift(0x80 | (rest & 0x7f));

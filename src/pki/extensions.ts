@@ -8,13 +8,10 @@ interface Extension {
   readonly value: Buffer;
 }
 
-/** Extensions keyed by `extensionId`. */
+/** Extensions by `der.identifierKey`. */
 export type Extensions = ReadonlyMap<string, Extension>;
 
 const tags = { boolean: 0x01, integer: 0x02, octetString: 0x04, sequence: 0x30, extensions: 0xa3 } as const;
-
-/** Key of an extension in `Extensions`: its DER object identifier, in hex. */
-export const extensionId = (dotted: string): string => der.objectIdentifier(dotted).toString('hex');
 
 /**
  * The extensions of a certificate; undefined for versions 1 and 2. Throws if they are not valid DER, or if one stands
@@ -48,7 +45,7 @@ interface BasicConstraints {
   readonly pathLengthMax: number | undefined;
 }
 
-const basicConstraintsId = extensionId('2.5.29.19');
+const basicConstraintsId = der.identifierKey('2.5.29.19');
 
 export function basicConstraints(extensions: Extensions): BasicConstraints {
   const extension = extensions.get(basicConstraintsId);

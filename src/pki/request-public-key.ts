@@ -1,11 +1,11 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { limits } from '../base/limits.ts';
-import { type Algorithm, algorithmId, readAlgorithm } from './algorithm-identifier.ts';
-import { type DerValue, objectIdentifier, readAll } from './der.ts';
+import { type Algorithm, readAlgorithm } from './algorithm-identifier.ts';
+import { type DerValue, identifierKey, readAll } from './der.ts';
 
-const rsaEncryption = algorithmId('1.2.840.113549.1.1.1');
-const ecPublicKey = algorithmId('1.2.840.10045.2.1');
-const ed25519 = algorithmId('1.3.101.112');
+const rsaEncryption = identifierKey('1.2.840.113549.1.1.1');
+const ecPublicKey = identifierKey('1.2.840.10045.2.1');
+const ed25519 = identifierKey('1.3.101.112');
 
 /** Algorithms of the keys that `readPublicKey` reads. */
 export const keyAlgorithms: ReadonlySet<string> = new Set([rsaEncryption, ecPublicKey, ed25519]);
@@ -19,7 +19,7 @@ const curves: ReadonlyMap<string, number> = new Map(
       ['1.3.132.0.34', 48],
       ['1.3.132.0.35', 66],
     ] as const
-  ).map(([id, bytes]) => [objectIdentifier(id).toString('hex'), bytes]),
+  ).map(([id, bytes]) => [identifierKey(id), bytes]),
 );
 
 const derNull = '0500';

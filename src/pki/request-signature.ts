@@ -1,6 +1,6 @@
 import { constants, type KeyObject, type VerifyKeyObjectInput, verify } from 'node:crypto';
-import { type Algorithm, algorithmId } from './algorithm-identifier.ts';
-import { explicit, objectIdentifier, sequence, unsignedInteger } from './der.ts';
+import type { Algorithm } from './algorithm-identifier.ts';
+import { explicit, identifierKey, objectIdentifier, sequence, unsignedInteger } from './der.ts';
 
 interface Scheme {
   /** `asymmetricKeyType` of the key that it needs. */
@@ -27,15 +27,15 @@ const schemes: ReadonlyMap<string, Scheme> = new Map(
       ['1.2.840.10045.4.3.4', { key: 'ec', hash: 'sha512' }],
       ['1.3.101.112', { key: 'ed25519', hash: null }],
     ] satisfies readonly [string, Scheme][]
-  ).map(([id, scheme]) => [algorithmId(id), scheme]),
+  ).map(([id, scheme]) => [identifierKey(id), scheme]),
 );
 
 const insecure: ReadonlyMap<string, string> = new Map([
-  [algorithmId('1.2.840.113549.1.1.2'), 'MD2-RSA'],
-  [algorithmId('1.2.840.113549.1.1.4'), 'MD5-RSA'],
+  [identifierKey('1.2.840.113549.1.1.2'), 'MD2-RSA'],
+  [identifierKey('1.2.840.113549.1.1.4'), 'MD5-RSA'],
 ]);
 
-const pssId = algorithmId('1.2.840.113549.1.1.10');
+const pssId = identifierKey('1.2.840.113549.1.1.10');
 const mgf1Id = '1.2.840.113549.1.1.8';
 
 const pssHashes = [

@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { limits } from '../base/limits.ts';
 import { readAlgorithm } from './algorithm-identifier.ts';
 import { requireDer } from './canonical-der.ts';
-import { type DerValue, readAll } from './der.ts';
-import { type Extensions, extensionId, readExtensions } from './extensions.ts';
+import { type DerValue, identifierKey, readAll } from './der.ts';
+import { type Extensions, readExtensions } from './extensions.ts';
 import { keyAlgorithms, readPublicKey } from './request-public-key.ts';
 
 const tags = {
@@ -35,7 +35,7 @@ const extensionTags: ReadonlyMap<string, number> = new Map(
     '2.5.29.36': tags.sequence,
     '2.5.29.37': tags.sequence,
     '2.5.29.54': tags.integer,
-  }).map(([id, tag]) => [extensionId(id), tag]),
+  }).map(([id, tag]) => [identifierKey(id), tag]),
 );
 
 /**

@@ -29,11 +29,8 @@ let apart: ControllersApart;
 before(async () => {
   webhook = await AuthorizationWebhook.start();
   apart = await ControllersApart.start(
-    '--authorization-mode=Webhook,RBAC',
-    `--authorization-webhook-config-file=${webhook.connectionFile()}`,
+    ...webhook.flagsBeforeRbac(),
     '--authorization-webhook-version=v1',
-    '--authorization-webhook-cache-authorized-ttl=0s',
-    '--authorization-webhook-cache-unauthorized-ttl=0s',
     '--v=3',
     '--runtime-config=certificates.orch.io/v1alpha1',
   );

@@ -19,14 +19,7 @@ let webhook: AuthorizationWebhook;
 let apart: ControllersApart;
 before(async () => {
   webhook = await AuthorizationWebhook.start();
-  apart = await ControllersApart.start(
-    '--authorization-mode=Webhook,RBAC',
-    `--authorization-webhook-config-file=${webhook.connectionFile()}`,
-    '--authorization-webhook-version=v1',
-    '--authorization-webhook-cache-authorized-ttl=0s',
-    '--authorization-webhook-cache-unauthorized-ttl=0s',
-    '--v=3',
-  );
+  apart = await ControllersApart.start(...webhook.flagsBeforeRbac(), '--authorization-webhook-version=v1', '--v=3');
   for (const name of programs) {
     await apart.make(`${rbacPath}/clusterrolebindings`, {
       metadata: { name },

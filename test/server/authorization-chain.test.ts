@@ -154,13 +154,7 @@ describe('Webhook', () => {
   before(async () => {
     webhook = held.use(await AuthorizationWebhook.start());
   });
-  const chain = serverWith(held, () => [
-    '--authorization-mode=Webhook,RBAC',
-    `--authorization-webhook-config-file=${webhook.connectionFile()}`,
-    '--authorization-webhook-cache-authorized-ttl=0s',
-    '--authorization-webhook-cache-unauthorized-ttl=0s',
-    folder.tokens({ ...users, extra: [] }),
-  ]);
+  const chain = serverWith(held, () => [...webhook.flagsBeforeRbac(), folder.tokens({ ...users, extra: [] })]);
   const asked = async (run: () => Promise<unknown>): Promise<readonly unknown[]> => {
     webhook.questions.length = 0;
     await run();

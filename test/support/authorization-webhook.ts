@@ -56,6 +56,16 @@ export class AuthorizationWebhook implements AsyncDisposable {
     response.end(JSON.stringify({ apiVersion, kind: 'SubjectAccessReview', status }));
   }
 
+  /** Flags of a server that asks this service each time, and RBAC where it has no opinion. */
+  flagsBeforeRbac(): readonly string[] {
+    return [
+      '--authorization-mode=Webhook,RBAC',
+      `--authorization-webhook-config-file=${this.connectionFile()}`,
+      '--authorization-webhook-cache-authorized-ttl=0s',
+      '--authorization-webhook-cache-unauthorized-ttl=0s',
+    ];
+  }
+
   /** What was asked about one user. */
   of(user: string): readonly AuthorizationQuestion[] {
     return this.questions.filter(({ spec }) => spec.user === user);
