@@ -1,3 +1,4 @@
+import { getOrAdd } from '../base/collections/get-or-add.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Histogram, HistogramSeries, Metrics } from '../base/metrics.ts';
 
@@ -73,8 +74,7 @@ export class WorkQueueMetrics {
 
   /** Observes a queue until the result is closed. */
   observe(name: string, queue: ObservedQueue): QueueObserver {
-    const queues = this.#open.get(name) ?? new Set();
-    this.#open.set(name, queues.add(queue));
+    const queues = getOrAdd(this.#open, name, () => new Set<ObservedQueue>()).add(queue);
     const adds = this.#adds.of({ name });
     const retries = this.#retries.of({ name });
     return {

@@ -1,3 +1,4 @@
+import { getOrAdd } from '../base/collections/get-or-add.ts';
 import type { Counter, Metrics } from '../base/metrics.ts';
 import type { Counted } from '../kinds/kind.ts';
 
@@ -5,8 +6,6 @@ import type { Counted } from '../kinds/kind.ts';
 export function kindCounters(metrics: Metrics): (counted: Counted) => void {
   const counters = new Map<string, Counter<string>>();
   return ({ counter: definition, labels }) => {
-    const counter = counters.get(definition.name) ?? metrics.counter(definition);
-    counters.set(definition.name, counter);
-    counter.add(labels);
+    getOrAdd(counters, definition.name, () => metrics.counter(definition)).add(labels);
   };
 }

@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import { limits } from '../../base/limits.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -72,10 +73,7 @@ async function anchorErrors(pem: string): Promise<readonly FieldError[]> {
     const problem = blockProblem(block);
     if (problem !== undefined) errors.push(invalidBundle(`entry ${index} ${problem}`));
     if (errors.length === limits.findingsMax) break;
-    const key = block.bytes.toString('latin1');
-    const same = indices.get(key);
-    if (same) same.push(index);
-    else indices.set(key, [index]);
+    getOrAdd(indices, block.bytes.toString('latin1'), () => []).push(index);
     index++;
   }
   if (errors.length > 0) return errors;
