@@ -17,6 +17,11 @@ describe('what tidy refuses', () => {
     ['src/http/a.ts', 'const now = Date.now();', ['src/http/a.ts:1: Date.now: use Clock.now']],
     ['src/http/a.ts', '\nconst now = new Date();', ['src/http/a.ts:2: new Date(): use Clock.now']],
     ['src/http/a.ts', 'setTimeout(f, 1); setTimeout(g, 1);', ['src/http/a.ts:1: setTimeout: use Clock.after']],
+    [
+      'src/http/a.ts',
+      'if (publicKey.equals(x)) f();',
+      ['src/http/a.ts:1: publicKey.equals(: use X509Certificate.checkPrivateKey'],
+    ],
     ['src/http/a.ts', 'const x = Math.random();', ['src/http/a.ts:1: Math.random: use Random']],
     ['src/http/a.ts', 'console.log(1);', ['src/http/a.ts:1: console.log: use Logger']],
     ['src/http/a.ts', 'process.exit(1);', ['src/http/a.ts:1: process.exit: use an error that the command line shows']],
