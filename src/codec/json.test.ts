@@ -59,6 +59,25 @@ test('bytes that are not UTF-8 are refused with their place', () => {
   }
 });
 
+test('half a surrogate pair is replaced, in names and values: UTF-8 has no form for it', () => {
+  for (const [text, value] of [
+    ['"\\ud800"', '\ufffd'],
+    ['"\\uDFFFx"', '\ufffdx'],
+    ['"\\udc00\\ud800"', '\ufffd\ufffd'],
+    ['"\\ud83d\\ud83d\\ude00\\ude00"', '\ufffd\u{1f600}\ufffd'],
+    ['"\\uD83D\\uDE00"', '\u{1f600}'],
+    ['"\\ud83d\u{1f600}"', '\ufffd\u{1f600}'],
+    ['"\\\\ud800"', '\\ud800'],
+    ['"\\\\\\ud800"', '\\\ufffd'],
+    ['"\\ud7ff\\ue000"', '\ud7ff\ue000'],
+    ['{"\\ud800":["\\udbff"]}', { '\ufffd': ['\ufffd'] }],
+    ['{"\\ud800":12345678901234567890}', { '\ufffd': 12345678901234567890n }],
+  ] as const) {
+    assert.deepEqual(parse(text).value, value, text);
+  }
+  assert.deepEqual(parse('{"\\ud800":1,"\\ud801":2}').duplicates.length, 1);
+});
+
 test('nesting is bounded', () => {
   const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
   parse(nested(limits.depthMax));

@@ -18,7 +18,7 @@ export type { ParsedJson } from './json-reader.ts';
  * duplicates and large integers, and gets some field names wrong (`countPlainFields`). `readJson` parses those documents.
  */
 export function parseJson(bytes: Uint8Array): ParsedJson {
-  const text = decodeUtf8(bytes, 'JSON');
+  const text = replaceHalves(decodeUtf8(bytes, 'JSON'));
   const { tooDeepAt, tooMany, fields, longNumbers } = scanJson(text);
   if (tooDeepAt !== undefined) throw tooDeep(text, tooDeepAt);
   if (tooMany) throw badRequest(`error decoding JSON: more than ${limits.elementsMax} elements in lists and objects`);
@@ -28,6 +28,18 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
   }
   return readJson(text, limits.depthMax);
 }
+
+/** An escape of half a surrogate pair. */
+const half = /\\u[dD][89a-fA-F]/;
+const escapes = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[dD][89a-fA-F][\da-fA-F]{2}|.)/gs;
+const halfLength = '\\ud800'.length;
+
+/**
+ * Replaces escapes of half a surrogate pair by one of U+FFFD, as Go's parser does: UTF-8 has no form for them, so that a
+ * name with one would be another name in the store.
+ */
+const replaceHalves = (text: string): string =>
+  half.test(text) ? text.replace(escapes, (each) => (each.length === halfLength ? '\\ufffd' : each)) : text;
 
 /** The error of `readJson` for excessive nesting, without parsing up to that position. */
 const tooDeep = (text: string, at: number): StatusError =>

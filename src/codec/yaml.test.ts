@@ -139,6 +139,10 @@ test('escapes that YAML does not have are refused at the first of them', () => {
   for (const wrong of ['\\q', '\\A', '\\x4', '\\xzz', '\\u12', '\\U00110000', '\\UFFFFFFFF']) {
     assert.match(refusal(`a: "${wrong}"`), message, wrong);
   }
+  for (const half of ['\\ud800', '\\uDFFF', '\\ud800x', '\\udc00\\ud800', '\\U0000D800', '\\U0000dfff']) {
+    assert.match(refusal(`a: "${half}"`), message, half);
+  }
+  assert.deepEqual(parse('a: "\\uD83D\\ude00\\ud7ff\\ue000"').value, { a: '\u{1f600}\ud7ff\ue000' });
   const started = performance.now();
   assert.match(refusal(`a: "${'\\q'.repeat(1e6)}"`), message);
   assert.ok(performance.now() - started < 1_000, 'an error for each would take seconds');

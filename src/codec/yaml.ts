@@ -81,8 +81,12 @@ function* tokensOf(text: string): Generator<CST.Token, void> {
 /** The lexer emits this before the text of a plain or block scalar, which has no escapes. */
 const unquotedMark = '\x1f';
 
-/** A valid escape of a double-quoted scalar (YAML 1.2.2 section 5.7), or a lone backslash, which is invalid. */
-const escapes = /\\(?:[0abtnvfre "/\\N_LP\t\r\n]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|U00(?:0[\da-fA-F]|10)[\da-fA-F]{4})|\\/g;
+/**
+ * A valid escape of a double-quoted scalar (YAML 1.2.2 section 5.7), of both halves of a surrogate pair, or a lone
+ * backslash, which is invalid. Half a pair is no character.
+ */
+const escapes =
+  /\\(?:[0abtnvfre "/\\N_LP\t\r\n]|x[\da-fA-F]{2}|u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u(?![dD][89a-fA-F])[\da-fA-F]{4}|U00(?!00[dD][89a-fA-F])(?:0[\da-fA-F]|10)[\da-fA-F]{4})|\\/g;
 
 /** Throws at the first invalid escape. The parser would build an error for each, at some microseconds apiece. */
 function checkEscapes(text: string, scalar: string, offset: number): void {

@@ -36,7 +36,7 @@ const rows: readonly {
     bad: ['', '/', 'a/', '/a', 'a/b/c', 'A/b', '-a', 'a-', 'a b', 'a'.repeat(64), '__proto__'],
   },
   { check: isLabelValue, good: ['', 'a', 'A.b_c-9'], bad: ['-', 'a ', 'a/b', 'a\n', 'a'.repeat(64)] },
-  { check: isPathSegment, good: ['a:b', '', '...', 'A b'], bad: ['.', '..', 'a/b', 'a%2fb'] },
+  { check: isPathSegment, good: ['a:b', '', '...', 'A b'], bad: ['.', '..', 'a/b', 'a%2fb', 'a\0'] },
   { check: isDataKey, good: ['a.b', '.x', '-', 'KEY_1'], bad: ['', '.', '..', '..a', 'a/b', 'a b', 'a'.repeat(254)] },
   {
     check: isIpAddress,

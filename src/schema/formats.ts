@@ -129,6 +129,8 @@ export const isPathSegment: FormatCheck = (value) => {
   return failures(
     value.includes('/') ? "may not contain '/'" : undefined,
     value.includes('%') ? "may not contain '%'" : undefined,
+    // No path has it, so that the object could not be found.
+    value.includes('\0') ? "may not contain '\\0'" : undefined,
   );
 };
 
