@@ -63,6 +63,15 @@ data:
   assert.equal(formatYaml({}), '{}\n');
 });
 
+test('half a surrogate pair, which YAML does not have, is written as U+FFFD', () => {
+  for (const half of ['\ud800', '\udfff', 'a\ud800b', 'a\n\udc00b']) {
+    for (const value of [half, { [half]: [half] }]) {
+      const whole: unknown = JSON.parse(JSON.stringify(value).replaceAll(/\\ud[89a-f]../g, '\\ufffd'));
+      assert.deepEqual(parseYaml(Buffer.from(formatYaml(value))).value, whole);
+    }
+  }
+});
+
 /** Strings with characters that are special in YAML. */
 const hostile = fc
   .array(
@@ -115,7 +124,7 @@ const words = fc.constantFrom(
   '? a',
   '- a',
 );
-const texts = fc.oneof(hostile, words, fc.string({ unit: 'binary' }));
+const texts = fc.oneof(hostile, words, fc.string({ unit: 'binary' })).map((text) => text.toWellFormed());
 const scalars = fc.oneof(
   texts,
   fc.integer(),

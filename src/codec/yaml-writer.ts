@@ -59,8 +59,11 @@ const escapedChars = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
 function writeString(text: string): string {
   if (plainChars.test(text) && resolvePlain(text) === text) return text;
-  // A JSON string is a double-quoted YAML scalar.
-  return JSON.stringify(text).replace(escapedChars, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  // A JSON string of whole characters is a double-quoted YAML scalar.
+  return JSON.stringify(text.toWellFormed()).replace(
+    escapedChars,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 const printable = /^[\t\n\x20-\x7e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/;
