@@ -19,6 +19,7 @@ const rooms: readonly string[] = [
   'authn',
   'authz',
   'admission',
+  'audit',
   'outbound',
   'kinds',
   'cache',
@@ -37,9 +38,10 @@ const rooms: readonly string[] = [
 
 /** What a room may not import although it stands below: importer, imported, and why. */
 const forbidden: readonly (readonly [importer: string, imported: readonly string[], why: string])[] = [
-  ['registry', ['authn', 'authz', 'admission'], 'they meet in server/'],
-  ['authn', ['authz', 'admission'], 'they meet in server/'],
-  ['authz', ['admission'], 'they meet in server/'],
+  ['registry', ['authn', 'authz', 'admission', 'audit'], 'they meet in server/'],
+  ['authn', ['authz', 'admission', 'audit'], 'they meet in server/'],
+  ['authz', ['admission', 'audit'], 'they meet in server/'],
+  ['audit', ['kinds', 'cache', 'store'], 'events are made in server/'],
   ['kinds', ['cache', 'store'], 'kinds describe objects and hold none'],
   [
     'controllers',

@@ -2,4 +2,6 @@
 export interface Caller {
   /** Aborts when nobody waits for the result any more. May be created lazily: read it only where you wait. */
   readonly signal: AbortSignal;
+  /** Adds an audit annotation, if the request is recorded: see Annotator. */
+  readonly annotate?: ((key: string, value: string) => unknown) | undefined;
 }

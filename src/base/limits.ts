@@ -504,6 +504,29 @@ export const limits = {
   /** Annotations of a request's audit event, and bytes of their keys and values. */
   auditAnnotationsMax: 100,
   auditAnnotationsBytesMax: 256 * 1024,
+  /** User agents of audit events whose JSON is cached, and the characters of each. */
+  auditTextsKept: 1_000,
+  auditTextLengthKept: 256,
+  /** Characters of a user agent in an audit event; the rest is left out, as in kube-apiserver. */
+  auditAgentCharactersMax: 1_024,
+  /** An object in an audit event; a larger one is left out. */
+  auditObjectBytesMax: 16 * 1024 * 1024,
+  /** Audit events that wait to be written or sent, for each backend; further ones are lost. */
+  auditWaitingBytesMax: 256 * 1024 * 1024,
+  /** Batches that are sent to an audit webhook at once. */
+  auditBatchesMax: 20,
+  /** How long audit events for a file gather in mode `batch`. */
+  auditGatherMs: 5,
+  /** How long a server that stops tries to send audit events. */
+  auditFlushMsMax: 30_000,
+  /** One attempt to send audit events (kube-apiserver: the same). */
+  auditWebhookMsMax: 30_000,
+  /** Shortest interval between reports of lost audit events, for each backend. */
+  auditLossReportMs: 10_000,
+  /** Lines of a log that are written together. */
+  logChunkBytes: 256 * 1024,
+  /** How long the reader of a full pipe is waited for before the next attempt. */
+  fullPipeMs: 10,
   /** Writes of one batch, and bytes of their keys and values. etcd accepts less: see `Store.batch`. */
   storeBatchWritesMax: 1_000,
   storeBatchBytesMax: 16 * 1024 * 1024,

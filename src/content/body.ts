@@ -19,7 +19,7 @@ export type BodyForm =
 /** The resource that a request addresses. */
 interface Addressed {
   readonly info: ResourceRequest;
-  readonly served: ServedResource;
+  readonly served: Pick<ServedResource, 'kind'>;
 }
 
 /** Form of the request body, determined before the body is read; undefined for verbs that only read. */
@@ -54,7 +54,7 @@ export function parseBody(bytes: Uint8Array, form: BodyForm, { info, served }: A
   return { ...(patch === 'apply' ? parseJsonOrYaml(bytes) : parseJson(bytes)), patch };
 }
 
-function expectedBody({ kind }: ServedResource, { verb, subresource }: ResourceRequest): ExpectedBody {
+function expectedBody({ kind }: Pick<ServedResource, 'kind'>, { verb, subresource }: ResourceRequest): ExpectedBody {
   if (verb === 'delete' || verb === 'deletecollection') return { kind: 'DeleteOptions', schema: deleteOptions };
   const found = kind.subresources.find(({ name }) => name === subresource);
   return found?.type === 'action' ? found.body : kind;

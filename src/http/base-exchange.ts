@@ -52,6 +52,8 @@ export abstract class BaseExchange implements Exchange {
   /** Listener sweeps since `answered`; counted here so that requests need not read the clock. */
   sweepsAnswered = 0;
   #hidden: ((name: string) => boolean) | undefined;
+  annotate: ((key: string, value: string) => void) | undefined = undefined;
+  beforeResponse: ((status: number) => Promise<unknown> | undefined) | undefined = undefined;
 
   constructor(owner: ExchangeOwner, method: string, target: string) {
     this.#owner = owner;
@@ -96,7 +98,23 @@ export abstract class BaseExchange implements Exchange {
   protected abstract sentLines(name: string): readonly string[];
   protected abstract sentNames(): readonly string[];
   protected abstract hasSentPrefix(prefix: string): boolean;
-  abstract respond(status: number, headers: Headers, body?: Uint8Array | string): void;
+  respond(status: number, headers: Headers, body?: Uint8Array | string): void {
+    const before = this.beforeResponse;
+    this.beforeResponse = undefined;
+    const waiting = before?.(status);
+    if (!waiting) {
+      this.send(status, headers, body);
+      return;
+    }
+    // Nobody else may respond meanwhile.
+    this.responded = true;
+    this.status = status;
+    // Nobody waits for an error: the client sees that there is no response.
+    waiting.then(() => this.send(status, headers, body)).catch(() => this.destroy());
+  }
+
+  /** Sends a whole response. */
+  protected abstract send(status: number, headers: Headers, body?: Uint8Array | string): void;
   abstract stream(status: number, headers: Headers): BodyWriter;
   abstract destroy(): void;
   /** Bytes of the response that wait in the stream. */

@@ -95,6 +95,13 @@ export interface Exchange {
    * it arrives, and may abort.
    */
   body(bytesMax: number, received?: (bytes: number) => void): Promise<Buffer>;
+  /** Adds an audit annotation. Set if the request is recorded. */
+  annotate?: ((key: string, value: string) => void) | undefined;
+  /**
+   * Called once when a whole response is about to be sent, which then waits for the result. It must not reject. Streams
+   * and in-process clients do not wait.
+   */
+  beforeResponse?: ((status: number) => Promise<unknown> | undefined) | undefined;
   /** Set if the request asks to upgrade to a WebSocket. It may still be answered with an ordinary response. */
   readonly webSocket?: WebSocketRequest | undefined;
   /** Adds a header to the response, however it is sent. Only before the response starts. */

@@ -64,7 +64,7 @@ export class Http1Exchange extends BaseExchange {
     return false;
   }
 
-  respond(status: number, headers: Headers, body?: Uint8Array | string): void {
+  protected send(status: number, headers: Headers, body?: Uint8Array | string): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const list = this.#headerList(headers);
     if (!isBodiless(status)) list.push('content-length', String(bytes?.length ?? 0));

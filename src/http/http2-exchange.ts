@@ -47,7 +47,7 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
     return false;
   }
 
-  respond(status: number, headers: Headers, body?: Uint8Array | string): void {
+  protected send(status: number, headers: Headers, body?: Uint8Array | string): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const list = this.responseHeaders([], headers);
     if (!isBodiless(status)) list.push('content-length', String(bytes?.length ?? 0));

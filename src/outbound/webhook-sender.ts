@@ -31,7 +31,7 @@ export interface WebhookSender extends Closable {
    * followed: the request and its credential are for the webhook only. Retries only if the webhook had closed a kept
    * connection or a 401 led to a different credential.
    */
-  readonly send: (body: string, signal?: AbortSignal) => Promise<WebhookAnswer>;
+  readonly send: (body: string | Uint8Array, signal?: AbortSignal) => Promise<WebhookAnswer>;
 }
 
 /** POSTs JSON to exactly the URL of a connection. Requests have no side effects, so they can be repeated. */
@@ -55,7 +55,7 @@ class Sender implements Closable {
     this.#requester = new HttpsRequester({ connection, clock, network, files, pluginHost });
   }
 
-  async send(body: string, signal?: AbortSignal): Promise<WebhookAnswer> {
+  async send(body: string | Uint8Array, signal?: AbortSignal): Promise<WebhookAnswer> {
     signal?.throwIfAborted();
     if (this.#questions.size >= limits.webhookQuestionsMax) throw new Error('too many questions wait for the webhook');
     const { clock, timeoutMs } = this.#options;
@@ -75,7 +75,7 @@ class Sender implements Closable {
     }
   }
 
-  async #inTurn(body: string, signal: AbortSignal): Promise<WebhookAnswer> {
+  async #inTurn(body: string | Uint8Array, signal: AbortSignal): Promise<WebhookAnswer> {
     await this.#connections.acquire(signal);
     try {
       return await this.#ask(body, signal);
@@ -84,7 +84,7 @@ class Sender implements Closable {
     }
   }
 
-  async #ask(body: string, signal: AbortSignal): Promise<WebhookAnswer> {
+  async #ask(body: string | Uint8Array, signal: AbortSignal): Promise<WebhookAnswer> {
     const response = await this.#requester.send({
       method: 'POST',
       target: this.#target,

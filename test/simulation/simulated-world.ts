@@ -63,7 +63,8 @@ export function simulatedWorld(
   const files = filesOf(contents);
   const random = seededRandom(seed);
   const startHeavyWorker = sameThread(jobsOf(kinds));
-  const outside = { files, network, hostname: 'here', variables: {} };
+  const openLog = () => assert.fail('a log is opened');
+  const outside = { files, network, hostname: 'here', variables: {}, openLog };
   return { clock, environment: { clock, random, ...outside, openStore, startHeavyWorker } };
 }
 

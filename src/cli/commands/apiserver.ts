@@ -8,6 +8,7 @@ import type { ServerConfig } from '../../server/wiring/config.ts';
 import { servedHosts } from '../addresses.ts';
 import { ignoredPluginFlags } from '../flags/admission-flags.ts';
 import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
+import { warnOfAudit } from '../flags/audit-options.ts';
 import { readBrowserOptions } from '../flags/browser-flags.ts';
 import { ignoredGates } from '../flags/feature-gate-flag.ts';
 import { commandLogger } from '../flags/logging-flags.ts';
@@ -36,6 +37,7 @@ export const apiserver = defineCommand({
       ...ignoredGates(values['feature-gates']),
       ...ignoredApis(values),
     ]);
+    warnOfAudit(values, logger);
     const context = { clock: systemClock, logger };
     const tls = readTls(values, context);
     const config: ServerConfig = {

@@ -7,6 +7,7 @@ import { httpsUrl, localAddress } from '../../server/wiring/addresses.ts';
 import type { ListenAddress, ServerConfig } from '../../server/wiring/config.ts';
 import { ignoredPluginFlags } from '../flags/admission-flags.ts';
 import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
+import { warnOfAudit } from '../flags/audit-options.ts';
 import { readBrowserOptions } from '../flags/browser-flags.ts';
 import { clusterSigningFlags } from '../flags/cluster-signing-flags.ts';
 import { controllersFlag } from '../flags/controllers-flag.ts';
@@ -43,6 +44,7 @@ export const up = defineCommand({
       ...ignoredGates(given['feature-gates']),
       ...ignoredApis(given),
     ]);
+    warnOfAudit(given, logger);
     const values = { ...given, ...ownSettings(given) };
     const run = chooseControllers(values.controllers);
     const browsers = await readBrowserOptions(values);

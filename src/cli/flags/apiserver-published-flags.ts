@@ -6,29 +6,6 @@ const { duration, integer, oneOf, settings, size, text, unsigned } = forms;
 /** The versions in a text such as `1.32,COMPONENT=1.32`. */
 const versionsIn = (text: string): readonly string[] => text.match(/\d+\.\d+(?=\s*(?:,|$))/g) ?? [];
 
-/** Flags that exist for both audit backends. */
-const auditFlags = (backend: 'log' | 'webhook'): readonly string[] =>
-  [
-    'batch-buffer-size',
-    'batch-max-size',
-    'batch-max-wait',
-    'batch-throttle-burst',
-    'batch-throttle-enable',
-    'batch-throttle-qps',
-    'mode',
-    'truncate-enabled',
-    'truncate-max-batch-size',
-    'truncate-max-event-size',
-    'version',
-  ].map((name) => `audit-${backend}-${name}`);
-
-const auditLogFlags = ['compress', 'format', 'maxage', 'maxbackup', 'maxsize', 'path'].map(
-  (name) => `audit-log-${name}`,
-);
-const auditWebhookFlags = ['batch-initial-backoff', 'config-file', 'initial-backoff'].map(
-  (name) => `audit-webhook-${name}`,
-);
-
 /** Flags of kube-apiserver 1.32 that `up` and `apiserver` do not implement. */
 export const apiserverPublishedFlags: PublishedFlags = {
   ignored: [
@@ -156,16 +133,6 @@ export const apiserverPublishedFlags: PublishedFlags = {
     { because: 'there are no cloud providers', flags: { 'cloud-config': text, 'cloud-provider': text } },
   ],
   refused: [
-    {
-      because: 'requests are not audited yet: leave it out where you can do without',
-      flags: [
-        ...auditFlags('log'),
-        ...auditFlags('webhook'),
-        ...auditLogFlags,
-        ...auditWebhookFlags,
-        'audit-policy-file',
-      ],
-    },
     {
       because: 'objects are not encrypted by this server yet: encrypt the disk, and leave it out',
       flags: ['encryption-provider-config', 'encryption-provider-config-automatic-reload'],

@@ -6,6 +6,7 @@ import type { KeyPairPem, ServerConfig, StorageConfig } from '../../server/wirin
 import { externalAddress } from '../addresses.ts';
 import { UsageError } from '../usage-error.ts';
 import { readAdmissionPlugins } from './admission-flags.ts';
+import { readAudit } from './audit-options.ts';
 import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';
 import { named, readBundle, readBytes } from './flag-files.ts';
@@ -24,12 +25,14 @@ export function readServerOptions(
 ): Omit<ServerConfig, 'serving' | 'followServing' | 'tls' | 'logger' | 'beforeReady' | 'controllers'> {
   const authorization = readAuthorization(values);
   const admissionPlugins = readAdmissionPlugins(values);
+  const audit = readAudit(values);
   return {
     dialect: dialects[values.dialect],
     listen: { address: values['bind-address'], port: values['secure-port'] },
     external: externalAddress(values),
     requests: readRequests(values),
     authorization,
+    ...(audit && { audit }),
     accessLog: logsRequests(values),
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],

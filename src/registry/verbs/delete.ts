@@ -28,6 +28,7 @@ export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, r
   const { served, info } = request;
   const options = parseDeleteOptions(request, parts);
   if (options.ignoreReadErrors) {
+    request.annotate(`${parts.dialect.group('apiserver')}/unsafe-delete-ignore-read-error`, '');
     const asked = parts.requireUnsafeDelete(info, request.user, request);
     if (asked) await untilAborted(asked, request.signal);
   }

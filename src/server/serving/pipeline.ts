@@ -9,6 +9,7 @@ import { authorize } from './stages/authorize.ts';
 import { body } from './stages/body.ts';
 import { deadline } from './stages/deadline.ts';
 import { flow } from './stages/flow.ts';
+import { identified } from './stages/identified.ts';
 import { impersonate } from './stages/impersonate.ts';
 import { observe } from './stages/observe.ts';
 import type { PipelineParts } from './stages/parts.ts';
@@ -22,8 +23,9 @@ export const stages = (parts: PipelineParts): readonly Stage[] => [
   requestInfo(),
   deadline(parts),
   authenticate(parts),
-  impersonate(parts),
   ...audit(parts),
+  impersonate(parts),
+  ...identified(parts),
   flow(parts),
   authorize(parts),
   prepare(parts),
@@ -51,6 +53,7 @@ export function servePipeline(
   const answered = observers.flatMap((each) => each.answered ?? []);
   const end = (context: RequestContext): void => {
     for (const notify of answered) notify(context);
+    context.audit?.answered();
     if (context.ticket) flowControl.answered(context.ticket);
   };
   const fail = (context: RequestContext, error: unknown): void => {

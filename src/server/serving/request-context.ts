@@ -3,6 +3,7 @@ import { StatusError } from '../../meta/status-error.ts';
 import { AuditAnnotations } from '../../request/audit-annotations.ts';
 import type { RequestInfo } from '../../request/request-info.ts';
 import { anonymousUser, type UserInfo } from '../../request/user-info.ts';
+import type { RequestAudit } from './audit/request-audit.ts';
 import type { Ticket } from './flow-control/ticket.ts';
 import type { Operation } from './operation.ts';
 
@@ -33,6 +34,8 @@ export interface RequestContext {
   terminated?: true;
   /** Time spent waiting for a seat. Milliseconds. */
   waitedMs: number;
+  /** The audit record; undefined if the request is not recorded. Set by the stage `audit`. */
+  audit: RequestAudit | undefined;
   /** Audit annotations, keyed as in kube-apiserver; see `annotate`. */
   annotations: AuditAnnotations | undefined;
 }
@@ -50,6 +53,7 @@ export const newContext = <E extends Exchange>(exchange: E): RequestContext & { 
   auditId: '',
   receivedMs: 0,
   waitedMs: 0,
+  audit: undefined,
   annotations: undefined,
 });
 

@@ -24,6 +24,8 @@ import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Health } from '../upkeep/health.ts';
 import type { ServerConfig } from '../wiring/config.ts';
+import { AuditedObjects } from './audit/audited-objects.ts';
+import type { RequestAudit } from './audit/request-audit.ts';
 import { OverloadError } from './flow-control/too-many-requests.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
 import { DeprecatedApis } from './observe/deprecated-apis.ts';
@@ -58,6 +60,7 @@ export class Responder {
   readonly #watches: WatchStreams;
   readonly #watchMetrics: WatchMetrics;
   readonly #deprecatedApis: DeprecatedApis;
+  readonly #audited: AuditedObjects;
 
   constructor(parts: ResponderParts) {
     const { dialect } = parts.config;
@@ -67,6 +70,7 @@ export class Responder {
     this.#watches = new WatchStreams({ clock: parts.clock, logger: parts.config.logger });
     this.#watchMetrics = new WatchMetrics(parts.metrics);
     this.#deprecatedApis = new DeprecatedApis(parts.metrics);
+    this.#audited = new AuditedObjects({ ...parts, representation: this.#representation });
     const documents = new ApiDocuments(dialect, parts.resources, parts.serverAddress);
     this.#routes = routes({
       clock: parts.clock,
@@ -85,6 +89,7 @@ export class Responder {
   refuse(context: RequestContext, error: unknown): void {
     const { exchange, info } = context;
     if (error instanceof OverloadError) context.terminated = true;
+    context.audit?.noteFailure(error);
     const { logger } = this.#parts.config;
     sendStatus(exchange, error, {
       clock: this.#parts.clock,
@@ -153,7 +158,7 @@ export class Responder {
     const body = context.ticket?.body?.bytes;
     const reply =
       form && body
-        ? this.#serveReceived(new ReceivedRequest(context, { info, served, form, bytes: body }))
+        ? this.#serveReceived(context, new ReceivedRequest(context, { info, served, form, bytes: body }))
         : this.#parts.registry.serve(new ServedRequest(context, info, served));
     if (!(reply instanceof Promise)) return this.#send(context, reply, presentation);
     return reply.then((made) => {
@@ -163,42 +168,78 @@ export class Responder {
   }
 
   /** Synchronous for small requests. */
-  #serveReceived(request: ReceivedRequest): Reply | Promise<Reply> {
-    if (request.bytes.length <= limits.lightBytesMax) return this.#serveNow(request);
+  #serveReceived(context: RequestContext, request: ReceivedRequest): Reply | Promise<Reply> {
+    const { audit } = context;
+    if (audit && request.bytes.length > 0) {
+      audit.requestObject = () => this.#audited.request(request, audit.verdict.omitManagedFields);
+    }
+    if (request.bytes.length <= limits.lightBytesMax) return this.#serveNow(audit, request);
     const slice = new TimeSlice(this.#parts.clock, { owner: request.owner });
-    if (!slice.over) return this.#serveNow(request);
+    if (!slice.over) return this.#serveNow(audit, request);
     // Spreads bodies that arrived together over several turns.
-    return slice.next().then(() => this.#serveNow(request));
+    return slice.next().then(() => this.#serveNow(audit, request));
   }
 
-  #serveNow(request: ReceivedRequest): Reply | Promise<Reply> {
+  #serveNow(audit: RequestAudit | undefined, request: ReceivedRequest): Reply | Promise<Reply> {
     const { heavy, registry } = this.#parts;
     if (heavy.takesWrite(request)) return heavy.write(request);
     const body = heavy.body(request);
     if (!(body instanceof Promise)) {
       request.body = body;
+      audit?.noteBody(body);
       return registry.serve(request);
     }
     return body.then((read) => {
       request.body = read;
+      audit?.noteBody(read);
       return registry.serve(request);
     });
   }
 
   #send(context: RequestContext, reply: Reply, presentation: Presentation): void | Promise<void> {
+    const { audit } = context;
     switch (reply.type) {
       case 'object':
+        if (audit?.wantsResponseObject) this.#recordObject(audit, reply, context, presentation);
         return this.#sendObject(context, reply, presentation);
       case 'status': {
         const plain: Presentation = { ...presentation, negotiated: { ...presentation.negotiated, as: 'object' } };
-        const body = this.#representation.object(Buffer.from(JSON.stringify(reply.body)), plain);
+        const status = Buffer.from(JSON.stringify(reply.body));
+        audit?.noteStatus(reply.body);
+        if (audit) audit.responseObject = () => status;
+        const body = this.#representation.object(status, plain);
         return this.#sendBytes(context, reply.status, body, presentation);
       }
       case 'list':
+        if (audit?.wantsResponseObject)
+          return this.#sendList(context, this.#recordList(audit, reply, context, presentation), presentation);
         return this.#sendList(context, reply, presentation);
       case 'watch':
         return this.#sendWatch(context, reply, presentation);
     }
+  }
+
+  #recordObject(
+    audit: RequestAudit,
+    { bytes }: ObjectReply,
+    { exchange: { target } }: RequestContext,
+    presentation: Presentation,
+  ): void {
+    const { omitManagedFields } = audit.verdict;
+    audit.responseObject = () => this.#audited.object(bytes, { presentation, omitManagedFields, target });
+  }
+
+  /** The list to send instead. */
+  #recordList(
+    audit: RequestAudit,
+    reply: ListReply,
+    { exchange: { target } }: RequestContext,
+    presentation: Presentation,
+  ): ListReply {
+    const { omitManagedFields } = audit.verdict;
+    const recorded = this.#audited.record(reply);
+    audit.responseObject = () => this.#audited.list(recorded, { presentation, omitManagedFields, target });
+    return recorded.reply;
   }
 
   #sendObject(

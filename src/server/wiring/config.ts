@@ -15,6 +15,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { RuntimeConfig } from '../../resources/runtime-config.ts';
+import type { AuditConfig } from './audit.ts';
 import type { Features } from './features.ts';
 import type { KeyPairPem, StorageConfig } from './storage-config.ts';
 
@@ -52,6 +53,8 @@ export interface ApiServerConfig {
   /** Also make the roles and bindings by which nodes join with bootstrap tokens. Default: false. */
   readonly joinPolicy?: boolean;
   readonly logger: Logger;
+  /** Default: requests are not audited. */
+  readonly audit?: AuditConfig;
   /** Write a log line for each request. */
   readonly accessLog: boolean;
 }

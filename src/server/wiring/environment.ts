@@ -2,8 +2,11 @@ import { hostname } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Worker } from 'node:worker_threads';
 import { type Files, systemFiles } from '../../base/files.ts';
+import type { LogOutput } from '../../base/log-output.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
+import { openRotatedFile, type RotatedFileOptions } from '../../base/rotated-file.ts';
+import { StandardOutput } from '../../base/standard-output.ts';
 import { type Clock, systemClock } from '../../base/time/clock.ts';
 import { type Network, systemNetwork } from '../../outbound/network.ts';
 import { openStore } from '../../store/open.ts';
@@ -27,6 +30,8 @@ export interface Environment {
   readonly hostname: string;
   /** Environment variables: in-cluster API server address, and the environment of credential plugins. */
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Opens a log that the server writes. Throws if it cannot be written. */
+  readonly openLog: (config: LogConfig, logger: Logger) => LogOutput;
   /** Rejects with a StoreError if the store cannot be opened. The server closes it. */
   readonly openStore: (storage: StorageConfig, parts: StoreParts) => Promise<Store>;
   /** Starts the worker for heavy work, which stops with the server. */
@@ -34,6 +39,9 @@ export interface Environment {
   /** Starts the event loop monitor; if absent, nothing is measured. `resolutionMs` is the sampling interval. */
   readonly measureEventLoop?: (resolutionMs: number) => EventLoopDelays;
 }
+
+/** Where a log goes. */
+export type LogConfig = { readonly type: 'standardOutput' } | ({ readonly type: 'file' } & RotatedFileOptions);
 
 /** The part of the environment that outgoing connections use. */
 export type OutsideWorld = Pick<Environment, 'files' | 'network' | 'hostname' | 'variables'>;
@@ -51,6 +59,11 @@ export const systemEnvironment: Environment = {
   files: systemFiles,
   network: systemNetwork,
   hostname: hostname(),
+  openLog(config, logger) {
+    if (config.type === 'standardOutput') return new StandardOutput(systemClock);
+    const onProblem = (error: unknown) => logger.warn('renamed log files could not be kept as configured', { error });
+    return openRotatedFile(config, { clock: systemClock, onProblem });
+  },
   variables: process.env,
   openStore(storage, { clock, random, logger }) {
     switch (storage.backend) {

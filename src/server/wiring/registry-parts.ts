@@ -36,7 +36,7 @@ export function registryParts(
 }
 
 function servicesOfKinds(
-  { authentication: { apiAudiences } }: Pick<ApiServerConfig, 'authentication'>,
+  { dialect, authentication: { apiAudiences } }: Pick<ApiServerConfig, 'authentication' | 'dialect'>,
   {
     authentication,
     authorization,
@@ -48,6 +48,7 @@ function servicesOfKinds(
   const { tokens, serviceAccounts } = authentication;
   const issuer = serviceAccounts?.issuer;
   const tokenLifetime = identities.serviceAccounts?.lifetime;
-  const issuing = issuer && tokenLifetime && { tokenLifetime, issueToken: issuer.issue };
+  const annotationKey = `authentication.${dialect.domain}/issued-credential-id`;
+  const issuing = issuer && tokenLifetime && { tokenLifetime, issueToken: issuer.issue, annotationKey };
   return kindServices({ ...authorization, tokens, apiAudiences, cache, resources, ...(issuing && { issuing }) });
 }

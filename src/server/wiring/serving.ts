@@ -29,7 +29,7 @@ type ServingParts = ScopeParts & Access;
 
 export function openServing(config: ApiServerConfig, parts: ServingParts): Serving {
   const { clock, random, dialect, metrics, held, authentication, authorization, resources, serverAddress } = parts;
-  const { clients, health, identities, forms } = parts;
+  const { clients, health, identities, forms, auditor } = parts;
   const { isLoopback } = clients;
   const { hasRole } = authorization;
   const flowControl = new FlowControl(parts.capacity, { name: resources.scope.name, isLoopback, hasRole });
@@ -43,7 +43,7 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
   const observers = requestObservers(config, metrics, resources);
   const handle = servePipeline(
     stages({
-      ...{ clock, random, dialect, flowControl, observers, refuse },
+      ...{ clock, random, dialect, flowControl, observers, auditor, refuse },
       resources: held,
       authenticator: authentication.authenticator,
       requestHeaders: config.authentication.requestHeader?.names,

@@ -19,8 +19,10 @@ import type { Resource, ServedResource } from '../../../resources/resource.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
 import type { UpdateOptions } from '../../../store/store.ts';
 import type { AdmissionLookups } from '../../wiring/access/admission.ts';
+import { bodyAsJson } from './body-as-json.ts';
 import type { JobThread } from './job-thread.ts';
 import type {
+  BodyInput,
   DocumentInput,
   RepresentInput,
   RepresentJob,
@@ -179,6 +181,20 @@ export class HeavyWork {
     if (!isHeavyBody(form, bytes)) return parseBody(bytes, form, request);
     checkUnstored(form, bytes);
     return isYaml(form, bytes) ? this.#yamlBody(request) : parseBody(bytes, form, request);
+  }
+
+  /** The body as compact JSON, on the thread if it is heavy. Throws or rejects if it is not valid. */
+  bodyAsJson(request: ReceivedRequest, omitManagedFields: boolean): Buffer | Promise<Buffer> {
+    const { form, bytes, served, method, target, owner } = request;
+    const kinds = sharedKinds(served.resource);
+    if (!kinds || !isHeavyBody(form, bytes)) return bodyAsJson(bytes, { ...request, omitManagedFields });
+    const input = (): BodyInput => ({
+      ...{ dialect: this.#parts.dialect.name, kinds, method, target, form, omitManagedFields },
+      body: ownBytes(bytes),
+    });
+    const calls = kindCalls(served.resource.kinds);
+    const job = { name: 'body', owner, input, bytes: bytes.length, calls, warn() {}, patient: true };
+    return this.#parts.thread.run(job).then((json) => asBuffer(json as Uint8Array));
   }
 
   async #yamlBody(request: ReceivedRequest): Promise<RequestBody | undefined> {

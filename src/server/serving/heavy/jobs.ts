@@ -16,9 +16,10 @@ import { type KindData, kindsOfData } from '../../../kinds/kind-data.ts';
 import { scopeNamed } from '../../../meta/scope.ts';
 import type { Status } from '../../../meta/status-error.ts';
 import type { ApiDocument } from '../../../registry/documents/documents.ts';
-import { parseRequestInfo } from '../../../request/request-info.ts';
+import { parseRequestInfo, type ResourceRequest } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
+import { bodyAsJson } from './body-as-json.ts';
 import { type KnownEntry, remoteRegistry } from './remote-registry.ts';
 import type { Job, JobContext } from './serve-jobs.ts';
 
@@ -58,6 +59,12 @@ export interface YamlInput {
 export interface YamlOutput {
   readonly json: Uint8Array;
   readonly duplicates: readonly string[];
+}
+
+/** The body of a request to be recorded. */
+export interface BodyInput extends Pick<WriteInput, 'dialect' | 'method' | 'target' | 'form' | 'body'> {
+  readonly kinds: SharedKinds;
+  readonly omitManagedFields: boolean;
 }
 
 /** An object to be encoded in another form than the stored one. */
@@ -169,15 +176,24 @@ const representJob =
     return new Uint8Array(represented[name](representation, bytes, presentation));
   };
 
+const kindAt = (info: ResourceRequest, known: readonly Kind[]): Kind | undefined =>
+  known.find(
+    ({ group, version, resource }) => group === info.group && version === info.version && resource === info.resource,
+  );
+
+const bodyJob =
+  (kindsOf: KindsOf): Job =>
+  async (input, context) => {
+    const { method, target, form, body, omitManagedFields, ...wanted } = input as BodyInput;
+    const info = parseRequestInfo(method, target);
+    const kind = info.type === 'resource' ? kindAt(info, await kindsOf(wanted, context)) : undefined;
+    if (info.type !== 'resource' || !kind) throw new Error(`nothing is served at ${target}`);
+    return new Uint8Array(bodyAsJson(body, { form, info, served: { kind }, omitManagedFields }));
+  };
+
 function presented({ dialect, bytes, negotiated, target, now }: RepresentInput, known: readonly Kind[]) {
   const info = parseRequestInfo('GET', target);
-  const kind =
-    info.type === 'resource'
-      ? known.find(
-          ({ group, version, resource }) =>
-            group === info.group && version === info.version && resource === info.resource,
-        )
-      : undefined;
+  const kind = info.type === 'resource' ? kindAt(info, known) : undefined;
   const representation = new Representation(dialects[dialect], clockAt(now));
   const presentation = representation.presentation(negotiated, kind, info.query);
   return { representation, presentation, bytes: asBuffer(bytes) };
@@ -198,6 +214,7 @@ export function jobsOf(make: (dialect: Dialect) => readonly Kind[]): Readonly<Re
     write: (input, context) => write(input as WriteInput, context, kindsOf),
     yaml: (input) => yaml(input as YamlInput),
     document: (input) => document(input as DocumentInput),
+    body: bodyJob(kindsOf),
     represent: representJob('represent', kindsOf),
     listItem: representJob('listItem', kindsOf),
     eventObject: representJob('eventObject', kindsOf),

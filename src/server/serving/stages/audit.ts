@@ -1,16 +1,9 @@
 import type { Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
-/** Reports user and request to the observers, before authorization. Left out of the pipeline if no observer listens. */
-export function audit({ observers }: Pick<PipelineParts, 'observers'>): readonly Stage[] {
-  const identified = observers.flatMap((each) => each.identified ?? []);
-  if (identified.length === 0) return [];
-  return [
-    {
-      name: 'audit',
-      run(context) {
-        for (const notify of identified) notify(context);
-      },
-    },
-  ];
-}
+/**
+ * Begins the audit record of a request, as its sender made it: before impersonation, whose refusal is recorded too. Left
+ * out of the pipeline without a policy.
+ */
+export const audit = ({ auditor }: Pick<PipelineParts, 'auditor'>): readonly Stage[] =>
+  auditor ? [{ name: 'audit', run: (context) => auditor.receive(context) }] : [];

@@ -3,7 +3,7 @@ import { credentialHeaders, refuseListedIdentity, webSocketProtocolHeader } from
 import { offeredProtocols } from '../../../authn/web-socket.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
-import type { RequestContext, Stage } from '../request-context.ts';
+import { annotate, type RequestContext, type Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
 /**
@@ -14,7 +14,8 @@ export function authenticate({
   authenticator,
   requestHeaders,
   counts: { authentication },
-}: Pick<PipelineParts, 'authenticator' | 'requestHeaders' | 'counts'>): Stage {
+  auditor,
+}: Pick<PipelineParts, 'authenticator' | 'requestHeaders' | 'counts' | 'auditor'>): Stage {
   const isCredential = credentialHeaders(requestHeaders);
   const identify = (context: RequestContext, user: UserInfo): void => {
     authentication.success += 1;
@@ -26,9 +27,18 @@ export function authenticate({
     }
     exchange.hideHeaders(isCredential);
   };
-  const refuse = (error: unknown): never => {
+  const refuse = (context: RequestContext, error: unknown): never => {
     authentication[error instanceof StatusError && error.code === 401 ? 'failure' : 'error'] += 1;
+    auditor?.receiveUnauthenticated(context);
     throw error;
+  };
+  const requireUnlisted = (context: RequestContext): void => {
+    try {
+      refuseListedIdentity(context.exchange.header('connection'), isCredential);
+    } catch (error) {
+      auditor?.receiveUnauthenticated(context);
+      throw error;
+    }
   };
   return {
     name: 'authenticate',
@@ -37,12 +47,18 @@ export function authenticate({
       const authorization = exchange.header('authorization');
       const warning = authorization === undefined ? undefined : bearerWarning(authorization);
       if (warning !== undefined) exchange.warn(warning);
-      refuseListedIdentity(exchange.header('connection'), isCredential);
+      requireUnlisted(context);
+      if (auditor) exchange.annotate = (key, value) => void annotate(context, key, value);
       try {
         const user = authenticator.authenticate(exchange);
-        return user instanceof Promise ? user.then((late) => identify(context, late), refuse) : identify(context, user);
+        return user instanceof Promise
+          ? user.then(
+              (late) => identify(context, late),
+              (error) => refuse(context, error),
+            )
+          : identify(context, user);
       } catch (error) {
-        return refuse(error);
+        return refuse(context, error);
       }
     },
   };

@@ -6,6 +6,7 @@ import type { Random } from '../../../base/random.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { AccessCounts } from '../access-counts.ts';
+import type { Auditor } from '../audit/auditor.ts';
 import type { FlowControl } from '../flow-control/flow-control.ts';
 import type { RequestObserver } from '../observe/request-observer.ts';
 import type { Operation } from '../operation.ts';
@@ -17,6 +18,8 @@ export interface PipelineParts {
   readonly random: Random;
   /** Observers that are notified of requests. */
   readonly observers: readonly RequestObserver[];
+  /** Records requests; undefined if none are. */
+  readonly auditor?: Auditor | undefined;
   /** Closed with the server; stages register what they hold open. */
   readonly resources: ClosableStack;
   readonly dialect: Dialect;

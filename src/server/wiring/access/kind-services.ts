@@ -1,5 +1,6 @@
 import type { TokenAuthenticator } from '../../../authn/authenticator.ts';
 import { asAuthenticated } from '../../../authn/authenticator.ts';
+import type { TokenIssuer } from '../../../authn/service-account/token-issuer.ts';
 import type { Authorizer } from '../../../authz/authorizer.ts';
 import type { RuleResolver } from '../../../authz/rule-resolver.ts';
 import type { Caller } from '../../../base/caller.ts';
@@ -19,7 +20,11 @@ export interface KindServiceParts {
   readonly cache: Pick<WatchCache, 'isFresh' | 'fresh'>;
   readonly resources: ResourceRegistry;
   /** Absent if the server has no key to sign tokens. */
-  readonly issuing?: Pick<KindServices, 'tokenLifetime' | 'issueToken'>;
+  readonly issuing?: Pick<KindServices, 'tokenLifetime'> & {
+    readonly issueToken: TokenIssuer['issue'];
+    /** Key of the audit annotation that identifies the issued token. */
+    readonly annotationKey: string;
+  };
 }
 
 /**
@@ -27,7 +32,7 @@ export interface KindServiceParts {
  * it.
  */
 export function kindServices(parts: KindServiceParts): (request: Caller) => KindServices {
-  const { authorizer, rules, tokens, apiAudiences, cache, resources, issuing = withoutKey } = parts;
+  const { authorizer, rules, tokens, apiAudiences, cache, resources, issuing } = parts;
   return (request) => ({
     apiAudiences,
     authenticateToken: async (token, audiences) => {
@@ -36,8 +41,14 @@ export function kindServices(parts: KindServiceParts): (request: Caller) => Kind
     },
     authorize: (user, attributes) => authorizer.authorize(attributes, user, request),
     rulesFor: (user, namespace) => rules.rulesFor(user, namespace),
-    tokenLifetime: issuing.tokenLifetime,
-    issueToken: issuing.issueToken,
+    tokenLifetime: issuing?.tokenLifetime ?? refuse,
+    issueToken: issuing
+      ? async (grant) => {
+          const issued = await issuing.issueToken(grant);
+          request.annotate?.(issuing.annotationKey, issued.credentialId);
+          return issued;
+        }
+      : refuse,
     object: async (resource, namespace, name) => {
       const served = resources.find('', 'v1', resource);
       if (!served) throw internalError(new Error(`${resource} are not served`));
@@ -50,4 +61,3 @@ export function kindServices(parts: KindServiceParts): (request: Caller) => Kind
 const refuse = (): never => {
   throw noSuchPath();
 };
-const withoutKey: Pick<KindServices, 'tokenLifetime' | 'issueToken'> = { tokenLifetime: refuse, issueToken: refuse };

@@ -1,5 +1,6 @@
 import { DocumentForms } from '../../../content/document-forms.ts';
 import { ControllerMetrics } from '../../../controllers/controller-metrics.ts';
+import type { Auditor } from '../../serving/audit/auditor.ts';
 import { SharedCapacity } from '../../serving/flow-control/shared-capacity.ts';
 import { JobThread } from '../../serving/heavy/job-thread.ts';
 import { observeEventLoopDelay } from '../../serving/observe/event-loop-delay.ts';
@@ -8,6 +9,7 @@ import { Health } from '../../upkeep/health.ts';
 import { storeHealth, storeProbe } from '../../upkeep/store-health.ts';
 import { type Cors, openCors } from '../access/cors.ts';
 import { type IdentitySources, openIdentitySources } from '../access/identity-sources.ts';
+import { openAudit } from '../audit.ts';
 import type { Basis } from '../basis.ts';
 import type { ApiServerConfig } from '../config.ts';
 import type { Storage } from '../storage.ts';
@@ -17,6 +19,8 @@ export interface SharedParts extends Basis, Storage {
   readonly identities: IdentitySources;
   readonly cors: Cors;
   readonly capacity: SharedCapacity;
+  /** Undefined if requests are not audited. */
+  readonly auditor: Auditor | undefined;
   /** The thread for heavy work. */
   readonly thread: JobThread;
   readonly health: Health;
@@ -36,6 +40,8 @@ interface SharedPartsOptions extends Basis, Storage {
 /** Opens the shared parts, which close with the server. */
 export async function openSharedParts(config: ApiServerConfig, parts: SharedPartsOptions): Promise<SharedParts> {
   const { clock, random, logger, dialect, metrics, held, shutdown, environment, serverAddress } = parts;
+  // Closed after all that follows, so that nothing is lost that requests still do.
+  const auditor = openAudit(config.audit, parts);
   const { inFlightMax: max, timeoutMs: requestMsMax } = config.requests;
   const capacity = held.add(new SharedCapacity({ clock, dialect, metrics, max, requestMsMax }));
   const thread = new JobThread({ clock, logger, startWorker: environment.startHeavyWorker });
@@ -43,7 +49,7 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
   const { measureEventLoop } = environment;
   if (measureEventLoop) held.add(observeEventLoopDelay(metrics, measureEventLoop));
   return {
-    ...{ ...parts, capacity, thread },
+    ...{ ...parts, capacity, thread, auditor },
     cors: await openCors(config, random),
     identities: await openIdentitySources({
       ...parts,

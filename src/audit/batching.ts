@@ -1,0 +1,167 @@
+import { limits } from '../base/limits.ts';
+import { type Clock, pause } from '../base/time/clock.ts';
+import type { AuditBackend, AuditSink } from './backend.ts';
+import type { EncodedEvent } from './event-encoder.ts';
+import type { AuditPlugin, LostEvents } from './lost-events.ts';
+
+/** Flags of mode `batch`. */
+export interface BatchOptions {
+  /** Events that wait at most; further ones are lost. */
+  readonly bufferSize: number;
+  /** Events at which a batch is sent. */
+  readonly sizeMax: number;
+  /** Longest time until an event is sent. Milliseconds. */
+  readonly waitMs: number;
+  /** Batches per second on average, and at once; undefined: as many as come. */
+  readonly throttle?: { readonly perSecond: number; readonly burst: number } | undefined;
+}
+
+interface BatchingParts {
+  readonly sink: AuditSink;
+  readonly plugin: AuditPlugin;
+  readonly lost: LostEvents;
+  readonly clock: Clock;
+  readonly options: BatchOptions;
+  /**
+   * Time for further events to join a full batch, which then has no maximum size. Milliseconds; undefined: batches are
+   * limited, and are sent as soon as they are full.
+   */
+  readonly gatherMs?: number;
+  /** Bytes of a batch; one with a single event may have more. */
+  readonly batchBytesMax: number;
+}
+
+/** Mode `batch`: events are buffered, and requests do not wait for them. */
+export class Batching implements AuditBackend {
+  readonly #parts: BatchingParts;
+  #waiting: EncodedEvent[] = [];
+  /** Bytes of events that wait or are being sent. */
+  #bytes = 0;
+  readonly #underWay = new Set<Promise<void>>();
+  /** Set while batches are being sent, or wait until they are. */
+  #sending: Promise<void> | undefined;
+  /** The oldest event has waited long enough. */
+  #due = false;
+  #timer: { close(): void } | undefined;
+  readonly #closing = new AbortController();
+  #tokens: number;
+  #filledAt: number;
+
+  constructor(parts: BatchingParts) {
+    this.#parts = parts;
+    this.#tokens = parts.options.throttle?.burst ?? 0;
+    this.#filledAt = parts.clock.monotonic();
+  }
+
+  process(events: readonly EncodedEvent[]): boolean {
+    const { lost, options } = this.#parts;
+    for (const event of events) {
+      if (this.#closing.signal.aborted) lost('buffered', 1, new Error('audit backend shut down'));
+      else if (this.#waiting.length >= options.bufferSize || this.#bytes > limits.auditWaitingBytesMax) {
+        lost('buffered', 1, new Error('audit buffer queue blocked'));
+      } else {
+        this.#waiting.push(event);
+        this.#bytes += event.bytes;
+      }
+    }
+    this.#schedule();
+    return true;
+  }
+
+  #schedule(): void {
+    if (this.#sending || this.#waiting.length === 0) return;
+    const { clock, options } = this.#parts;
+    if (this.#isReady) this.#sending = this.#send();
+    else this.#timer ??= clock.after(options.waitMs, () => this.#expire());
+  }
+
+  get #isReady(): boolean {
+    return this.#due || this.#closing.signal.aborted || this.#waiting.length >= this.#parts.options.sizeMax;
+  }
+
+  #expire(): void {
+    this.#timer = undefined;
+    this.#due = true;
+    this.#schedule();
+  }
+
+  /** Sends batches while there are any. Never rejects. */
+  async #send(): Promise<void> {
+    const { clock, gatherMs } = this.#parts;
+    if (gatherMs !== undefined) await pause(clock, gatherMs, this.#closing.signal);
+    while (this.#waiting.length > 0 && this.#isReady) {
+      await this.#throttle();
+      while (this.#underWay.size >= limits.auditBatchesMax) await Promise.race(this.#underWay);
+      this.#due = false;
+      this.#start(this.#take());
+      if (gatherMs !== undefined) await Promise.all(this.#underWay);
+    }
+    this.#timer?.close();
+    this.#timer = undefined;
+    this.#sending = undefined;
+    this.#schedule();
+  }
+
+  /** Waits for a token of the bucket; not when the server stops. */
+  async #throttle(): Promise<void> {
+    const { clock, options } = this.#parts;
+    const { throttle } = options;
+    if (!throttle) return;
+    const { perSecond, burst } = throttle;
+    for (;;) {
+      const now = clock.monotonic();
+      this.#tokens = Math.min(burst, this.#tokens + ((now - this.#filledAt) / 1000) * perSecond);
+      this.#filledAt = now;
+      if (this.#tokens >= 1 || this.#closing.signal.aborted) break;
+      await pause(clock, ((1 - this.#tokens) / perSecond) * 1000, this.#closing.signal);
+    }
+    this.#tokens -= 1;
+  }
+
+  #take(): readonly EncodedEvent[] {
+    const { options, gatherMs, batchBytesMax } = this.#parts;
+    const countMax = gatherMs === undefined ? options.sizeMax : Number.POSITIVE_INFINITY;
+    let [count, bytes] = [0, 0];
+    for (const event of this.#waiting) {
+      bytes += event.bytes;
+      if (count === countMax || (count > 0 && bytes > batchBytesMax)) break;
+      count += 1;
+    }
+    const batch = this.#waiting.slice(0, count);
+    this.#waiting = this.#waiting.slice(count);
+    return batch;
+  }
+
+  #start(batch: readonly EncodedEvent[]): void {
+    const { sink, plugin, lost } = this.#parts;
+    const sent = sink
+      .send(batch)
+      .catch((error) => lost(plugin, batch.length, error))
+      .finally(() => {
+        for (const { bytes } of batch) this.#bytes -= bytes;
+        this.#underWay.delete(sent);
+      });
+    this.#underWay.add(sent);
+  }
+
+  /** Sends what waits, within `limits.auditFlushMsMax`. */
+  async close(): Promise<void> {
+    const { clock, sink, lost, plugin } = this.#parts;
+    this.#closing.abort();
+    sink.hurry();
+    this.#schedule();
+    const given = new AbortController();
+    await Promise.race([this.#idle(), pause(clock, limits.auditFlushMsMax, given.signal)]);
+    given.abort();
+    const left = this.#waiting.splice(0).length;
+    if (left > 0) lost(plugin, left, new Error('the server has stopped'));
+    await sink.close();
+  }
+
+  async #idle(): Promise<void> {
+    while (this.#sending || this.#underWay.size > 0) {
+      await this.#sending;
+      await Promise.all(this.#underWay);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { limits } from '../base/limits.ts';
+import type { AuditBackend, AuditSink } from './backend.ts';
+import type { EncodedEvent } from './event-encoder.ts';
+import type { AuditPlugin, LostEvents } from './lost-events.ts';
+
+interface BlockingParts {
+  readonly sink: AuditSink;
+  readonly plugin: AuditPlugin;
+  readonly lost: LostEvents;
+  /** Whether a request must not go on if its event cannot be recorded. */
+  readonly strict: boolean;
+}
+
+/** Modes `blocking` and `blocking-strict`: requests wait until their events are recorded. */
+export function blockingBackend({ sink, plugin, lost, strict }: BlockingParts): AuditBackend {
+  const underWay = new Set<Promise<unknown>>();
+  let waitingBytes = 0;
+  const send = async (events: readonly EncodedEvent[], bytes: number): Promise<boolean> => {
+    try {
+      await sink.send(events);
+      return true;
+    } catch (error) {
+      lost(plugin, events.length, error);
+      return !strict;
+    } finally {
+      waitingBytes -= bytes;
+    }
+  };
+  return {
+    process(events) {
+      const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
+      if (waitingBytes + bytes > limits.auditWaitingBytesMax && waitingBytes > 0) {
+        lost(plugin, events.length, new Error('too many events wait to be written'));
+        return !strict;
+      }
+      waitingBytes += bytes;
+      const sent = send(events, bytes).finally(() => underWay.delete(sent));
+      underWay.add(sent);
+      return sent;
+    },
+    async close() {
+      sink.hurry();
+      await Promise.all(underWay);
+      await sink.close();
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import type { AuditBackend } from '../../../audit/backend.ts';
+import type { AuditEvent } from '../../../audit/event.ts';
+import type { EventEncoder } from '../../../audit/event-encoder.ts';
+import { type AuditLevel, auditLevels, type PolicyEvaluator } from '../../../audit/policy.ts';
+import type { Metrics } from '../../../base/metrics.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import type { Dialect } from '../../../dialect/dialect.ts';
+import { StatusError } from '../../../meta/status-error.ts';
+import type { RequestContext } from '../request-context.ts';
+import { RequestAudit } from './request-audit.ts';
+
+interface AuditorParts {
+  readonly evaluate: PolicyEvaluator;
+  readonly encoder: EventEncoder;
+  readonly backend: AuditBackend;
+  /** Whether requests wait until their events are recorded. */
+  readonly blocks: boolean;
+  readonly clock: Clock;
+  readonly dialect: Dialect;
+  readonly metrics: Metrics;
+}
+
+/** Records requests as the policy says. */
+export class Auditor {
+  readonly #parts: AuditorParts;
+  readonly #now: () => number;
+  /** Events whose objects are still being encoded. */
+  readonly #encoding = new Set<Promise<unknown>>();
+  readonly #counts = { events: 0, rejected: 0 };
+  readonly #levels = new Map<AuditLevel, number>(auditLevels.map((level) => [level, 0]));
+  /** The annotation of an event whose objects were too large. */
+  readonly truncated: readonly [key: string, value: string];
+  /** Keys of the annotations with the decision about a request. */
+  readonly decisionKeys: { readonly decision: string; readonly reason: string };
+
+  constructor(parts: AuditorParts) {
+    const { clock, dialect, metrics } = parts;
+    this.#parts = parts;
+    this.#now = wallClock(clock);
+    this.truncated = parts.encoder.truncatedAnnotation;
+    const group = dialect.group('authorization');
+    this.decisionKeys = { decision: `${group}/decision`, reason: `${group}/reason` };
+    auditMetrics(metrics, this.#counts, this.#levels);
+  }
+
+  get blocks(): boolean {
+    return this.#parts.blocks;
+  }
+
+  /** Milliseconds since the epoch, with fractions. */
+  now(): number {
+    return this.#now();
+  }
+
+  /** When the request arrived, likewise. */
+  arrival({ receivedMs }: Pick<RequestContext, 'receivedMs'>): number {
+    return this.#now() - (this.#parts.clock.monotonic() - receivedMs);
+  }
+
+  /**
+   * Begins to record an authenticated request; what it says is not yet known to be allowed. Throws or rejects if the
+   * request must not go on without its event.
+   */
+  receive(context: RequestContext): void | Promise<void> {
+    const audit = this.#begin(context);
+    if (!audit) return;
+    const recorded = audit.received();
+    if (recorded instanceof Promise) return recorded.then((done) => this.#require(context, done));
+    this.#require(context, recorded);
+  }
+
+  /** Begins to record a request whose sender is not known. As published, it has one event, once it is answered. */
+  receiveUnauthenticated(context: RequestContext): void {
+    this.#begin(context, 'unauthenticated');
+  }
+
+  #begin(
+    context: RequestContext,
+    kind: 'unauthenticated' | 'authenticated' = 'authenticated',
+  ): RequestAudit | undefined {
+    const user = kind === 'authenticated' ? context.user : undefined;
+    const verdict = this.#parts.evaluate(context.info, user);
+    this.#levels.set(verdict.level, (this.#levels.get(verdict.level) ?? 0) + 1);
+    if (verdict.level === 'None') return undefined;
+    context.audit = new RequestAudit(this, context, { verdict, user });
+    return context.audit;
+  }
+
+  #require(context: RequestContext, recorded: boolean): void {
+    if (recorded) return;
+    this.#counts.rejected += 1;
+    context.audit?.drop();
+    throw new StatusError('InternalError', 'Internal error occurred: failed to store audit event');
+  }
+
+  /** False if the event could not be recorded although its request must not go on without. */
+  record(event: AuditEvent): boolean | Promise<boolean> {
+    this.#counts.events += 1;
+    return this.#parts.backend.process([this.#parts.encoder.encode(event)]);
+  }
+
+  /** Keeps the backend open until the event is recorded. */
+  hold(event: Promise<unknown>): void {
+    this.#encoding.add(event);
+    const done = (): void => void this.#encoding.delete(event);
+    event.then(done, done);
+  }
+
+  /** Resolves when all events are recorded, as far as that is possible. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#encoding);
+    await this.#parts.backend.close();
+  }
+}
+
+function auditMetrics(
+  metrics: Metrics,
+  counts: { readonly events: number; readonly rejected: number },
+  levels: ReadonlyMap<AuditLevel, number>,
+): void {
+  metrics.totals({ name: 'apiserver_audit_event_total', help: 'Audit events.', labels: [] }, () => [
+    [{}, counts.events],
+  ]);
+  metrics.totals({ name: 'apiserver_audit_level_total', help: 'Requests by audit level.', labels: ['level'] }, () =>
+    [...levels].map(([level, total]) => [{ level }, total] as const),
+  );
+  metrics.totals(
+    {
+      name: 'apiserver_audit_requests_rejected_total',
+      help: 'Requests that were rejected because their audit event could not be recorded.',
+      labels: [],
+    },
+    () => [[{}, counts.rejected]],
+  );
+}
+
+/** Wall-clock time with fractions of milliseconds, from the monotonic clock as long as both agree. */
+function wallClock(clock: Clock): () => number {
+  let offset = Number.NaN;
+  return () => {
+    const [now, monotonic] = [clock.now(), clock.monotonic()];
+    const reckoned = offset + monotonic;
+    if (Math.abs(reckoned - now) < driftMsMax) return reckoned;
+    offset = now - monotonic;
+    return now;
+  };
+}
+
+/** The wall clock counts whole milliseconds. */
+const driftMsMax = 2;

@@ -1,0 +1,244 @@
+import type { AuditEvent, ObjectReference, ResponseStatus } from '../../../audit/event.ts';
+import type { AuditStage, Verdict } from '../../../audit/policy.ts';
+import { sourceAddresses } from '../../../audit/source-addresses.ts';
+import { limits } from '../../../base/limits.ts';
+import { ClientGone } from '../../../http/base-exchange.ts';
+import type { Exchange } from '../../../http/exchange.ts';
+import { internalError, type Status, StatusError } from '../../../meta/status-error.ts';
+import type { RequestBody } from '../../../registry/verb.ts';
+import type { RequestInfo } from '../../../request/request-info.ts';
+import type { UserInfo } from '../../../request/user-info.ts';
+import { isRecord } from '../../../schema/own-property.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Auditor } from './auditor.ts';
+
+/** An object as JSON in one line; undefined if it is none. */
+export type EncodedObject = Uint8Array | 'tooLarge' | undefined;
+
+/** Encodes an object of the event. Called at most once, when the event is made. */
+type ObjectEncoder = () => EncodedObject | Promise<EncodedObject>;
+
+/** The record of one request: collects what its events show, and makes each once. */
+export class RequestAudit {
+  readonly verdict: Verdict;
+  readonly #auditor: Auditor;
+  readonly #context: RequestContext;
+  /** Undefined if authentication failed. */
+  readonly #user: UserInfo | undefined;
+  readonly #receivedMs: number;
+  #objectRef: ObjectReference | undefined;
+  #status: ResponseStatus | undefined;
+  #last: AuditStage = 'ResponseComplete';
+  #started = false;
+  #over = false;
+  #answered = false;
+  #requestObject: ObjectEncoder | undefined;
+  #responseObject: ObjectEncoder | undefined;
+
+  constructor(
+    auditor: Auditor,
+    context: RequestContext,
+    { verdict, user }: { readonly verdict: Verdict; readonly user: UserInfo | undefined },
+  ) {
+    const { exchange, info } = context;
+    this.verdict = verdict;
+    this.#auditor = auditor;
+    this.#context = context;
+    this.#user = user;
+    this.#receivedMs = auditor.arrival(context);
+    this.#objectRef = referenceOf(info);
+    if (!user) {
+      this.#last = 'ResponseStarted';
+      this.#status = { code: 0, message: attemptedMethods(exchange) };
+    }
+    if (auditor.blocks) exchange.beforeResponse = (status) => this.#beforeResponse(status);
+  }
+
+  get wantsRequestObject(): boolean {
+    const { level } = this.verdict;
+    return level === 'Request' || level === 'RequestResponse';
+  }
+
+  get wantsResponseObject(): boolean {
+    return this.verdict.level === 'RequestResponse';
+  }
+
+  /** Makes the first event. False if the request must not go on. */
+  received(): boolean | Promise<boolean> {
+    if (this.verdict.omitStages.has('RequestReceived')) return true;
+    return this.#auditor.record(this.#event('RequestReceived', this.#receivedMs));
+  }
+
+  /** Completes the reference by the object in the body of the request. */
+  noteBody(body: RequestBody | undefined): void {
+    const known = this.#objectRef;
+    if (!known || !body || body.patch !== undefined || !isRecord(body.value)) return;
+    const { metadata } = body.value;
+    if (!isRecord(metadata)) return;
+    const text = (name: string): string => {
+      const value = metadata[name];
+      return typeof value === 'string' ? value : '';
+    };
+    this.#objectRef = {
+      ...known,
+      namespace: known.namespace || text('namespace'),
+      name: known.name || text('name'),
+      uid: known.uid || text('uid'),
+      resourceVersion: known.resourceVersion || text('resourceVersion'),
+    };
+  }
+
+  set requestObject(encode: ObjectEncoder) {
+    if (this.wantsRequestObject) this.#requestObject = encode;
+  }
+
+  set responseObject(encode: ObjectEncoder) {
+    if (this.wantsResponseObject) this.#responseObject = encode;
+  }
+
+  /** The response is a Status, whether of a failure or not. */
+  noteStatus({ code, status, message, reason, details }: Status): void {
+    // A failed authentication has a message of its own.
+    this.#status = { code: code ?? 0, status, message: this.#user ? message : this.#status?.message, reason, details };
+  }
+
+  /** The request is refused. An error that no code has foreseen is what kube-apiserver calls a panic. */
+  noteFailure(error: unknown): void {
+    if (this.#context.exchange.responded) return;
+    const status = (error instanceof StatusError ? error : internalError(error)).toStatus();
+    if (this.#user) this.responseObject = () => Buffer.from(JSON.stringify(status));
+    this.noteStatus(status);
+    if (
+      !this.#user ||
+      error instanceof StatusError ||
+      error instanceof ClientGone ||
+      this.#context.exchange.signal.aborted
+    )
+      return;
+    this.#last = 'Panic';
+    const message = `APIServer panic'd: ${error instanceof Error ? error.message : typeof error}`;
+    this.#status = { code: status.code ?? 500, status: 'Failure', reason: 'InternalError', message };
+    this.#responseObject = undefined;
+  }
+
+  /** The answer, or its first part, was handed over, or the request refused. */
+  answered(): void {
+    this.#answered = true;
+    if (this.#isLongRunning) void this.#start(this.#context.exchange.status);
+    if (this.#context.exchange.ending !== undefined) void this.#complete(this.#context.exchange.status);
+  }
+
+  /** The client has the answer, or is gone. What the request does may still be going on, and its result unknown. */
+  ended(): void {
+    if (this.#answered || this.#context.exchange.status > 0) void this.#complete(this.#context.exchange.status);
+  }
+
+  /** No further events. */
+  drop(): void {
+    this.#over = true;
+  }
+
+  #beforeResponse(status: number): Promise<unknown> | undefined {
+    const started = this.#isLongRunning ? this.#start(status) : true;
+    const completed = this.#complete(status);
+    return started instanceof Promise || completed instanceof Promise ? Promise.all([started, completed]) : undefined;
+  }
+
+  get #isLongRunning(): boolean {
+    return this.#user !== undefined && this.#context.info.verb === 'watch';
+  }
+
+  #start(status: number): boolean | Promise<boolean> {
+    if (this.#started || this.#over || this.verdict.omitStages.has('ResponseStarted')) return true;
+    this.#started = true;
+    return this.#auditor.record(this.#event('ResponseStarted', this.#auditor.now(), this.#statusOf(status)));
+  }
+
+  #complete(status: number): boolean | Promise<boolean> {
+    if (this.#over) return true;
+    this.#over = true;
+    if (this.verdict.omitStages.has(this.#last)) return true;
+    const event = this.#event(this.#last, this.#auditor.now(), this.#statusOf(status));
+    if (!this.#requestObject && !this.#responseObject) return this.#auditor.record(event);
+    const recorded = this.#withObjects(event);
+    this.#auditor.hold(recorded);
+    return recorded;
+  }
+
+  async #withObjects(event: AuditEvent): Promise<boolean> {
+    const [request, response] = [await encoded(this.#requestObject), await encoded(this.#responseObject)];
+    const isTruncated = request === 'tooLarge' || response === 'tooLarge';
+    return this.#auditor.record({
+      ...event,
+      requestObject: request === 'tooLarge' ? undefined : request,
+      responseObject: response === 'tooLarge' ? undefined : response,
+      annotations: isTruncated ? [...(event.annotations ?? []), this.#auditor.truncated] : event.annotations,
+    });
+  }
+
+  /** As published, a request without any answer seems to have succeeded. */
+  #statusOf(code: number): ResponseStatus {
+    if (this.#status) return { ...this.#status, code: code || this.#status.code };
+    return code === 0 ? { code: 200, status: 'Success', message: 'Connection closed early' } : { code };
+  }
+
+  #event(stage: AuditStage, stageMs: number, responseStatus?: ResponseStatus): AuditEvent {
+    const { exchange, info, auditId, user, impersonatedBy, annotations } = this.#context;
+    return {
+      level: this.verdict.level,
+      auditId,
+      stage,
+      requestUri: withoutTokens(exchange.target),
+      verb: info.verb,
+      user: this.#user,
+      impersonatedUser: impersonatedBy ? user : undefined,
+      sourceIps: sourceAddresses(exchange),
+      userAgent: shortened(exchange.header('user-agent') ?? ''),
+      objectRef: this.#objectRef,
+      responseStatus,
+      requestObject: undefined,
+      responseObject: undefined,
+      requestReceivedMs: this.#receivedMs,
+      stageMs,
+      annotations,
+    };
+  }
+}
+
+/** Objects that cannot be encoded are left out: the rest of the event counts more. */
+async function encoded(encode: ObjectEncoder | undefined): Promise<EncodedObject> {
+  try {
+    return await encode?.();
+  } catch {
+    return undefined;
+  }
+}
+
+function referenceOf(info: RequestInfo): ObjectReference | undefined {
+  if (info.type !== 'resource') return undefined;
+  const { resource, namespace, name, group, version, subresource } = info;
+  return { resource, namespace, name, uid: '', apiGroup: group, apiVersion: version, resourceVersion: '', subresource };
+}
+
+const shortened = (agent: string): string =>
+  agent.length <= limits.auditAgentCharactersMax
+    ? agent
+    : `${agent.slice(0, limits.auditAgentCharactersMax)}...TRUNCATED`;
+
+/** A query may carry a credential (RFC 6750 section 2.3), although it counts for nothing here. */
+const withoutTokens = (target: string): string =>
+  target.includes('access_token') ? target.replace(/([?&]access_token=)[^&]*/g, '$1***') : target;
+
+/** The published message of a failed authentication. */
+function attemptedMethods(exchange: Exchange): string {
+  const [scheme = '', credential] = (exchange.header('authorization') ?? '').trim().split(' ', 2);
+  const { certificate, certificateError } = exchange.peer;
+  const attempted = [
+    ...(scheme.toLowerCase() === 'basic' && credential !== undefined ? ['basic'] : []),
+    ...(scheme.toLowerCase() === 'bearer' && credential !== undefined ? ['bearer'] : []),
+    ...(/[?&]access_token=[^&]/.test(exchange.target) ? ['access_token'] : []),
+    ...(certificate !== undefined || certificateError !== undefined ? ['x509'] : []),
+  ];
+  if (attempted.length === 0) return 'Authentication failed, no credentials provided';
+  return `Authentication failed, attempted: ${attempted.join(', ')}`;
+}

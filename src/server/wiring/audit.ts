@@ -1,0 +1,91 @@
+import type { AuditBackend, AuditSink } from '../../audit/backend.ts';
+import { Batching, type BatchOptions } from '../../audit/batching.ts';
+import { blockingBackend } from '../../audit/blocking.ts';
+import { EventEncoder } from '../../audit/event-encoder.ts';
+import { type LogFormat, logSink } from '../../audit/log-sink.ts';
+import { type AuditPlugin, type LostEvents, lostEvents } from '../../audit/lost-events.ts';
+import { type Policy, policyEvaluator } from '../../audit/policy.ts';
+import { truncating } from '../../audit/truncation.ts';
+import { unionBackend } from '../../audit/union.ts';
+import { webhookSink } from '../../audit/webhook-sink.ts';
+import { limits } from '../../base/limits.ts';
+import { Auditor } from '../serving/audit/auditor.ts';
+import { openWebhook } from './access/webhooks.ts';
+import type { Basis } from './basis.ts';
+import type { LogConfig } from './environment.ts';
+
+/** Configuration of auditing: a policy, and at least one backend. */
+export interface AuditConfig {
+  readonly policy: Policy;
+  readonly log?: BackendConfig & { readonly output: LogConfig; readonly format: LogFormat };
+  readonly webhook?: BackendConfig & {
+    /** A kubeconfig. */
+    readonly file: string;
+    /** Delay before the second attempt. Milliseconds. */
+    readonly initialBackoffMs: number;
+  };
+}
+
+/** What both backends have. */
+export interface BackendConfig {
+  readonly mode: 'blocking' | 'blocking-strict' | ({ readonly type: 'batch' } & BatchOptions);
+  /** Undefined: events are not truncated. */
+  readonly truncate?: { readonly batchBytesMax: number; readonly eventBytesMax: number } | undefined;
+}
+
+/** Opens the backends, which close with the server, after everything that makes events. */
+export function openAudit(config: AuditConfig | undefined, basis: Basis): Auditor | undefined {
+  if (!config || (!config.log && !config.webhook)) return undefined;
+  const { clock, dialect, logger, metrics, shutdown } = basis;
+  const encoder = new EventEncoder(dialect);
+  const errors = metrics.counter({
+    name: 'apiserver_audit_error_total',
+    help: 'Audit events that could not be recorded, by plugin.',
+    labels: ['plugin'],
+  });
+  const lost = lostEvents({ clock, logger, errors });
+  const parts = { ...basis, encoder, lost };
+  const { log, webhook } = config;
+  const backends = [...(log ? [openLog(log, parts)] : []), ...(webhook ? [openWebhookBackend(webhook, parts)] : [])];
+  const auditor = new Auditor({
+    ...{ encoder, clock, dialect, metrics },
+    evaluate: policyEvaluator(config.policy),
+    backend: unionBackend(backends),
+    blocks: [log, webhook].some((backend) => backend && typeof backend.mode === 'string'),
+  });
+  shutdown.add('audit', () => auditor.close());
+  return auditor;
+}
+
+interface BackendParts extends Basis {
+  readonly encoder: EventEncoder;
+  readonly lost: LostEvents;
+}
+
+function openLog(config: NonNullable<AuditConfig['log']>, parts: BackendParts): AuditBackend {
+  const output = parts.environment.openLog(config.output, parts.logger);
+  return backendOf(config, parts, { sink: logSink(output, config.format), plugin: 'log' });
+}
+
+function openWebhookBackend(config: NonNullable<AuditConfig['webhook']>, parts: BackendParts): AuditBackend {
+  const { dialect, clock, random } = parts;
+  const sender = openWebhook({ type: 'file', file: config.file }, limits.auditWebhookMsMax, parts);
+  const sink = webhookSink({ sender, dialect, clock, random, initialBackoffMs: config.initialBackoffMs });
+  return backendOf(config, parts, { sink, plugin: 'webhook' });
+}
+
+/** Batches of a file have no other size than that of what is there. */
+const gathering = { log: { gatherMs: limits.auditGatherMs }, webhook: {} } as const;
+
+function backendOf(
+  { mode, truncate }: BackendConfig,
+  { clock, lost, encoder }: BackendParts,
+  { sink, plugin }: { readonly sink: AuditSink; readonly plugin: AuditPlugin & ('log' | 'webhook') },
+): AuditBackend {
+  const batchBytesMax = truncate?.batchBytesMax ?? Number.POSITIVE_INFINITY;
+  const backend =
+    typeof mode === 'string'
+      ? blockingBackend({ sink, plugin, lost, strict: mode === 'blocking-strict' })
+      : new Batching({ ...{ sink, plugin, lost, clock, batchBytesMax }, options: mode, ...gathering[plugin] });
+  return truncate ? truncating(backend, { encoder, lost, eventBytesMax: truncate.eventBytesMax }) : backend;
+}
