@@ -17,12 +17,14 @@ export interface LineChunk {
 /** Writes lines in order, one chunk at a time: lines that come while one is written go out together. */
 export class LineQueue {
   readonly #write: (chunk: LineChunk) => Promise<void>;
+  readonly #bytesMax: number;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
 
-  /** `write` rejects if no line of the chunk was written. */
-  constructor(write: (chunk: LineChunk) => Promise<void>) {
+  /** `write` rejects if no line of the chunk was written. Chunks of several lines have `bytesMax` at most. */
+  constructor(write: (chunk: LineChunk) => Promise<void>, bytesMax = limits.logChunkBytes) {
     this.#write = write;
+    this.#bytesMax = Math.min(bytesMax, limits.logChunkBytes);
   }
 
   add(lines: readonly LogLine[]): Promise<void> {
@@ -66,8 +68,8 @@ export class LineQueue {
     };
     for (const owner of waiting) {
       for (const line of owner.lines) {
-        const bytes = line.reduce((sum, part) => sum + part.length, 0);
-        if (chunk.length + bytes > limits.logChunkBytes) await flush();
+        const bytes = line.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+        if (chunk.length + bytes > this.#bytesMax) await flush();
         chunk.add(line, bytes, owner);
       }
     }
@@ -79,7 +81,7 @@ class OpenChunk {
   readonly owners = new Set<Waiting>();
   readonly #buffers: Uint8Array[] = [];
   #text = '';
-  /** About the number of bytes: characters count as one. */
+  /** Bytes. */
   length = 0;
 
   add(line: LogLine, length: number, owner: Waiting): void {

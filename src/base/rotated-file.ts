@@ -43,7 +43,7 @@ export function openRotatedFile(options: RotatedFileOptions, parts: RotatedFileP
 class RotatedFile implements LogOutput {
   readonly #options: RotatedFileOptions;
   readonly #parts: RotatedFileParts;
-  readonly #queue = new LineQueue((chunk) => this.#write(chunk));
+  readonly #queue: LineQueue;
   #file: FileHandle | undefined;
   #size = 0;
   /** The last line of the file may be without its end. */
@@ -54,6 +54,7 @@ class RotatedFile implements LogOutput {
   constructor(options: RotatedFileOptions, parts: RotatedFileParts) {
     this.#options = options;
     this.#parts = parts;
+    this.#queue = new LineQueue((chunk) => this.#write(chunk), options.bytesMax);
   }
 
   write(lines: readonly LogLine[]): Promise<void> {

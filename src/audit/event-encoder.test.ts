@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { kubernetes } from '../dialect/kubernetes.ts';
+import { orch } from '../dialect/orch.ts';
+import type { AuditEvent } from './event.ts';
+import { type EncodedEvent, EventEncoder, microTimes } from './event-encoder.ts';
+import { auditEvent } from './event-fixture.ts';
+import { legacyLine } from './legacy-line.ts';
+
+const textOf = ({ parts }: EncodedEvent): string =>
+  parts.map((part) => Buffer.from(part as string).toString()).join('');
+
+const full: AuditEvent = {
+  level: 'RequestResponse',
+  auditId: 'id',
+  stage: 'ResponseComplete',
+  requestUri: '/api/v1/namespaces/n/pods?a="b"',
+  verb: 'create',
+  user: { username: 'jane', uid: 'u', groups: ['a', 'b'], extra: { k: ['v', 'w'] } },
+  impersonatedUser: { username: 'bob', uid: '', groups: [], extra: {} },
+  sourceIps: ['192.0.2.1', '::1'],
+  userAgent: 'kubectl/1 "x"\u2028',
+  objectRef: {
+    resource: 'pods',
+    namespace: 'n',
+    name: 'p',
+    uid: 'pu',
+    apiGroup: 'g',
+    apiVersion: 'v1',
+    resourceVersion: '7',
+    subresource: 'status',
+  },
+  responseStatus: { code: 409, status: 'Failure', message: 'no\nno', reason: 'Conflict', details: { name: 'p' } },
+  requestObject: Buffer.from('{"é":1}'),
+  responseObject: Buffer.from('{"b":[2]}'),
+  requestReceivedMs: Date.UTC(2026, 0, 2, 3, 4, 5) + 6.0079,
+  stageMs: Date.UTC(2026, 0, 2, 3, 4, 6),
+  annotations: new Map([
+    ['b/x', '2'],
+    ['a/x', '1'],
+  ]),
+};
+
+describe('an encoded audit event', () => {
+  it('has all fields in the published order, in one line', () => {
+    assert.equal(
+      textOf(new EventEncoder(kubernetes).encode(full)),
+      '{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","auditID":"id","stage":"ResponseComplete",' +
+        '"requestURI":"/api/v1/namespaces/n/pods?a=\\"b\\"","verb":"create",' +
+        '"user":{"username":"jane","uid":"u","groups":["a","b"],"extra":{"k":["v","w"]}},' +
+        '"impersonatedUser":{"username":"bob"},"sourceIPs":["192.0.2.1","::1"],"userAgent":"kubectl/1 \\"x\\"\u2028",' +
+        '"objectRef":{"resource":"pods","namespace":"n","name":"p","uid":"pu","apiGroup":"g","apiVersion":"v1",' +
+        '"resourceVersion":"7","subresource":"status"},' +
+        '"responseStatus":{"metadata":{},"status":"Failure","message":"no\\nno","reason":"Conflict","details":{"name":"p"},"code":409},' +
+        '"requestObject":{"é":1},"responseObject":{"b":[2]},' +
+        '"requestReceivedTimestamp":"2026-01-02T03:04:05.006007Z","stageTimestamp":"2026-01-02T03:04:06.000000Z",' +
+        '"annotations":{"a/x":"1","b/x":"2"}}',
+    );
+  });
+
+  it('leaves out what is empty', () => {
+    assert.equal(
+      textOf(new EventEncoder(orch).encode(auditEvent({ requestReceivedMs: 0, stageMs: 0 }))),
+      '{"kind":"Event","apiVersion":"audit.orch.io/v1","level":"Metadata","auditID":"id","stage":"RequestReceived",' +
+        '"requestURI":"/version","verb":"get","user":{},' +
+        '"requestReceivedTimestamp":"1970-01-01T00:00:00.000000Z","stageTimestamp":"1970-01-01T00:00:00.000000Z"}',
+    );
+  });
+
+  it('knows its length in bytes', () => {
+    const encoded = new EventEncoder(orch).encode(full);
+    assert.equal(encoded.bytes, Buffer.byteLength(textOf(encoded)));
+  });
+
+  it('can be truncated', () => {
+    const short = textOf(new EventEncoder(orch).truncated(full));
+    const { requestObject, responseObject, annotations } = JSON.parse(short);
+    assert.deepEqual([requestObject, responseObject], [undefined, undefined]);
+    assert.deepEqual(annotations, { 'a/x': '1', 'audit.orch.io/truncated': 'true', 'b/x': '2' });
+  });
+
+  it('tells users and addresses apart that it has encoded before', () => {
+    const encoder = new EventEncoder(orch);
+    const users = ['a', 'b', 'a'].map((username) => ({ username, uid: '', groups: [], extra: {} }));
+    const seen = [...users, ...users].map((user) =>
+      JSON.parse(textOf(encoder.encode(auditEvent({ user, sourceIps: [user.username], userAgent: user.username })))),
+    );
+    assert.deepEqual(
+      seen.map(({ user, sourceIPs, userAgent }) => [user.username, sourceIPs, userAgent]),
+      ['a', 'b', 'a', 'a', 'b', 'a'].map((name) => [name, [name], name]),
+    );
+  });
+});
+
+describe('times with microseconds', () => {
+  const time = microTimes();
+  for (const [ms, text] of [
+    [0.999999, '1970-01-01T00:00:00.000999Z'],
+    [999.9999, '1970-01-01T00:00:00.999999Z'],
+    [1000, '1970-01-01T00:00:01.000000Z'],
+    [999, '1970-01-01T00:00:00.999000Z'],
+    [Date.UTC(2026, 11, 31, 23, 59, 59) + 0.5, '2026-12-31T23:59:59.000500Z'],
+  ] as const) {
+    it(text, () => assert.equal(time(ms), text));
+  }
+});
+
+describe('the legacy line', () => {
+  const time = () => 'T';
+  it('has a part of the fields', () => {
+    assert.equal(
+      legacyLine(full, time),
+      'T AUDIT: id="id" stage="ResponseComplete" ip="192.0.2.1" method="create" user="jane" groups="\\"a\\",\\"b\\"" ' +
+        'as="bob" asgroups="" user-agent="kubectl/1 \\"x\\"\u2028" namespace="n" uri="/api/v1/namespaces/n/pods?a=\\"b\\"" response="409"',
+    );
+  });
+
+  it('says what is not there', () => {
+    assert.equal(
+      legacyLine(auditEvent({}), time),
+      'T AUDIT: id="id" stage="RequestReceived" ip="<unknown>" method="get" user="<none>" groups="<none>" as="<self>" ' +
+        'asgroups="<lookup>" user-agent="" namespace="<none>" uri="/version" response="<deferred>"',
+    );
+  });
+});
