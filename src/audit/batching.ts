@@ -34,7 +34,7 @@ interface BatchingParts {
 /** Mode `batch`: events are buffered, and requests do not wait for them. */
 export class Batching implements AuditBackend {
   readonly #parts: BatchingParts;
-  #waiting: EncodedEvent[] = [];
+  readonly #waiting: EncodedEvent[] = [];
   /** Bytes of events that wait or are being sent. */
   #bytes = 0;
   readonly #underWay = new Set<Promise<void>>();
@@ -90,10 +90,12 @@ export class Batching implements AuditBackend {
     const { clock, gatherMs } = this.#parts;
     if (gatherMs !== undefined) await pause(clock, gatherMs, this.#closing.signal);
     while (this.#waiting.length > 0 && this.#isReady) {
-      await this.#throttle();
-      while (this.#underWay.size >= limits.auditBatchesMax) await Promise.race(this.#underWay);
       this.#due = false;
-      this.#start(this.#take());
+      for (const batch of this.#take()) {
+        await this.#throttle();
+        while (this.#underWay.size >= limits.auditBatchesMax) await Promise.race(this.#underWay);
+        this.#start(batch);
+      }
       if (gatherMs !== undefined) await Promise.all(this.#underWay);
     }
     this.#timer?.close();
@@ -118,18 +120,21 @@ export class Batching implements AuditBackend {
     this.#tokens -= 1;
   }
 
-  #take(): readonly EncodedEvent[] {
+  /** The next batch, in several parts if it is too large. */
+  #take(): readonly (readonly EncodedEvent[])[] {
     const { options, gatherMs, batchBytesMax } = this.#parts;
-    const countMax = gatherMs === undefined ? options.sizeMax : Number.POSITIVE_INFINITY;
-    let [count, bytes] = [0, 0];
-    for (const event of this.#waiting) {
+    const taken = this.#waiting.splice(0, gatherMs === undefined ? options.sizeMax : this.#waiting.length);
+    const parts: EncodedEvent[][] = [];
+    let bytes = Number.POSITIVE_INFINITY;
+    for (const event of taken) {
+      if (bytes + event.bytes > batchBytesMax || parts.length === 0) {
+        parts.push([]);
+        bytes = 0;
+      }
+      parts.at(-1)?.push(event);
       bytes += event.bytes;
-      if (count === countMax || (count > 0 && bytes > batchBytesMax)) break;
-      count += 1;
     }
-    const batch = this.#waiting.slice(0, count);
-    this.#waiting = this.#waiting.slice(count);
-    return batch;
+    return parts;
   }
 
   #start(batch: readonly EncodedEvent[]): void {

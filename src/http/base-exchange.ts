@@ -1,5 +1,6 @@
 import { StatusError } from '../meta/status-error.ts';
 import type { BodyWriter, Ending, Exchange, Headers, Peer } from './exchange.ts';
+import { nullWriter } from './response-writer.ts';
 import { Warnings } from './warning.ts';
 
 /** Abort reason when the client disconnected before it had the whole response. */
@@ -115,7 +116,16 @@ export abstract class BaseExchange implements Exchange {
 
   /** Sends a whole response. */
   protected abstract send(status: number, headers: Headers, body?: Uint8Array | string): void;
-  abstract stream(status: number, headers: Headers): BodyWriter;
+  stream(status: number, headers: Headers): BodyWriter {
+    const before = this.beforeResponse;
+    this.beforeResponse = undefined;
+    const writer = this.begin(status, headers);
+    if (before && writer !== nullWriter) holdEnd(writer, () => before(status));
+    return writer;
+  }
+
+  /** Starts a response whose body follows. */
+  protected abstract begin(status: number, headers: Headers): BodyWriter;
   abstract destroy(): void;
   /** Bytes of the response that wait in the stream. */
   protected abstract get buffered(): number;
@@ -248,6 +258,16 @@ export abstract class BaseExchange implements Exchange {
       });
     });
   }
+}
+
+/** Lets the end of a body, and what is written with it, wait. */
+function holdEnd(writer: BodyWriter, before: () => Promise<unknown> | undefined): void {
+  const end = writer.end.bind(writer);
+  writer.end = (chunk) => {
+    const waiting = before();
+    if (waiting) waiting.then(() => end(chunk)).catch(() => writer.abort());
+    else end(chunk);
+  };
 }
 
 /** Receives the parts of a request body. Calls after the last one are ignored. */

@@ -98,8 +98,8 @@ export interface Exchange {
   /** Adds an audit annotation. Set if the request is recorded. */
   annotate?: ((key: string, value: string) => void) | undefined;
   /**
-   * Called once when a whole response is about to be sent, which then waits for the result. It must not reject. Streams
-   * and in-process clients do not wait.
+   * Called once when a whole response is about to be sent, or the end of one that is sent in parts, which then waits for
+   * the result. It must not reject. In-process clients and WebSockets do not wait.
    */
   beforeResponse?: ((status: number) => Promise<unknown> | undefined) | undefined;
   /** Set if the request asks to upgrade to a WebSocket. It may still be answered with an ordinary response. */

@@ -84,7 +84,7 @@ export class Http1Exchange extends BaseExchange {
     if (this.#refused) discardBody(this.#request, () => this.destroy());
   }
 
-  stream(status: number, headers: Headers): BodyWriter {
+  protected begin(status: number, headers: Headers): BodyWriter {
     const response = this.#response;
     const gone = response.destroyed;
     if (!gone) response.writeHead(status, this.#headerList(headers));

@@ -75,7 +75,7 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
     }
   }
 
-  stream(status: number, headers: Headers): BodyWriter {
+  protected begin(status: number, headers: Headers): BodyWriter {
     const list = this.responseHeaders([], headers);
     const stream = this.#stream;
     const end = this.method === 'HEAD';

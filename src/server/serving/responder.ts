@@ -182,7 +182,14 @@ export class Responder {
 
   #serveNow(audit: RequestAudit | undefined, request: ReceivedRequest): Reply | Promise<Reply> {
     const { heavy, registry } = this.#parts;
-    if (heavy.takesWrite(request)) return heavy.write(request);
+    if (heavy.takesWrite(request)) {
+      const written = heavy.write(request);
+      if (!audit || request.info.verb !== 'create') return written;
+      return written.then((reply) => {
+        if (reply.type === 'object') audit.noteMade(reply.bytes);
+        return reply;
+      });
+    }
     const body = heavy.body(request);
     if (!(body instanceof Promise)) {
       request.body = body;

@@ -51,6 +51,7 @@ export class RequestAudit {
       this.#last = 'ResponseStarted';
       this.#status = { code: 0, message: attemptedMethods(exchange) };
     }
+    exchange.onEnd(() => this.#ended());
     if (auditor.blocks) exchange.beforeResponse = (status) => this.#beforeResponse(status);
   }
 
@@ -86,6 +87,14 @@ export class RequestAudit {
       uid: known.uid || text('uid'),
       resourceVersion: known.resourceVersion || text('resourceVersion'),
     };
+  }
+
+  /** Completes it by the object that was made, where the body was read on the other thread. */
+  noteMade(bytes: Buffer): void {
+    const known = this.#objectRef;
+    if (known?.name !== '' || known.subresource !== '') return;
+    const [, name] = storedName.exec(bytes.toString('latin1', 0, storedHeadBytes)) ?? [];
+    if (name !== undefined) this.#objectRef = { ...known, name };
   }
 
   set requestObject(encode: ObjectEncoder) {
@@ -129,7 +138,7 @@ export class RequestAudit {
   }
 
   /** The client has the answer, or is gone. What the request does may still be going on, and its result unknown. */
-  ended(): void {
+  #ended(): void {
     if (this.#answered || this.#context.exchange.status > 0) void this.#complete(this.#context.exchange.status);
   }
 
@@ -204,6 +213,11 @@ export class RequestAudit {
     };
   }
 }
+
+/** The beginning of an object as the server writes it. */
+const storedName =
+  /^\{"kind":"[^"]*","apiVersion":"[^"]*","metadata":\{(?:"resourceVersion":"\d+",)?"name":"([^"\\]+)"/;
+const storedHeadBytes = 1_024;
 
 /** Objects that cannot be encoded are left out: the rest of the event counts more. */
 async function encoded(encode: ObjectEncoder | undefined): Promise<EncodedObject> {
