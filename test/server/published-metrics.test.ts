@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { auditMetrics } from '../../src/audit/audit-metrics.ts';
 import { oidcMetrics } from '../../src/authn/oidc/oidc-metrics.ts';
 import { registerTokenMetrics } from '../../src/authn/service-account/token-metrics.ts';
 import { tokenCacheCounts } from '../../src/authn/token-cache.ts';
@@ -79,6 +80,10 @@ const published: Readonly<Record<string, Described>> = {
     [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
     'BETA',
   ),
+  apiserver_audit_event_total: counter([]),
+  apiserver_audit_error_total: counter(['plugin']),
+  apiserver_audit_level_total: counter(['level']),
+  apiserver_audit_requests_rejected_total: counter([]),
   apiserver_storage_objects: gauge(['resource'], 'STABLE'),
   apiserver_storage_size_bytes: gauge(['storage_cluster_id'], 'STABLE'),
   authentication_attempts: counter(['result']),
@@ -170,6 +175,7 @@ describe('metrics of published servers', () => {
   metrics.counter(requestedDurations);
   metrics.counter(honoredDurations);
   registerTokenMetrics(metrics);
+  auditMetrics(metrics);
   authorizationMetrics(metrics);
   new ControllerMetrics(metrics, 'manager');
   requestCounter(metrics);

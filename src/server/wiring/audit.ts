@@ -1,3 +1,4 @@
+import { auditMetrics } from '../../audit/audit-metrics.ts';
 import type { AuditBackend, AuditSink } from '../../audit/backend.ts';
 import { Batching, type BatchOptions } from '../../audit/batching.ts';
 import { blockingBackend } from '../../audit/blocking.ts';
@@ -38,17 +39,13 @@ export function openAudit(config: AuditConfig | undefined, basis: Basis): Audito
   if (!config || (!config.log && !config.webhook)) return undefined;
   const { clock, dialect, logger, metrics, shutdown } = basis;
   const encoder = new EventEncoder(dialect);
-  const errors = metrics.counter({
-    name: 'apiserver_audit_error_total',
-    help: 'Audit events that could not be recorded, by plugin.',
-    labels: ['plugin'],
-  });
+  const { counts, errors } = auditMetrics(metrics);
   const lost = lostEvents({ clock, logger, errors });
   const parts = { ...basis, encoder, lost };
   const { log, webhook } = config;
   const backends = [...(log ? [openLog(log, parts)] : []), ...(webhook ? [openWebhookBackend(webhook, parts)] : [])];
   const auditor = new Auditor({
-    ...{ encoder, clock, dialect, metrics },
+    ...{ encoder, clock, dialect, counts },
     evaluate: policyEvaluator(config.policy),
     backend: unionBackend(backends),
     blocks: [log, webhook].some((backend) => backend && typeof backend.mode === 'string'),

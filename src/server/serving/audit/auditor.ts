@@ -1,8 +1,8 @@
+import type { AuditCounts } from '../../../audit/audit-metrics.ts';
 import type { AuditBackend } from '../../../audit/backend.ts';
 import type { AuditEvent } from '../../../audit/event.ts';
 import type { EventEncoder } from '../../../audit/event-encoder.ts';
-import { type AuditLevel, auditLevels, type PolicyEvaluator } from '../../../audit/policy.ts';
-import type { Metrics } from '../../../base/metrics.ts';
+import type { PolicyEvaluator } from '../../../audit/policy.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { StatusError } from '../../../meta/status-error.ts';
@@ -17,7 +17,7 @@ interface AuditorParts {
   readonly blocks: boolean;
   readonly clock: Clock;
   readonly dialect: Dialect;
-  readonly metrics: Metrics;
+  readonly counts: AuditCounts;
 }
 
 /** Records requests as the policy says. */
@@ -26,21 +26,18 @@ export class Auditor {
   readonly #now: () => number;
   /** Events whose objects are still being encoded. */
   readonly #encoding = new Set<Promise<unknown>>();
-  readonly #counts = { events: 0, rejected: 0 };
-  readonly #levels = new Map<AuditLevel, number>(auditLevels.map((level) => [level, 0]));
   /** The annotation of an event whose objects were too large. */
   readonly truncated: readonly [key: string, value: string];
   /** Keys of the annotations with the decision about a request. */
   readonly decisionKeys: { readonly decision: string; readonly reason: string };
 
   constructor(parts: AuditorParts) {
-    const { clock, dialect, metrics } = parts;
+    const { clock, dialect } = parts;
     this.#parts = parts;
     this.#now = wallClock(clock);
     this.truncated = parts.encoder.truncatedAnnotation;
     const group = dialect.group('authorization');
     this.decisionKeys = { decision: `${group}/decision`, reason: `${group}/reason` };
-    auditMetrics(metrics, this.#counts, this.#levels);
   }
 
   get blocks(): boolean {
@@ -80,7 +77,8 @@ export class Auditor {
   ): RequestAudit | undefined {
     const user = kind === 'authenticated' ? context.user : undefined;
     const verdict = this.#parts.evaluate(context.info, user);
-    this.#levels.set(verdict.level, (this.#levels.get(verdict.level) ?? 0) + 1);
+    const { levels } = this.#parts.counts;
+    levels.set(verdict.level, (levels.get(verdict.level) ?? 0) + 1);
     if (verdict.level === 'None') return undefined;
     context.audit = new RequestAudit(this, context, { verdict, user });
     return context.audit;
@@ -88,14 +86,14 @@ export class Auditor {
 
   #require(context: RequestContext, recorded: boolean): void {
     if (recorded) return;
-    this.#counts.rejected += 1;
+    this.#parts.counts.rejected += 1;
     context.audit?.drop();
     throw new StatusError('InternalError', 'Internal error occurred: failed to store audit event');
   }
 
   /** False if the event could not be recorded although its request must not go on without. */
   record(event: AuditEvent): boolean | Promise<boolean> {
-    this.#counts.events += 1;
+    this.#parts.counts.events += 1;
     return this.#parts.backend.process([this.#parts.encoder.encode(event)]);
   }
 
@@ -111,27 +109,6 @@ export class Auditor {
     await Promise.allSettled(this.#encoding);
     await this.#parts.backend.close();
   }
-}
-
-function auditMetrics(
-  metrics: Metrics,
-  counts: { readonly events: number; readonly rejected: number },
-  levels: ReadonlyMap<AuditLevel, number>,
-): void {
-  metrics.totals({ name: 'apiserver_audit_event_total', help: 'Audit events.', labels: [] }, () => [
-    [{}, counts.events],
-  ]);
-  metrics.totals({ name: 'apiserver_audit_level_total', help: 'Requests by audit level.', labels: ['level'] }, () =>
-    [...levels].map(([level, total]) => [{ level }, total] as const),
-  );
-  metrics.totals(
-    {
-      name: 'apiserver_audit_requests_rejected_total',
-      help: 'Requests that were rejected because their audit event could not be recorded.',
-      labels: [],
-    },
-    () => [[{}, counts.rejected]],
-  );
 }
 
 /** Wall-clock time with fractions of milliseconds, from the monotonic clock as long as both agree. */
