@@ -9,6 +9,7 @@ import { Product } from './product.ts';
 import { isMet, type Row, textTable } from './report.ts';
 import { fullScale, quickScale, sizes } from './scale.ts';
 import type { BenchContext, Scenario } from './scenario.ts';
+import { audit } from './scenarios/audit.ts';
 import { authorization } from './scenarios/authorization.ts';
 import { certificates } from './scenarios/certificates.ts';
 import { credentials } from './scenarios/credentials.ts';
@@ -32,6 +33,7 @@ const scenarios: readonly Scenario[] = [
   credentials,
   reviews,
   authorization,
+  audit,
   write,
   certificates,
   watch,

@@ -10,7 +10,7 @@ export interface AuditCounts {
   readonly levels: Map<AuditLevel, number>;
 }
 
-export interface AuditMetrics {
+interface AuditMetrics {
   readonly counts: AuditCounts;
   /** Events that could not be recorded. */
   readonly errors: Counter<'plugin'>;

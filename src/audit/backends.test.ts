@@ -135,20 +135,6 @@ describe('batches of audit events', () => {
     await closed;
   });
 
-  it('of a file have all events that are there', async () => {
-    const { sink, clock, add } = batching({ sizeMax: 1, waitMs: 0 }, { gatherMs: 5 });
-    add('ab');
-    clock.advance(4);
-    add('c');
-    assert.deepEqual(sink.batches, []);
-    clock.advance(1);
-    await until(() => sink.batches.length === 1);
-    add('de');
-    sink.sent[0]?.done();
-    await until(() => sink.batches.length === 2);
-    assert.deepEqual(sink.batches, ['abc', 'de']);
-  });
-
   it('that cannot be sent are lost, and the next are sent', async () => {
     const { sink, lost, add } = batching();
     add('ab');

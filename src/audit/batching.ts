@@ -22,16 +22,11 @@ interface BatchingParts {
   readonly lost: LostEvents;
   readonly clock: Clock;
   readonly options: BatchOptions;
-  /**
-   * Time for further events to join a full batch, which then has no maximum size. Milliseconds; undefined: batches are
-   * limited, and are sent as soon as they are full.
-   */
-  readonly gatherMs?: number;
   /** Bytes of a batch; one with a single event may have more. */
   readonly batchBytesMax: number;
 }
 
-/** Mode `batch`: events are buffered, and requests do not wait for them. */
+/** Mode `batch` of a webhook: events are buffered, and requests do not wait for them. */
 export class Batching implements AuditBackend {
   readonly #parts: BatchingParts;
   readonly #waiting: EncodedEvent[] = [];
@@ -87,8 +82,6 @@ export class Batching implements AuditBackend {
 
   /** Sends batches while there are any. Never rejects. */
   async #send(): Promise<void> {
-    const { clock, gatherMs } = this.#parts;
-    if (gatherMs !== undefined) await pause(clock, gatherMs, this.#closing.signal);
     while (this.#waiting.length > 0 && this.#isReady) {
       this.#due = false;
       for (const batch of this.#take()) {
@@ -96,7 +89,6 @@ export class Batching implements AuditBackend {
         while (this.#underWay.size >= limits.auditBatchesMax) await Promise.race(this.#underWay);
         this.#start(batch);
       }
-      if (gatherMs !== undefined) await Promise.all(this.#underWay);
     }
     this.#timer?.close();
     this.#timer = undefined;
@@ -122,8 +114,8 @@ export class Batching implements AuditBackend {
 
   /** The next batch, in several parts if it is too large. */
   #take(): readonly (readonly EncodedEvent[])[] {
-    const { options, gatherMs, batchBytesMax } = this.#parts;
-    const taken = this.#waiting.splice(0, gatherMs === undefined ? options.sizeMax : this.#waiting.length);
+    const { options, batchBytesMax } = this.#parts;
+    const taken = this.#waiting.splice(0, options.sizeMax);
     const parts: EncodedEvent[][] = [];
     let bytes = Number.POSITIVE_INFINITY;
     for (const event of taken) {

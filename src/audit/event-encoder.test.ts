@@ -35,7 +35,9 @@ const full: AuditEvent = {
   responseObject: Buffer.from('{"b":[2]}'),
   requestReceivedMs: Date.UTC(2026, 0, 2, 3, 4, 5) + 6.0079,
   stageMs: Date.UTC(2026, 0, 2, 3, 4, 6),
+  decision: { allowed: false, reason: 'no "rule"' },
   annotations: new Map([
+    ['c/x', '3'],
     ['b/x', '2'],
     ['a/x', '1'],
   ]),
@@ -54,8 +56,29 @@ describe('an encoded audit event', () => {
         '"responseStatus":{"metadata":{},"status":"Failure","message":"no\\nno","reason":"Conflict","details":{"name":"p"},"code":409},' +
         '"requestObject":{"é":1},"responseObject":{"b":[2]},' +
         '"requestReceivedTimestamp":"2026-01-02T03:04:05.006007Z","stageTimestamp":"2026-01-02T03:04:06.000000Z",' +
-        '"annotations":{"a/x":"1","b/x":"2"}}',
+        '"annotations":{"a/x":"1","authorization.k8s.io/decision":"forbid","authorization.k8s.io/reason":"no \\"rule\\"","b/x":"2","c/x":"3"}}',
     );
+  });
+
+  it('is JSON whatever its texts hold, and the same if it is encoded again', () => {
+    const encoder = new EventEncoder(orch);
+    for (const text of ['plain', 'a"b', 'a\\b', 'a\nb', '\u007f', 'é\u2028😀', '\ud800', '']) {
+      for (const allowed of [true, false]) {
+        const reference = { ...(full.objectRef ?? assert.fail()), name: text, uid: '' };
+        const event = { ...full, auditId: text, requestUri: `/${text}`, verb: text, objectRef: reference };
+        const encoded = textOf(
+          encoder.encode({ ...event, decision: { allowed, reason: text }, annotations: undefined }),
+        );
+        const { auditID, requestURI, verb, objectRef, annotations } = JSON.parse(encoded);
+        const shown = text.toWellFormed();
+        assert.deepEqual(
+          [auditID, requestURI, verb, objectRef.name ?? '', objectRef.uid].map((each) => each?.toWellFormed()),
+          [shown, `/${shown}`, shown, shown, undefined],
+        );
+        assert.equal(annotations['authorization.orch.io/decision'], allowed ? 'allow' : 'forbid');
+        assert.equal(annotations['authorization.orch.io/reason'].toWellFormed(), shown);
+      }
+    }
   });
 
   it('leaves out what is empty', () => {
@@ -76,7 +99,14 @@ describe('an encoded audit event', () => {
     const short = textOf(new EventEncoder(orch).truncated(full));
     const { requestObject, responseObject, annotations } = JSON.parse(short);
     assert.deepEqual([requestObject, responseObject], [undefined, undefined]);
-    assert.deepEqual(annotations, { 'a/x': '1', 'audit.orch.io/truncated': 'true', 'b/x': '2' });
+    assert.deepEqual(annotations, {
+      'a/x': '1',
+      'audit.orch.io/truncated': 'true',
+      'authorization.orch.io/decision': 'forbid',
+      'authorization.orch.io/reason': 'no "rule"',
+      'b/x': '2',
+      'c/x': '3',
+    });
   });
 
   it('tells users and addresses apart that it has encoded before', () => {

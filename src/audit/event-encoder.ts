@@ -23,6 +23,8 @@ export class EncodedEvent {
   }
 }
 
+const kept = { countMax: limits.auditTextsKept, lengthMax: limits.auditTextLengthKept };
+
 /** Encodes events as JSON with the fields and their order as published. Parts that recur are encoded once. */
 export class EventEncoder {
   readonly #head: string;
@@ -30,14 +32,20 @@ export class EventEncoder {
   readonly truncatedAnnotation: readonly [key: string, value: string];
   readonly #users = new WeakMap<UserInfo, string>();
   readonly #addresses = new WeakMap<readonly string[], string>();
-  readonly #agent = boundedMemo((text) => JSON.stringify(text), {
-    countMax: limits.auditTextsKept,
-    lengthMax: limits.auditTextLengthKept,
-  });
+  readonly #agent = boundedMemo((text) => JSON.stringify(text), kept);
+  readonly #decisionKeys: { readonly decision: string; readonly reason: string };
+  /** Annotations of a decision alone, by its reason. */
+  readonly #allowed = boundedMemo((reason) => encodeAnnotations(this.#decisionPairs({ allowed: true, reason })), kept);
+  readonly #forbidden = boundedMemo(
+    (reason) => encodeAnnotations(this.#decisionPairs({ allowed: false, reason })),
+    kept,
+  );
   readonly #time = microTimes();
 
   constructor(dialect: Dialect) {
     const group = dialect.group('audit');
+    const authorization = dialect.group('authorization');
+    this.#decisionKeys = { decision: `${authorization}/decision`, reason: `${authorization}/reason` };
     this.#head = `{"kind":"Event","apiVersion":"${group}/v1","level":"`;
     this.truncatedAnnotation = [`${group}/truncated`, 'true'];
   }
@@ -63,25 +71,39 @@ export class EventEncoder {
   #before(event: AuditEvent): string {
     const { level, auditId, stage, requestUri, verb, user, impersonatedUser, sourceIps, userAgent } = event;
     const { objectRef, responseStatus } = event;
+    const quoted = quoter(auditId + requestUri + verb + (objectRef ? textOf(objectRef) : ''));
     return (
-      `${this.#head}${level}","auditID":${JSON.stringify(auditId)},"stage":"${stage}"` +
-      `,"requestURI":${JSON.stringify(requestUri)},"verb":${JSON.stringify(verb)}` +
+      `${this.#head}${level}","auditID":${quoted(auditId)},"stage":"${stage}"` +
+      `,"requestURI":${quoted(requestUri)},"verb":${quoted(verb)}` +
       `,"user":${user ? this.#user(user) : '{}'}` +
       (impersonatedUser ? `,"impersonatedUser":${this.#user(impersonatedUser)}` : '') +
       (sourceIps.length > 0 ? `,"sourceIPs":${this.#sourceIps(sourceIps)}` : '') +
       (userAgent === '' ? '' : `,"userAgent":${this.#agent(userAgent)}`) +
-      (objectRef ? `,"objectRef":${encodeReference(objectRef)}` : '') +
+      (objectRef ? `,"objectRef":${encodeReference(objectRef, quoted)}` : '') +
       (responseStatus ? `,"responseStatus":${encodeStatus(responseStatus)}` : '')
     );
   }
 
-  #after({ requestReceivedMs, stageMs, annotations }: AuditEvent): string {
+  #after({ requestReceivedMs, stageMs, decision, annotations }: AuditEvent): string {
     const received = this.#time(requestReceivedMs);
     const reached = stageMs === requestReceivedMs ? received : this.#time(stageMs);
     return (
       `,"requestReceivedTimestamp":"${received}","stageTimestamp":"${reached}"` +
-      `${annotations ? encodeAnnotations(annotations) : ''}}`
+      `${decision || annotations ? this.#annotations(decision, annotations) : ''}}`
     );
+  }
+
+  #annotations(decision: AuditEvent['decision'], others: AuditEvent['annotations']): string {
+    if (decision && !others)
+      return decision.allowed ? this.#allowed(decision.reason) : this.#forbidden(decision.reason);
+    return encodeAnnotations([...(decision ? this.#decisionPairs(decision) : []), ...(others ?? [])]);
+  }
+
+  #decisionPairs({ allowed, reason }: NonNullable<AuditEvent['decision']>): readonly Annotation[] {
+    return [
+      [this.#decisionKeys.decision, allowed ? 'allow' : 'forbid'],
+      [this.#decisionKeys.reason, reason],
+    ];
   }
 
   #user(user: UserInfo): string {
@@ -110,30 +132,53 @@ function encodeUser({ username, uid, groups, extra }: UserInfo): string {
   });
 }
 
+/** All values of a reference. */
+const textOf = (reference: ObjectReference): string =>
+  reference.resource +
+  reference.namespace +
+  reference.name +
+  reference.uid +
+  reference.apiGroup +
+  reference.apiVersion +
+  reference.resourceVersion +
+  reference.subresource;
+
+type Quoter = (text: string) => string;
+
+/** Printable ASCII that JSON does not escape. */
+const plainText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
+/** How parts of a text are written as JSON: one look at the whole costs less than escaping each of them. */
+const quoter = (text: string): Quoter =>
+  plainText.test(text) ? (part) => `"${part}"` : (part) => JSON.stringify(part);
+
 /** Only fields with a value, in the published order. */
-function encodeReference(reference: ObjectReference): string {
+function encodeReference(reference: ObjectReference, quoted: Quoter): string {
   const { resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource } = reference;
   return `{${(
-    field('resource', resource) +
-      field('namespace', namespace) +
-      field('name', name) +
-      field('uid', uid) +
-      field('apiGroup', apiGroup) +
-      field('apiVersion', apiVersion) +
-      field('resourceVersion', resourceVersion) +
-      field('subresource', subresource)
+    field('resource', resource, quoted) +
+      field('namespace', namespace, quoted) +
+      field('name', name, quoted) +
+      field('uid', uid, quoted) +
+      field('apiGroup', apiGroup, quoted) +
+      field('apiVersion', apiVersion, quoted) +
+      field('resourceVersion', resourceVersion, quoted) +
+      field('subresource', subresource, quoted)
   ).slice(1)}}`;
 }
 
-const field = (name: string, value: string): string => (value === '' ? '' : `,"${name}":${JSON.stringify(value)}`);
+const field = (name: string, value: string, quoted: Quoter = JSON.stringify): string =>
+  value === '' ? '' : `,"${name}":${quoted(value)}`;
 
 function encodeStatus({ code, status = '', message = '', reason = '', details }: ResponseStatus): string {
   const text = field('status', status) + field('message', message) + field('reason', reason);
   return `{"metadata":{}${text}${details ? `,"details":${JSON.stringify(details)}` : ''},"code":${code}}`;
 }
 
+type Annotation = readonly [key: string, value: string];
+
 /** Sorted by key, as in kube-apiserver. */
-function encodeAnnotations(annotations: Iterable<readonly [key: string, value: string]>): string {
+function encodeAnnotations(annotations: Iterable<Annotation>): string {
   const pairs = [...annotations].sort(([a], [b]) => (a < b ? -1 : 1));
   if (pairs.length === 0) return '';
   return `,"annotations":{${pairs.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`;

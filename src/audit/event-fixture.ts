@@ -17,6 +17,7 @@ export const auditEvent = (more: Partial<AuditEvent>): AuditEvent => ({
   responseObject: undefined,
   requestReceivedMs: 0,
   stageMs: 0,
+  decision: undefined,
   annotations: undefined,
   ...more,
 });

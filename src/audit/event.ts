@@ -23,6 +23,8 @@ export interface AuditEvent {
   /** Milliseconds since the epoch, with fractions. */
   readonly requestReceivedMs: number;
   readonly stageMs: number;
+  /** Of the authorizer, once it has decided. Shown as annotations. */
+  readonly decision: { readonly allowed: boolean; readonly reason: string } | undefined;
   readonly annotations: Iterable<readonly [key: string, value: string]> | undefined;
 }
 

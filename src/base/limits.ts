@@ -516,7 +516,7 @@ export const limits = {
   /** Batches that are sent to an audit webhook at once. */
   auditBatchesMax: 20,
   /** How long audit events for a file gather in mode `batch`. */
-  auditGatherMs: 5,
+  auditGatherMs: 20,
   /** How long a server that stops tries to send audit events. */
   auditFlushMsMax: 30_000,
   /** One attempt to send audit events (kube-apiserver: the same). */

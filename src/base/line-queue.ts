@@ -1,11 +1,10 @@
 import { limits } from './limits.ts';
 import type { LogLine } from './log-output.ts';
 
-interface Waiting {
-  readonly lines: readonly LogLine[];
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-  error?: unknown;
+/** Who is told what became of a line. */
+export interface LineOwner {
+  written(): void;
+  lost(error: unknown): void;
 }
 
 /** Whole lines, to be written together. */
@@ -14,12 +13,20 @@ export interface LineChunk {
   readonly bytes: number;
 }
 
-/** Writes lines in order, one chunk at a time: lines that come while one is written go out together. */
+/**
+ * Lines that wait to be written, in order and one chunk at a time. They are encoded when they come: as objects they would
+ * live long enough to keep the garbage collector busy.
+ */
 export class LineQueue {
   readonly #write: (chunk: LineChunk) => Promise<void>;
   readonly #bytesMax: number;
-  #waiting: Waiting[] = [];
+  /** Full chunks, and the open one at the end. */
+  readonly #waiting: OpenChunk[] = [];
+  /** Memory of written chunks. Allocation outside the heap makes the garbage collector run early and often. */
+  readonly #free: Buffer[] = [];
   #running: Promise<void> | undefined;
+  /** Bytes that wait or are being written. */
+  bytes = 0;
 
   /** `write` rejects if no line of the chunk was written. Chunks of several lines have `bytesMax` at most. */
   constructor(write: (chunk: LineChunk) => Promise<void>, bytesMax = limits.logChunkBytes) {
@@ -27,82 +34,86 @@ export class LineQueue {
     this.#bytesMax = Math.min(bytesMax, limits.logChunkBytes);
   }
 
-  add(lines: readonly LogLine[]): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ lines, resolve, reject });
-      this.#running ??= this.#run();
-    });
+  add(line: LogLine, owner: LineOwner): void {
+    let bytes = 0;
+    for (const part of line) bytes += typeof part === 'string' ? Buffer.byteLength(part) : part.length;
+    this.bytes += bytes;
+    let chunk = this.#waiting.at(-1);
+    if (!chunk || chunk.bytes + bytes > this.#bytesMax) {
+      chunk = new OpenChunk(this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#bytesMax));
+      this.#waiting.push(chunk);
+    }
+    chunk.add(line, bytes, owner);
+    if (this.#waiting.length > 1) this.flush();
+  }
+
+  /** Writes what waits, and what comes meanwhile. */
+  flush(): void {
+    this.#running ??= this.#run();
   }
 
   /** Resolves when nothing waits. */
   async idle(): Promise<void> {
+    if (this.#waiting.length > 0) this.flush();
     await this.#running;
   }
 
   async #run(): Promise<void> {
-    // What the other requests of this turn add goes out in the same chunk.
+    // What others add in this turn goes out in the same chunk.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) {
-      const waiting = this.#waiting;
-      this.#waiting = [];
-      await this.#writeAll(waiting);
-      for (const { resolve, reject, error } of waiting) {
-        if (error === undefined) resolve();
-        else reject(error);
+    for (let chunk = this.#waiting.shift(); chunk; chunk = this.#waiting.shift()) {
+      try {
+        await this.#write(chunk.closed());
+        for (const owner of chunk.owners) owner.written();
+      } catch (error) {
+        for (const owner of chunk.owners) owner.lost(error);
       }
+      this.bytes -= chunk.bytes;
+      if (this.#free.length < freeMax) this.#free.push(chunk.memory);
     }
     this.#running = undefined;
   }
-
-  async #writeAll(waiting: readonly Waiting[]): Promise<void> {
-    let chunk = new OpenChunk();
-    const flush = async (): Promise<void> => {
-      const full = chunk;
-      chunk = new OpenChunk();
-      if (full.owners.size === 0) return;
-      try {
-        await this.#write(full.closed());
-      } catch (error) {
-        for (const owner of full.owners) owner.error = error ?? new Error('not written');
-      }
-    };
-    for (const owner of waiting) {
-      for (const line of owner.lines) {
-        const bytes = line.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
-        if (chunk.length + bytes > this.#bytesMax) await flush();
-        chunk.add(line, bytes, owner);
-      }
-    }
-    await flush();
-  }
 }
 
-class OpenChunk {
-  readonly owners = new Set<Waiting>();
-  readonly #buffers: Uint8Array[] = [];
-  #text = '';
-  /** Bytes. */
-  length = 0;
+/** One is written while another is filled. */
+const freeMax = 2;
 
-  add(line: LogLine, length: number, owner: Waiting): void {
-    this.owners.add(owner);
-    this.length += length;
+class OpenChunk {
+  readonly memory: Buffer;
+  /** Of each line. */
+  readonly owners: LineOwner[] = [];
+  readonly #buffers: Uint8Array[] = [];
+  /** The part of the memory that is filled, and the part of that which is among the buffers. */
+  #used = 0;
+  #closed = 0;
+  bytes = 0;
+
+  constructor(memory: Buffer) {
+    this.memory = memory;
+  }
+
+  add(line: LogLine, bytes: number, owner: LineOwner): void {
+    this.owners.push(owner);
+    this.bytes += bytes;
+    const fits = this.#used + bytes <= this.memory.length;
     for (const part of line) {
-      if (typeof part === 'string') this.#text += part;
-      else {
-        this.#closeText();
-        this.#buffers.push(part);
-      }
+      if (typeof part === 'string' && fits) this.#used += this.memory.write(part, this.#used);
+      else this.#addBytes(typeof part === 'string' ? Buffer.from(part) : part);
     }
+  }
+
+  #addBytes(bytes: Uint8Array): void {
+    this.#closeText();
+    this.#buffers.push(bytes);
   }
 
   closed(): LineChunk {
     this.#closeText();
-    return { buffers: this.#buffers, bytes: this.#buffers.reduce((sum, { length }) => sum + length, 0) };
+    return { buffers: this.#buffers, bytes: this.bytes };
   }
 
   #closeText(): void {
-    if (this.#text !== '') this.#buffers.push(Buffer.from(this.#text));
-    this.#text = '';
+    if (this.#used > this.#closed) this.#buffers.push(this.memory.subarray(this.#closed, this.#used));
+    this.#closed = this.#used;
   }
 }

@@ -4,8 +4,8 @@ import { basename, dirname, extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { makePrivateDirectory, privateMode } from './atomic-file.ts';
-import { type LineChunk, LineQueue } from './line-queue.ts';
-import type { LogLine, LogOutput } from './log-output.ts';
+import type { LineChunk } from './line-queue.ts';
+import { LogOutput } from './log-output.ts';
 import type { Clock } from './time/clock.ts';
 
 export interface RotatedFileOptions {
@@ -40,10 +40,9 @@ export function openRotatedFile(options: RotatedFileOptions, parts: RotatedFileP
  * A log file that is renamed when it is full, with the names and limits of the lumberjack package, which kube-apiserver
  * uses: `audit.log` becomes `audit-2026-01-31T12-00-00.000.log`. Only one process may write it.
  */
-class RotatedFile implements LogOutput {
+class RotatedFile extends LogOutput {
   readonly #options: RotatedFileOptions;
   readonly #parts: RotatedFileParts;
-  readonly #queue: LineQueue;
   #file: FileHandle | undefined;
   #size = 0;
   /** The last line of the file may be without its end. */
@@ -52,22 +51,18 @@ class RotatedFile implements LogOutput {
   #tidying: Promise<void> = Promise.resolve();
 
   constructor(options: RotatedFileOptions, parts: RotatedFileParts) {
+    super(options.bytesMax);
     this.#options = options;
     this.#parts = parts;
-    this.#queue = new LineQueue((chunk) => this.#write(chunk), options.bytesMax);
-  }
-
-  write(lines: readonly LogLine[]): Promise<void> {
-    return this.#queue.add(lines);
   }
 
   async close(): Promise<void> {
-    await this.#queue.idle();
+    await this.idle();
     await this.#closeFile();
     await this.#tidying;
   }
 
-  async #write(chunk: LineChunk): Promise<void> {
+  protected async writeChunk(chunk: LineChunk): Promise<void> {
     const { bytesMax } = this.#options;
     if (chunk.bytes > bytesMax) {
       throw new Error(`write length ${chunk.bytes} exceeds maximum file size ${bytesMax}`);

@@ -1,7 +1,7 @@
 import { write } from 'node:fs';
 import { limits } from './limits.ts';
-import { type LineChunk, LineQueue } from './line-queue.ts';
-import type { LogLine, LogOutput } from './log-output.ts';
+import type { LineChunk } from './line-queue.ts';
+import { LogOutput } from './log-output.ts';
 import { type Clock, pause } from './time/clock.ts';
 
 const standardOutput = 1;
@@ -10,23 +10,19 @@ const standardOutput = 1;
  * Lines on standard output. Written as a file, on a thread of the pool: `process.stdout` holds the event loop while the
  * reader of a pipe is slow.
  */
-export class StandardOutput implements LogOutput {
+export class StandardOutput extends LogOutput {
   readonly #clock: Clock;
-  readonly #queue = new LineQueue((chunk) => this.#write(chunk));
 
   constructor(clock: Clock) {
+    super();
     this.#clock = clock;
   }
 
-  write(lines: readonly LogLine[]): Promise<void> {
-    return this.#queue.add(lines);
-  }
-
   close(): Promise<void> {
-    return this.#queue.idle();
+    return this.idle();
   }
 
-  async #write({ buffers }: LineChunk): Promise<void> {
+  protected async writeChunk({ buffers }: LineChunk): Promise<void> {
     for (const buffer of buffers) {
       for (let rest = buffer; rest.length > 0; ) rest = rest.subarray(await this.#writeSome(rest));
     }

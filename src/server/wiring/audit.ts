@@ -1,10 +1,10 @@
 import { auditMetrics } from '../../audit/audit-metrics.ts';
-import type { AuditBackend, AuditSink } from '../../audit/backend.ts';
+import type { AuditBackend } from '../../audit/backend.ts';
 import { Batching, type BatchOptions } from '../../audit/batching.ts';
 import { blockingBackend } from '../../audit/blocking.ts';
 import { EventEncoder } from '../../audit/event-encoder.ts';
-import { type LogFormat, logSink } from '../../audit/log-sink.ts';
-import { type AuditPlugin, type LostEvents, lostEvents } from '../../audit/lost-events.ts';
+import { BatchedLog, type LogFormat, logSink } from '../../audit/log-backend.ts';
+import { type LostEvents, lostEvents } from '../../audit/lost-events.ts';
 import { type Policy, policyEvaluator } from '../../audit/policy.ts';
 import { truncating } from '../../audit/truncation.ts';
 import { unionBackend } from '../../audit/union.ts';
@@ -45,7 +45,7 @@ export function openAudit(config: AuditConfig | undefined, basis: Basis): Audito
   const { log, webhook } = config;
   const backends = [...(log ? [openLog(log, parts)] : []), ...(webhook ? [openWebhookBackend(webhook, parts)] : [])];
   const auditor = new Auditor({
-    ...{ encoder, clock, dialect, counts },
+    ...{ encoder, clock, counts },
     evaluate: policyEvaluator(config.policy),
     backend: unionBackend(backends),
     blocks: [log, webhook].some((backend) => backend && typeof backend.mode === 'string'),
@@ -60,29 +60,31 @@ interface BackendParts extends Basis {
 }
 
 function openLog(config: NonNullable<AuditConfig['log']>, parts: BackendParts): AuditBackend {
+  const { mode, format, truncate } = config;
+  const { clock, lost } = parts;
   const output = parts.environment.openLog(config.output, parts.logger);
-  return backendOf(config, parts, { sink: logSink(output, config.format), plugin: 'log' });
+  const backend =
+    typeof mode === 'string'
+      ? blockingBackend({ sink: logSink(output, format), plugin: 'log', lost, strict: mode === 'blocking-strict' })
+      : new BatchedLog({ ...{ output, format, lost, clock }, options: mode });
+  return truncated(backend, truncate, parts);
 }
 
 function openWebhookBackend(config: NonNullable<AuditConfig['webhook']>, parts: BackendParts): AuditBackend {
-  const { dialect, clock, random } = parts;
-  const sender = openWebhook({ type: 'file', file: config.file }, limits.auditWebhookMsMax, parts);
-  const sink = webhookSink({ sender, dialect, clock, random, initialBackoffMs: config.initialBackoffMs });
-  return backendOf(config, parts, { sink, plugin: 'webhook' });
-}
-
-/** Batches of a file have no other size than that of what is there. */
-const gathering = { log: { gatherMs: limits.auditGatherMs }, webhook: {} } as const;
-
-function backendOf(
-  { mode, truncate }: BackendConfig,
-  { clock, lost, encoder }: BackendParts,
-  { sink, plugin }: { readonly sink: AuditSink; readonly plugin: AuditPlugin & ('log' | 'webhook') },
-): AuditBackend {
+  const { mode, file, initialBackoffMs, truncate } = config;
+  const { dialect, clock, random, lost } = parts;
+  const sender = openWebhook({ type: 'file', file }, limits.auditWebhookMsMax, parts);
+  const sink = webhookSink({ sender, dialect, clock, random, initialBackoffMs });
   const batchBytesMax = truncate?.batchBytesMax ?? Number.POSITIVE_INFINITY;
   const backend =
     typeof mode === 'string'
-      ? blockingBackend({ sink, plugin, lost, strict: mode === 'blocking-strict' })
-      : new Batching({ ...{ sink, plugin, lost, clock, batchBytesMax }, options: mode, ...gathering[plugin] });
-  return truncate ? truncating(backend, { encoder, lost, eventBytesMax: truncate.eventBytesMax }) : backend;
+      ? blockingBackend({ sink, plugin: 'webhook', lost, strict: mode === 'blocking-strict' })
+      : new Batching({ ...{ sink, plugin: 'webhook', lost, clock, batchBytesMax }, options: mode });
+  return truncated(backend, truncate, parts);
 }
+
+const truncated = (
+  backend: AuditBackend,
+  truncate: BackendConfig['truncate'],
+  { encoder, lost }: BackendParts,
+): AuditBackend => (truncate ? truncating(backend, { encoder, lost, eventBytesMax: truncate.eventBytesMax }) : backend);

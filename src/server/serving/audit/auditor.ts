@@ -4,7 +4,6 @@ import type { AuditEvent } from '../../../audit/event.ts';
 import type { EventEncoder } from '../../../audit/event-encoder.ts';
 import type { PolicyEvaluator } from '../../../audit/policy.ts';
 import type { Clock } from '../../../base/time/clock.ts';
-import type { Dialect } from '../../../dialect/dialect.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import type { RequestContext } from '../request-context.ts';
 import { RequestAudit } from './request-audit.ts';
@@ -16,28 +15,23 @@ interface AuditorParts {
   /** Whether requests wait until their events are recorded. */
   readonly blocks: boolean;
   readonly clock: Clock;
-  readonly dialect: Dialect;
   readonly counts: AuditCounts;
 }
 
 /** Records requests as the policy says. */
 export class Auditor {
   readonly #parts: AuditorParts;
-  readonly #now: () => number;
+  readonly #time: WallClock;
   /** Events whose objects are still being encoded. */
   readonly #encoding = new Set<Promise<unknown>>();
   /** The annotation of an event whose objects were too large. */
   readonly truncated: readonly [key: string, value: string];
-  /** Keys of the annotations with the decision about a request. */
-  readonly decisionKeys: { readonly decision: string; readonly reason: string };
 
   constructor(parts: AuditorParts) {
-    const { clock, dialect } = parts;
+    const { clock } = parts;
     this.#parts = parts;
-    this.#now = wallClock(clock);
+    this.#time = new WallClock(clock);
     this.truncated = parts.encoder.truncatedAnnotation;
-    const group = dialect.group('authorization');
-    this.decisionKeys = { decision: `${group}/decision`, reason: `${group}/reason` };
   }
 
   get blocks(): boolean {
@@ -46,12 +40,12 @@ export class Auditor {
 
   /** Milliseconds since the epoch, with fractions. */
   now(): number {
-    return this.#now();
+    return this.#time.now();
   }
 
   /** When the request arrived, likewise. */
   arrival({ receivedMs }: Pick<RequestContext, 'receivedMs'>): number {
-    return this.#now() - (this.#parts.clock.monotonic() - receivedMs);
+    return this.#time.at(receivedMs);
   }
 
   /**
@@ -112,15 +106,25 @@ export class Auditor {
 }
 
 /** Wall-clock time with fractions of milliseconds, from the monotonic clock as long as both agree. */
-function wallClock(clock: Clock): () => number {
-  let offset = Number.NaN;
-  return () => {
-    const [now, monotonic] = [clock.now(), clock.monotonic()];
-    const reckoned = offset + monotonic;
-    if (Math.abs(reckoned - now) < driftMsMax) return reckoned;
-    offset = now - monotonic;
-    return now;
-  };
+class WallClock {
+  readonly #clock: Clock;
+  #offset: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#offset = clock.now() - clock.monotonic();
+  }
+
+  now(): number {
+    const [now, monotonic] = [this.#clock.now(), this.#clock.monotonic()];
+    if (Math.abs(this.#offset + monotonic - now) >= driftMsMax) this.#offset = now - monotonic;
+    return this.#offset + monotonic;
+  }
+
+  /** The time of a moment on the monotonic clock. */
+  at(monotonic: number): number {
+    return this.#offset + monotonic;
+  }
 }
 
 /** The wall clock counts whole milliseconds. */

@@ -6,6 +6,7 @@ import { ClientGone } from '../../../http/base-exchange.ts';
 import type { Exchange } from '../../../http/exchange.ts';
 import { internalError, type Status, StatusError } from '../../../meta/status-error.ts';
 import type { RequestBody } from '../../../registry/verb.ts';
+import type { Decision } from '../../../request/access.ts';
 import type { RequestInfo } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import { isRecord } from '../../../schema/own-property.ts';
@@ -27,6 +28,7 @@ export class RequestAudit {
   readonly #user: UserInfo | undefined;
   readonly #receivedMs: number;
   #objectRef: ObjectReference | undefined;
+  #decision: AuditEvent['decision'];
   #status: ResponseStatus | undefined;
   #last: AuditStage = 'ResponseComplete';
   #started = false;
@@ -103,6 +105,11 @@ export class RequestAudit {
 
   set responseObject(encode: ObjectEncoder) {
     if (this.wantsResponseObject) this.#responseObject = encode;
+  }
+
+  /** What the authorizer has decided. */
+  noteDecision({ verdict, reason }: Decision): void {
+    this.#decision = { allowed: verdict === 'allow', reason };
   }
 
   /** The response is a Status, whether of a failure or not. */
@@ -209,6 +216,7 @@ export class RequestAudit {
       responseObject: undefined,
       requestReceivedMs: this.#receivedMs,
       stageMs,
+      decision: this.#decision,
       annotations,
     };
   }

@@ -1,24 +1,19 @@
 import { type Decision, forbidden } from '../../../authz/authorizer.ts';
 import type { AccessCounts } from '../access-counts.ts';
-import type { Auditor } from '../audit/auditor.ts';
 import type { Tenant } from '../flow-control/tenant.ts';
 import { tooManyRequests } from '../flow-control/too-many-requests.ts';
-import { annotate, type RequestContext, type Stage } from '../request-context.ts';
+import type { RequestContext, Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
 /**
  * Checks that the user is allowed to do this (spec section 5.7). A tenant with too many pending authorizations, for
  * example at a webhook, is refused with 429 before the authorizer is called.
  */
-export function authorize({
-  authorizer,
-  counts,
-  auditor,
-}: Pick<PipelineParts, 'authorizer' | 'counts' | 'auditor'>): Stage {
+export function authorize({ authorizer, counts }: Pick<PipelineParts, 'authorizer' | 'counts'>): Stage {
   const { authorization } = counts;
   const require = (context: RequestContext, decision: Decision): void => {
     const { info, user } = context;
-    if (auditor && context.audit) noteDecision(context, decision, auditor);
+    context.audit?.noteDecision(decision);
     authorization[resultOf(decision)] += 1;
     if (decision.verdict !== 'allow') throw forbidden(info, user, decision.reason);
   };
@@ -43,10 +38,4 @@ function resultOf({ verdict, evaluationError }: Decision): keyof AccessCounts['a
   if (verdict === 'allow') return 'allowed';
   if (evaluationError !== undefined) return 'error';
   return verdict === 'deny' ? 'denied' : 'no-opinion';
-}
-
-/** Annotates the decision as published. */
-function noteDecision(context: RequestContext, { verdict, reason }: Decision, { decisionKeys }: Auditor): void {
-  annotate(context, decisionKeys.decision, verdict === 'allow' ? 'allow' : 'forbid');
-  annotate(context, decisionKeys.reason, reason);
 }
