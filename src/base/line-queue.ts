@@ -35,15 +35,12 @@ export class LineQueue {
   }
 
   add(line: LogLine, owner: LineOwner): void {
-    let bytes = 0;
-    for (const part of line) bytes += typeof part === 'string' ? Buffer.byteLength(part) : part.length;
-    this.bytes += bytes;
     let chunk = this.#waiting.at(-1);
-    if (!chunk || chunk.bytes + bytes > this.#bytesMax) {
+    if (!chunk?.hasRoomFor(line, this.#bytesMax)) {
       chunk = new OpenChunk(this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#bytesMax));
       this.#waiting.push(chunk);
     }
-    chunk.add(line, bytes, owner);
+    this.bytes += chunk.add(line, owner);
     if (this.#waiting.length > 1) this.flush();
   }
 
@@ -75,6 +72,9 @@ export class LineQueue {
   }
 }
 
+const lengthOf = (line: LogLine): number => line.reduce((sum, { length }) => sum + length, 0);
+const bytesOf = (line: LogLine): number => line.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+
 /** One is written while another is filled. */
 const freeMax = 2;
 
@@ -92,19 +92,32 @@ class OpenChunk {
     this.memory = memory;
   }
 
-  add(line: LogLine, bytes: number, owner: LineOwner): void {
+  hasRoomFor(line: LogLine, bytesMax: number): boolean {
+    const room = bytesMax - this.bytes;
+    // A character has three bytes at most: counting them costs more.
+    return 3 * lengthOf(line) <= room || bytesOf(line) <= room;
+  }
+
+  /** Returns the number of bytes. */
+  add(line: LogLine, owner: LineOwner): number {
     this.owners.push(owner);
-    this.bytes += bytes;
-    const fits = this.#used + bytes <= this.memory.length;
+    const before = this.bytes;
     for (const part of line) {
-      if (typeof part === 'string' && fits) this.#used += this.memory.write(part, this.#used);
-      else this.#addBytes(typeof part === 'string' ? Buffer.from(part) : part);
+      if (typeof part !== 'string') this.#addBytes(part);
+      else if (this.#used + 3 * part.length > this.memory.length) this.#addBytes(Buffer.from(part));
+      else {
+        const written = this.memory.write(part, this.#used);
+        this.#used += written;
+        this.bytes += written;
+      }
     }
+    return this.bytes - before;
   }
 
   #addBytes(bytes: Uint8Array): void {
     this.#closeText();
     this.#buffers.push(bytes);
+    this.bytes += bytes.length;
   }
 
   closed(): LineChunk {
