@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
 import { type AuditedServer as Audited, AuditedServer, policyOf, type RecordedEvent } from '../support/audit.ts';
+import { requestText, sendRaw } from '../support/raw-client.ts';
 
 /** What is recorded of requests. One server, whose policy has a namespace for each case. */
 
@@ -346,8 +347,11 @@ describe('stages', () => {
   });
 
   it('of a request that takes too long', async () => {
-    const events = await server.ask('late', 'GET', `${maps('metadata')}?timeout=1ns`);
+    const headers = ['audit-id: slow', 'content-type: application/json', 'content-length: 10'];
+    await sendRaw(server.process, requestText('POST', `${maps('metadata')}?timeout=50ms`, ...headers));
+    const events = await server.eventsUntil('slow', 'ResponseComplete');
     assert.equal(stages(events), 'RequestReceived -, ResponseComplete 504');
+    assert.equal(last(events).responseStatus?.reason, 'Timeout');
   });
 });
 

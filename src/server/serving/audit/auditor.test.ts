@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { auditMetrics } from '../../../audit/audit-metrics.ts';
+import type { AuditBackend } from '../../../audit/backend.ts';
+import type { AuditEvent } from '../../../audit/event.ts';
+import { EventEncoder } from '../../../audit/event-encoder.ts';
+import { Metrics } from '../../../base/metrics.ts';
+import { ManualClock } from '../../../base/time/clock.ts';
+import { until } from '../../../base/waits-fixture.ts';
+import { orch } from '../../../dialect/orch.ts';
+import { ClientGone } from '../../../http/base-exchange.ts';
+import { StatusError } from '../../../meta/status-error.ts';
+import { ExchangeFixture } from '../exchange-fixture.ts';
+import { pipelineOf, pipelineParts } from '../pipeline-fixture.ts';
+import type { PipelineParts } from '../stages/parts.ts';
+import { Auditor } from './auditor.ts';
+
+/** A pipeline with an auditor that records everything at the level Metadata. */
+function audited(parts: Partial<PipelineParts> = {}, process?: AuditBackend['process']) {
+  const clock = new ManualClock();
+  const { counts } = auditMetrics(new Metrics());
+  const events: AuditEvent[] = [];
+  const auditor = new Auditor({
+    evaluate: () => ({ level: 'Metadata', omitStages: new Set(), omitManagedFields: false }),
+    encoder: new EventEncoder(orch),
+    backend: {
+      process(encoded) {
+        events.push(...encoded.map(({ event }) => event));
+        return process?.(encoded) ?? true;
+      },
+      async close() {},
+    },
+    blocks: false,
+    ...{ counts, clock },
+  });
+  const refuse: PipelineParts['refuse'] = ({ exchange, audit }, error) => {
+    audit?.noteFailure(error);
+    if (!exchange.responded) exchange.respond(error instanceof StatusError ? error.code : 500, {});
+  };
+  const all = { ...pipelineParts({ clock, auditor, refuse, ...parts }), refuse };
+  const stages = () => events.map(({ stage, responseStatus }) => `${stage} ${responseStatus?.code ?? '-'}`);
+  return { serve: pipelineOf(all), events, stages, clock, counts, resources: all.resources };
+}
+
+const get = () => new ExchangeFixture('GET', '/api/v1/namespaces/n/pods/p');
+
+describe('the auditor', () => {
+  it('records a failure that nobody foresaw as a panic', () => {
+    const { serve, stages, events, resources } = audited({
+      answer: () => {
+        throw new TypeError('x is not a function');
+      },
+    });
+    const exchange = get();
+    serve(exchange);
+    exchange.end();
+    assert.deepEqual(stages(), ['RequestReceived -', 'Panic 500']);
+    assert.deepEqual(events[1]?.responseStatus, {
+      code: 500,
+      status: 'Failure',
+      reason: 'InternalError',
+      message: "APIServer panic'd: x is not a function",
+    });
+    resources.close();
+  });
+
+  for (const [error, code] of [
+    [new StatusError('InternalError', 'the store failed'), 500],
+    [new StatusError('TooManyRequests', 'later'), 429],
+    [new ClientGone(), 500],
+  ] as const) {
+    it(`records as an answer: ${error.message}`, async () => {
+      const { serve, stages, resources } = audited({ answer: () => Promise.reject(error) });
+      const exchange = get();
+      serve(exchange);
+      await until(() => exchange.responded);
+      exchange.end();
+      assert.deepEqual(stages(), ['RequestReceived -', `ResponseComplete ${code}`]);
+      resources.close();
+    });
+  }
+
+  it('waits for the result of a request whose client has gone', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { serve, stages, resources } = audited({
+      answer: ({ exchange }) => promise.then(() => exchange.respond(201, {})),
+    });
+    const exchange = get();
+    serve(exchange);
+    exchange.end('clientGone');
+    assert.deepEqual(stages(), ['RequestReceived -']);
+    resolve();
+    await until(() => stages().length === 2);
+    assert.deepEqual(stages(), ['RequestReceived -', 'ResponseComplete 201']);
+    resources.close();
+  });
+
+  it('makes each event once, whatever comes when', () => {
+    const { serve, stages, resources } = audited();
+    const exchange = get();
+    serve(exchange);
+    assert.deepEqual(stages(), ['RequestReceived -']);
+    exchange.end();
+    exchange.end();
+    assert.deepEqual(stages(), ['RequestReceived -', 'ResponseComplete 200']);
+    resources.close();
+  });
+
+  for (const [when, answer] of [
+    ['at once', false],
+    ['later', Promise.resolve(false)],
+  ] as const) {
+    it(`refuses a request whose event cannot be recorded, ${when}, before anything is done`, async () => {
+      const { serve, stages, counts, resources } = audited(
+        { authorizer: { authorize: () => assert.fail('asked') } },
+        () => answer,
+      );
+      const exchange = get();
+      serve(exchange);
+      await until(() => exchange.responded);
+      exchange.end();
+      assert.deepEqual([exchange.status, stages(), counts.rejected], [500, ['RequestReceived -'], 1]);
+      resources.close();
+    });
+  }
+
+  it('has the time of arrival, and that of each stage', () => {
+    const { serve, events, clock, resources } = audited();
+    const exchange = get();
+    const arrived = clock.now();
+    serve(exchange);
+    clock.advance(250);
+    exchange.end();
+    assert.deepEqual(
+      events.map(({ requestReceivedMs, stageMs }) => [requestReceivedMs - arrived, stageMs - arrived]),
+      [
+        [0, 0],
+        [0, 250],
+      ],
+    );
+    resources.close();
+  });
+});
