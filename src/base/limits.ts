@@ -516,7 +516,7 @@ export const limits = {
   /** Batches that are sent to an audit webhook at once. */
   auditBatchesMax: 20,
   /** How long audit events for a file gather in mode `batch`. */
-  auditGatherMs: 20,
+  auditGatherMs: 50,
   /** How long a server that stops tries to send audit events. */
   auditFlushMsMax: 30_000,
   /** One attempt to send audit events (kube-apiserver: the same). */
@@ -524,7 +524,7 @@ export const limits = {
   /** Shortest interval between reports of lost audit events, for each backend. */
   auditLossReportMs: 10_000,
   /** Lines of a log that are written together. */
-  logChunkBytes: 256 * 1024,
+  logChunkBytes: 1024 * 1024,
   /** How long the reader of a full pipe is waited for before the next attempt. */
   fullPipeMs: 10,
   /** Writes of one batch, and bytes of their keys and values. etcd accepts less: see `Store.batch`. */
