@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { limits } from '../../base/limits.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { systemRandom } from '../../base/random.ts';
 import { type Clock, ManualClock } from '../../base/time/clock.ts';
@@ -90,7 +91,7 @@ describe('the cleaner', () => {
     await deleted('a');
     aheadMs = 24 * hourMs;
     server.answerWrite(200, {});
-    timers.advance(600_000);
+    timers.advance(limits.controllerTimerMsMax);
     await deleted('b');
     running.close();
   });

@@ -1,4 +1,5 @@
 import type { Closable } from '../../base/disposable.ts';
+import { limits } from '../../base/limits.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
@@ -16,8 +17,6 @@ import { signingRequestsPath } from './signing-request.ts';
  */
 export const startCertificateRequestCleaner = (context: ControllerContext): Closable => new Cleaner(context);
 
-/** Longest pause between two passes: the wall clock may have been set forward. */
-const passMs = 600_000;
 const parallel = 5;
 
 class Cleaner implements Closable {
@@ -51,10 +50,10 @@ class Cleaner implements Closable {
     this.#passBy(Number.POSITIVE_INFINITY);
   }
 
-  /** Schedules a pass no later than that, and than `passMs` from now. */
+  /** Schedules a pass no later than that, and than `limits.controllerTimerMsMax` from now. */
   #passBy(atMs: number): void {
     const now = this.#context.clock.now();
-    const passAtMs = Math.min(atMs, now + passMs);
+    const passAtMs = Math.min(atMs, now + limits.controllerTimerMsMax);
     if (passAtMs >= this.#passAtMs) return;
     this.#passAtMs = passAtMs;
     this.#timer.close();
