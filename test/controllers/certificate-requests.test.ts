@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Closable } from '../../src/base/disposable.ts';
+import { limits } from '../../src/base/limits.ts';
 import { createLogger, silentLogger } from '../../src/base/logger.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { type Clock, ManualClock, systemClock } from '../../src/base/time/clock.ts';
@@ -536,7 +537,7 @@ for (const dialectName of ['orch', 'kubernetes'] as const) {
         try {
           await settled();
           ahead = 2 * hourMs;
-          clock.advance(600_000);
+          clock.advance(limits.controllerTimerMsMax);
           await gone(name, 'what was denied');
         } finally {
           running.close();
