@@ -6,12 +6,13 @@ import { authorityOfAll, defaultLifetimeMs } from '../controllers/certificate-si
 import { chooseControllers } from '../controllers/controllers.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { dialects } from '../dialect/dialects.ts';
+import { publishedApiVersions } from '../dialect/published-api-versions.ts';
 import { kinds } from '../kinds/kinds.ts';
 import type { KeyPair } from '../pki/key-pair-files.ts';
 import { generateKey, keyToPem } from '../pki/keys.ts';
 import { readSigningKey } from '../pki/token-keys.ts';
 import type { UserInfo } from '../request/user-info.ts';
-import { type RuntimeConfig, requireServed, unknownKeys } from '../resources/runtime-config.ts';
+import { checkRuntimeConfig, type RuntimeConfig, unknownKeys } from '../resources/runtime-config.ts';
 import type { ApiServerConfig, AuthenticationConfig, AuthorizationConfig } from '../server/wiring/config.ts';
 import { defaultFeatures } from '../server/wiring/features.ts';
 import type { BuiltInAuthorizer, ServerOptions, User } from './options.ts';
@@ -70,7 +71,7 @@ export function configOf(options: ServerOptions, authority: KeyPair): LibraryCon
   return { config, documents: files };
 }
 
-/** Throws a TypeError for APIs that are not there or cannot be switched off. */
+/** Throws a TypeError for APIs that are not there. */
 function runtimeConfigOf({ runtimeConfig = {} }: ServerOptions, dialect: Dialect): RuntimeConfig {
   const [config, all] = [new Map(Object.entries(runtimeConfig)), kinds(dialect)];
   for (const [api, setting] of Object.entries<unknown>(runtimeConfig)) {
@@ -79,7 +80,7 @@ function runtimeConfigOf({ runtimeConfig = {} }: ServerOptions, dialect: Dialect
   const [unknown] = unknownKeys(all, config);
   if (unknown !== undefined) throw new TypeError(`runtimeConfig: there is no API ${JSON.stringify(unknown)}`);
   try {
-    requireServed(all, config);
+    checkRuntimeConfig(config, publishedApiVersions(dialect));
   } catch (error) {
     throw new TypeError(`runtimeConfig: ${error instanceof Error ? error.message : error}`, { cause: error });
   }

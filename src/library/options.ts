@@ -36,7 +36,7 @@ export interface ServerOptions {
   /** Feature gates that differ from their defaults. */
   readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>;
   /**
-   * API versions to serve besides the default ones, as in `--runtime-config`: `{ 'certificates.orch.io/v1alpha1': true }`.
+   * API versions to serve or not, other than by default, as in `--runtime-config`: `{ 'certificates.orch.io/v1alpha1': true }`.
    */
   readonly runtimeConfig?: Readonly<Record<string, boolean>>;
   /** Time to live of events after the last write. Milliseconds; 0: for ever. Default: one hour. */

@@ -73,14 +73,18 @@ export class ResourceRegistry {
     return this.#table.find(group, version, resource);
   }
 
-  /** `find` for repeated use: the returned function looks up again only after the table has changed. */
+  /**
+   * `find` for repeated use by the server itself: the returned function looks up again only after the table has changed.
+   * It also finds stored versions that clients are not served in.
+   */
   finder(group: string, version: string, resource: string): () => ServedResource | undefined {
     let table: ResourceTable | undefined;
     let served: ServedResource | undefined;
     return () => {
       if (table !== this.#table) {
         table = this.#table;
-        served = table.find(group, version, resource);
+        served =
+          table.find(group, version, resource) ?? this.#resources.get(servedKey(group, version, resource))?.stored;
       }
       return served;
     };

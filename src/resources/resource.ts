@@ -19,6 +19,8 @@ export interface Resource {
   readonly collection: Collection;
   /** Served versions; the stored one first, if it is served. */
   readonly versions: readonly ServedResource[];
+  /** The stored version, for the server's own use: also if clients are not served in it. */
+  readonly stored: ServedResource;
   /** All kinds that objects can be converted to, including those not served; the stored one first. */
   readonly kinds: readonly Kind[];
   /** A built-in kind: known from startup on every thread. Others (custom resources) are added at run time. */
@@ -95,9 +97,16 @@ export function makeResource(
   const prefix = keyPrefix(scope, stored);
   const collection = storesObjects(stored) ? cache.collection(prefix) : neverStored(stored);
   const kinds = [stored, ...others];
-  const resource: Resource = { kind: stored, collection, versions, kinds, builtIn };
   const convert = others.length > 0 ? converter(kinds) : undefined;
-  for (const kind of kinds) {
+  const resource: Resource = {
+    ...{ kind: stored, collection, versions, kinds, builtIn },
+    get stored() {
+      return storedVersion;
+    },
+  };
+  const storedVersion: ServedResource = makeVersion(resource, stored, { prefix, convert, forms: undefined });
+  if (stored.served !== false) versions.push(storedVersion);
+  for (const kind of others) {
     if (kind.served === false) continue;
     const forms = before?.versions.find((each) => each.kind === kind)?.forms;
     versions.push(makeVersion(resource, kind, { prefix, convert, forms }));

@@ -2,40 +2,80 @@ import type { Kind } from '../kinds/kind.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 
 /**
- * API versions to serve besides those that are served by default, as in `--runtime-config` (spec section 9). Keys:
- * `<group>/<version>/<resource>`, `<group>/<version>`, `api/alpha` or another stage, `api/all`.
+ * API versions to serve or not, other than by default, as in `--runtime-config` (spec section 9). Keys:
+ * `<group>/<version>/<resource>`, `<group>/<version>`, `api/ga` or another stage, `api/all`. The core group has no name:
+ * `v1`, `v1/pods`.
  */
 export type RuntimeConfig = ReadonlyMap<string, boolean>;
 
 type VersionedKind = Pick<Kind, 'group' | 'version' | 'resource' | 'offByDefault'>;
 
-const stageOf = (version: string): string => /\d(alpha|beta)\d/.exec(version)?.[1] ?? 'ga';
+const all = 'api/all';
+const stages: ReadonlySet<string> = new Set([all, 'api/ga', 'api/beta', 'api/alpha']);
+const stageOf = (version: string): string => `api/${/^v\d+(alpha|beta)\d+$/.exec(version)?.[1] ?? 'ga'}`;
+const isVersion = (text: string): boolean => /^v\d+(?:(?:alpha|beta)\d+)?$/.test(text);
 
 /** The keys that apply to a version of a resource. The first one given counts. */
 const keysOf = (kind: VersionedKind): readonly string[] => [
   `${apiVersionOf(kind)}/${kind.resource}`,
   apiVersionOf(kind),
-  `api/${stageOf(kind.version)}`,
-  'api/all',
+  stageOf(kind.version),
+  all,
 ];
 
-/** Versions that are served by default cannot be switched off. */
 export function isEnabledVersion(kind: VersionedKind, config: RuntimeConfig): boolean {
-  if (!kind.offByDefault) return true;
   const key = keysOf(kind).find((each) => config.has(each));
-  return key !== undefined && config.get(key) === true;
+  return key === undefined ? !kind.offByDefault : config.get(key) === true;
 }
 
-/** Throws an Error that names a setting which would switch off what is served by default. */
-export function requireServed(kinds: readonly VersionedKind[], config: RuntimeConfig): void {
-  for (const [key, isOn] of config) {
-    if (isOn || !kinds.some((kind) => !kind.offByDefault && keysOf(kind).includes(key))) continue;
-    throw new Error(`${key}=false: APIs cannot be switched off: forbid their use by roles`);
+interface ApiName {
+  /** Full name; '' for core. */
+  readonly group: string;
+  readonly version: string;
+  readonly resource?: string;
+}
+
+function parseName(key: string): ApiName | undefined {
+  const parts = key.split('/');
+  const [group = '', version = '', resource, ...more] = isVersion(parts[0] ?? '') ? ['', ...parts] : parts;
+  if (more.length > 0 || version === '' || resource === '') return undefined;
+  return { group, version, ...(resource !== undefined && { resource }) };
+}
+
+/** Versions of each known group, whether they are served here or not, by full name. */
+type KnownVersions = ReadonlyMap<string, readonly string[]>;
+
+/** Throws an Error for a key that names no API. */
+export function checkRuntimeConfig(config: RuntimeConfig, known: KnownVersions): void {
+  // Only where nothing else is asked for: a server without any API has no use.
+  if (config.size === 1 && config.get(all) === false) throw new Error(`invalid key with only ${all}=false`);
+  for (const key of config.keys()) {
+    const problem = problemOf(key, known);
+    if (problem !== undefined) throw new Error(problem);
   }
 }
 
-/** Settings that name nothing which is served here. */
+function problemOf(key: string, known: KnownVersions): string | undefined {
+  if (stages.has(key)) return undefined;
+  const name = parseName(key);
+  if (!name) return `invalid key ${key}: it is not of the form GROUP/VERSION or GROUP/VERSION/RESOURCE`;
+  const { group, version, resource } = name;
+  const versions = known.get(group);
+  if (!versions) return `unknown api groups ${group}`;
+  if (!versions.includes(version)) return `group version ${apiVersionOf(name)} that has not been registered`;
+  if (resource === undefined || resource === resource.toLowerCase()) return undefined;
+  return `invalid key ${key}: a resource is named by its lower-case plural, not ${JSON.stringify(resource)}`;
+}
+
+/** Settings of known APIs that cannot be served here. */
+export const ignoredKeys = (
+  kinds: readonly VersionedKind[],
+  config: RuntimeConfig,
+  known: KnownVersions,
+): readonly string[] => unknownKeys(kinds, config).filter((key) => problemOf(key, known) === undefined);
+
+/** Settings that name nothing which can be served here. */
 export const unknownKeys = (kinds: readonly VersionedKind[], config: RuntimeConfig): readonly string[] => {
-  const known = new Set(kinds.flatMap(keysOf)).union(new Set(['api/ga', 'api/beta', 'api/alpha', 'api/all']));
+  const known = new Set(kinds.flatMap(keysOf)).union(stages);
   return [...config.keys()].filter((key) => !known.has(key));
 };

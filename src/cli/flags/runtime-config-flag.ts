@@ -1,6 +1,7 @@
 import { dialects } from '../../dialect/dialects.ts';
+import { publishedApiVersions } from '../../dialect/published-api-versions.ts';
 import { kinds } from '../../kinds/kinds.ts';
-import { type RuntimeConfig, requireServed, unknownKeys } from '../../resources/runtime-config.ts';
+import { checkRuntimeConfig, ignoredKeys, type RuntimeConfig } from '../../resources/runtime-config.ts';
 import { named } from './flag-files.ts';
 import type { Flag } from './flags.ts';
 import type { IgnoredFlag } from './published-flags.ts';
@@ -10,8 +11,8 @@ export const runtimeConfigFlag: Flag<RuntimeConfig> = {
   isSwitch: false,
   placeholder: 'API=BOOL,...',
   help:
-    'serves APIs that are off by default: GROUP/VERSION, GROUP/VERSION/RESOURCE, or all of a stage by api/alpha, api/beta ' +
-    'and api/all',
+    'serves APIs, or does not where BOOL is false: GROUP/VERSION, GROUP/VERSION/RESOURCE (v1 for the core group), api/ga, ' +
+    'api/beta, api/alpha, api/all; the most exact one counts',
   default: new Map(),
   defaultText: '',
   parse(value, before) {
@@ -19,7 +20,7 @@ export const runtimeConfigFlag: Flag<RuntimeConfig> = {
     for (const item of value.split(',').filter((each) => each.trim() !== '')) {
       const [, api, setting = ''] = /^\s*([^=\s]+)\s*(?:=\s*(true|t|1|false|f|0)?\s*)?$/i.exec(item) ?? [];
       if (api === undefined) throw new Error(`${JSON.stringify(item)} is not of the form API=BOOL,...`);
-      config.set(api, !/^[f0]/i.test(setting));
+      config.set(api.replace(/^\//, ''), !/^[f0]/i.test(setting));
     }
     return config;
   },
@@ -30,15 +31,17 @@ interface RuntimeConfigValues {
   readonly 'runtime-config': RuntimeConfig;
 }
 
-/** Throws a UsageError if what is served by default would be switched off. */
+/** Throws a UsageError for an API that no server knows. */
 export function readRuntimeConfig({ dialect, 'runtime-config': config }: RuntimeConfigValues): RuntimeConfig {
-  named('runtime-config', () => requireServed(kinds(dialects[dialect]), config));
+  named('runtime-config', () => checkRuntimeConfig(config, publishedApiVersions(dialects[dialect])));
   return config;
 }
 
 /** Settings of APIs that this server does not have: kube-apiserver has more. */
-export const ignoredApis = ({ dialect, 'runtime-config': config }: RuntimeConfigValues): readonly IgnoredFlag[] =>
-  unknownKeys(kinds(dialects[dialect]), config).map((api) => ({
+export function ignoredApis({ dialect, 'runtime-config': config }: RuntimeConfigValues): readonly IgnoredFlag[] {
+  const names = dialects[dialect];
+  return ignoredKeys(kinds(names), config, publishedApiVersions(names)).map((api) => ({
     name: `runtime-config=${api}`,
     because: 'there is no such API here to switch',
   }));
+}

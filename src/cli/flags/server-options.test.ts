@@ -193,8 +193,8 @@ describe('flags that conflict, or name invalid files', () => {
       /^--feature-gates: unknown name "Nonsense"; known: AllowUnsafeMalformedObjectDeletion, APIResponseCompression, /,
     ],
     [
-      ['--runtime-config=rbac.authorization.orch.io/v1=false'],
-      /^--runtime-config: rbac.authorization.orch.io\/v1=false: APIs cannot be switched off: forbid their use by roles$/,
+      ['--runtime-config=rbac.authorization.orch.io/v2=false'],
+      /^--runtime-config: group version rbac.authorization.orch.io\/v2 that has not been registered$/,
     ],
   ] as const) {
     it(args.join(' '), () => {

@@ -6,7 +6,7 @@ import { orch } from '../../dialect/orch.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { StatusError, unknownOutcome } from '../../meta/status-error.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';
-import { servedRbac } from '../wiring/access/rbac.ts';
+import { findRbac } from '../wiring/access/rbac.ts';
 import { ensureDefaultPolicy } from './default-policy.ts';
 
 const prefix = '/rbac.authorization.orch.io';
@@ -32,7 +32,7 @@ async function ensure(fixture: RegistryFixture, write = fixture.call.bind(fixtur
       delete: (target, options) => send('DELETE', target, options),
     },
     fresh: () => fixture.cache.fresh(),
-    servedAs: (kind) => servedRbac(fixture.resources, orch, kind),
+    servedAs: (kind) => findRbac(fixture.resources, orch, kind),
     serves: () => false,
   });
   return logged;

@@ -22,8 +22,8 @@ interface PolicyParts {
   readonly client: Pick<ApiClient, 'create' | 'update' | 'delete'>;
   /** Resolves when the cache is up to date with the store. */
   readonly fresh: () => Promise<unknown>;
-  /** Finds the served resource of a kind. */
-  readonly servedAs: (kind: string) => ServedResource;
+  /** Finds the served resource of a kind. Objects of kinds that are not served stay as they are. */
+  readonly servedAs: (kind: string) => ServedResource | undefined;
 }
 
 /**
@@ -76,6 +76,7 @@ function report({ logger }: PolicyParts, { kind, metadata }: ApiObject, error: u
 async function write(parts: PolicyParts, expected: ApiObject): Promise<void> {
   const { dialect, client, servedAs } = parts;
   const served = servedAs(expected.kind);
+  if (!served) return;
   const { namespace = '', name = '' } = expected.metadata;
   const entry = served.collection.get(served.objectKey(namespace, name));
   const existing = entry && (parseStored(entry.bytes) as ApiObject);

@@ -45,7 +45,7 @@ export interface ApiServerConfig {
   /** Time to live after the last write for objects of kinds that have one. Milliseconds; 0: for ever. */
   readonly timesToLiveMs: Readonly<Record<TimeToLive, number>>;
   readonly features: Features;
-  /** Validated by `requireServed`. */
+  /** Validated by `checkRuntimeConfig`. */
   readonly runtimeConfig: RuntimeConfig;
   /** Enabled admission plugins, in order. */
   readonly admissionPlugins: readonly PluginName[];

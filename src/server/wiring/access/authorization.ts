@@ -120,7 +120,8 @@ function openNodeAuthorizer({ dialect, resources, clock, logger, held }: Authori
   const graph = new NodeGraph(dialect);
   const synced: Promise<void>[] = [];
   for (const { group, resource, requiredField } of graphSources(dialect)) {
-    const find = () => [...resources.table.ofGroup(group)].find(({ name }) => name.resource === resource);
+    const stored = resources.finder(group, 'v1', resource);
+    const find = () => stored() ?? [...resources.table.ofGroup(group)].find(({ name }) => name.resource === resource);
     const put = (object: ApiObject): void => graph.put(resource, object);
     const remove = (namespace: string, name: string): void => graph.remove(resource, namespace, name);
     const skips = (entry: CacheEntry): boolean => requiredField !== undefined && entry.field(requiredField) === '';

@@ -50,8 +50,8 @@ export function kindServices(parts: KindServiceParts): (request: Caller) => Kind
         }
       : refuse,
     object: async (resource, namespace, name) => {
-      const served = resources.find('', 'v1', resource);
-      if (!served) throw internalError(new Error(`${resource} are not served`));
+      const served = resources.finder('', 'v1', resource)();
+      if (!served) throw internalError(new Error(`${resource} are not stored`));
       return freshObject(cache, served, { namespace, name, signal: request.signal });
     },
   });

@@ -26,16 +26,9 @@ const rbacKinds = Object.keys(guards) as readonly RbacKind[];
 const rbacGroup = (dialect: Dialect): string => dialect.group('rbac.authorization');
 
 /** The served resource of a kind of the RBAC group, if any. */
-function findRbac({ table }: ResourceRegistry, dialect: Dialect, kind: string): ServedResource | undefined {
+export function findRbac({ table }: ResourceRegistry, dialect: Dialect, kind: string): ServedResource | undefined {
   for (const served of table.ofGroup(rbacGroup(dialect))) if (served.kind.kind === kind) return served;
   return undefined;
-}
-
-/** The same, but throws if the kind is not served. */
-export function servedRbac(resources: ResourceRegistry, dialect: Dialect, kind: string): ServedResource {
-  const served = findRbac(resources, dialect, kind);
-  if (!served) throw new Error(`${kind} is not served`);
-  return served;
 }
 
 interface RbacParts {
@@ -55,7 +48,7 @@ export function openRbac({ resources, dialect, logger }: RbacParts): FollowingRb
   const index = new RbacIndex(rbacGroup(dialect));
   const closing = new ClosableStack();
   const informers = rbacKinds.map((kind) => {
-    const find = () => findRbac(resources, dialect, kind);
+    const find = resources.finder(rbacGroup(dialect), 'v1', `${kind.toLowerCase()}s`);
     const put = (object: ApiObject, served: ServedResource): void => index.put(kind, decoded(object, served));
     const remove = (namespace: string, name: string): void => index.remove(kind, namespace, name);
     return closing.add(startInformer({ resources, find }, { put, remove }, logger));

@@ -9,7 +9,7 @@ import { createNamespaces } from '../../upkeep/bootstrap.ts';
 import { ensureDefaultPolicy } from '../../upkeep/default-policy.ts';
 import { expireObjects } from '../../upkeep/object-expiry.ts';
 import { type Access, openAccess } from '../access/access.ts';
-import { servedRbac } from '../access/rbac.ts';
+import { findRbac } from '../access/rbac.ts';
 import type { ApiServerConfig } from '../config.ts';
 import { LoopbackClients } from '../loopback-clients.ts';
 import { startOwnControllers } from '../own-controllers.ts';
@@ -86,19 +86,19 @@ async function makeInitialObjects(
   { joinPolicy }: Pick<ApiServerConfig, 'joinPolicy'>,
   { dialect, logger, clients, cache, resources, registry }: ScopeParts & Serving,
 ): Promise<void> {
-  await createNamespaces(registry, servedNamespaces(resources), dialect);
+  await createNamespaces(registry, storedNamespaces(resources), dialect);
   await ensureDefaultPolicy({
     ...{ dialect, logger, joinPolicy },
     serves: ({ group, resource }) => [...resources.table.ofGroup(group)].some(({ name }) => name.resource === resource),
     client: clients.server,
     fresh: () => cache.fresh(),
-    servedAs: (kind) => servedRbac(resources, dialect, kind),
+    servedAs: (kind) => findRbac(resources, dialect, kind),
   });
 }
 
-/** Namespaces, the one resource that every server needs. */
-function servedNamespaces(resources: ResourceRegistry): ServedResource {
-  const served = resources.find('', 'v1', 'namespaces');
-  if (!served) throw new Error('namespaces are not served');
+/** Namespaces, the one resource that every server needs, whether clients are served it or not. */
+function storedNamespaces(resources: ResourceRegistry): ServedResource {
+  const served = resources.finder('', 'v1', 'namespaces')();
+  if (!served) throw new Error('namespaces are not stored');
   return served;
 }
