@@ -2,7 +2,9 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { defineKind } from './define-kind.ts';
 import type { Kind } from './kind.ts';
 
-type AnsweredKindDefinition = Pick<Kind, 'group' | 'kind' | 'scope' | 'schema'> & Required<Pick<Kind, 'answer'>>;
+type AnsweredKindDefinition = Pick<Kind, 'group' | 'kind' | 'scope' | 'schema'> &
+  Required<Pick<Kind, 'answer'>> &
+  Partial<Pick<Kind, 'version'>>;
 
 /**
  * Defines a kind that is answered and never stored, such as TokenReview, with the defaults of such kinds. A status sent

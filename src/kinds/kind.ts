@@ -159,6 +159,8 @@ export interface StoredAs {
 interface Deprecation {
   /** Replaces the standard text. */
   readonly warning?: string;
+  /** The release that deprecated the version: `1.22`. Custom resources have none. */
+  readonly release?: string;
   /** The release that removes the version: `1.25`. */
   readonly removedRelease?: string;
 }

@@ -1,12 +1,12 @@
 import type { Dialect } from '../dialect/dialect.ts';
-import { selfSubjectReview } from './authentication/self-subject-review.ts';
+import { selfSubjectReviews } from './authentication/self-subject-review.ts';
 import { tokenReview } from './authentication/token-review.ts';
 import { localSubjectAccessReview } from './authorization/local-subject-access-review.ts';
 import { selfSubjectAccessReview } from './authorization/self-subject-access-review.ts';
 import { selfSubjectRulesReview } from './authorization/self-subject-rules-review.ts';
 import { subjectAccessReview } from './authorization/subject-access-review.ts';
 import { certificateSigningRequest } from './certificates/certificate-signing-request.ts';
-import { clusterTrustBundle } from './certificates/cluster-trust-bundle.ts';
+import { betaClusterTrustBundle, clusterTrustBundle } from './certificates/cluster-trust-bundle.ts';
 import { lease } from './coordination/lease.ts';
 import { binding } from './core/binding.ts';
 import { configMap } from './core/config-map.ts';
@@ -27,6 +27,7 @@ import { roleBinding } from './rbac/role-binding.ts';
 /** All built-in kinds, with the names of a dialect. */
 export function kinds(dialect: Dialect): readonly Kind[] {
   const coreEvent = event(dialect);
+  const trustBundle = withFinalizerRule(clusterTrustBundle(dialect));
   return [
     ...[configMap, namespace, node, pod, secret].map((make) => withFinalizerRule(make(dialect))),
     withFinalizerRule(serviceAccount(dialect)),
@@ -36,9 +37,10 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     lease(dialect),
     withFinalizerRule(certificateSigningRequest(dialect)),
     ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => withFinalizerRule(make(dialect))),
-    withFinalizerRule(clusterTrustBundle(dialect)),
+    trustBundle,
+    betaClusterTrustBundle(trustBundle),
     tokenReview(dialect),
-    selfSubjectReview(dialect),
+    ...selfSubjectReviews(dialect),
     selfSubjectAccessReview(dialect),
     selfSubjectRulesReview(dialect),
     subjectAccessReview(dialect),

@@ -143,18 +143,27 @@ function makeVersion(resource: Resource, kind: Kind, { prefix, convert, forms }:
   };
 }
 
-/** The text of kube-apiserver, with the best version of the group to use instead, if any. */
+/**
+ * The text of kube-apiserver. It names the releases if the version has them, as built-in ones do, and the best version of
+ * the group to use instead, if any.
+ */
 function deprecationOf(kind: Kind, kinds: readonly Kind[]): string | undefined {
   if (!kind.deprecated) return undefined;
-  const { warning } = kind.deprecated;
+  const { warning, release, removedRelease } = kind.deprecated;
   if (warning !== undefined) return warning;
-  const [better] = kinds
+  const since = release === undefined ? '' : ` in v${release}+`;
+  const until = release === undefined || removedRelease === undefined ? '' : `, unavailable in v${removedRelease}+`;
+  const better = bestVersion(kind, kinds);
+  const instead = better && `; use ${apiVersionOf(better)} ${better.kind}`;
+  return `${apiVersionOf(kind)} ${kind.kind} is deprecated${since}${until}${instead ?? ''}`;
+}
+
+/** The best version of the same group to use instead of a deprecated one. */
+const bestVersion = (kind: Kind, kinds: readonly Kind[]): Kind | undefined =>
+  kinds
     .filter((each) => each.group === kind.group && each.served !== false && !each.deprecated)
     .filter((each) => compareVersions(each.version, kind.version) < 0)
-    .sort((a, b) => compareVersions(a.version, b.version));
-  const text = `${apiVersionOf(kind)} ${kind.kind} is deprecated`;
-  return better ? `${text}; use ${apiVersionOf(better)} ${better.kind}` : text;
-}
+    .sort((a, b) => compareVersions(a.version, b.version))[0];
 
 /** Converts by way of the stored form. */
 function converter(kinds: readonly Kind[]): ConvertObject {

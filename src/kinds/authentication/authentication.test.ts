@@ -4,7 +4,7 @@ import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { answerTo, jane, refusalOf } from '../answer-fixture.ts';
 import type { AuthenticatedToken } from '../services.ts';
-import { selfSubjectReview } from './self-subject-review.ts';
+import { selfSubjectReviews } from './self-subject-review.ts';
 import { tokenReview } from './token-review.ts';
 
 const whole = { username: 'jane', uid: 'u-1', groups: ['dev'], extra: { scopes: ['a', 'b'] } };
@@ -98,21 +98,25 @@ describe('TokenReview (spec section 2.4)', () => {
 });
 
 describe('SelfSubjectReview (spec section 2.6)', () => {
-  it('says who asks, and nothing of what was sent', async () => {
-    const sent = { metadata: { name: 'x', labels: { a: 'b' } }, status: { userInfo: { username: 'root' } } };
-    assert.deepEqual((await answerTo(selfSubjectReview(kubernetes), sent)).object, {
-      kind: 'SelfSubjectReview',
-      apiVersion: 'authentication.k8s.io/v1',
-      metadata: { creationTimestamp: '2026-01-10T00:00:00Z' },
-      status: { userInfo: whole },
+  for (const kind of selfSubjectReviews(kubernetes)) {
+    it(`${kind.version} says who asks, and nothing of what was sent`, async () => {
+      const sent = { metadata: { name: 'x', labels: { a: 'b' } }, status: { userInfo: { username: 'root' } } };
+      assert.deepEqual((await answerTo(kind, sent)).object, {
+        kind: 'SelfSubjectReview',
+        apiVersion: `authentication.k8s.io/${kind.version}`,
+        metadata: { creationTimestamp: '2026-01-10T00:00:00Z' },
+        status: { userInfo: whole },
+      });
     });
-  });
+  }
 
-  it('does not give the user away to be changed', async () => {
-    const { object } = await answerTo(selfSubjectReview(orch), {});
-    const { userInfo } = object['status'] as { userInfo: { groups: string[]; extra: Record<string, string[]> } };
-    userInfo.groups.push('more');
-    userInfo.extra['scopes']?.push('c');
-    assert.deepEqual([jane.groups, jane.extra], [['dev'], { scopes: ['a', 'b'] }]);
-  });
+  for (const kind of selfSubjectReviews(orch)) {
+    it(`${kind.version} does not give the user away to be changed`, async () => {
+      const { object } = await answerTo(kind, {});
+      const { userInfo } = object['status'] as { userInfo: { groups: string[]; extra: Record<string, string[]> } };
+      userInfo.groups.push('more');
+      userInfo.extra['scopes']?.push('c');
+      assert.deepEqual([jane.groups, jane.extra], [['dev'], { scopes: ['a', 'b'] }]);
+    });
+  }
 });

@@ -12,19 +12,24 @@ import { column, nameColumn, none } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
+import { renamedFields } from '../stored-as.ts';
 import { typed } from '../typed.ts';
 import { allErrors, type Validation } from '../validation.ts';
 import { certificateBlocks, limitMessage } from './certificate-blocks.ts';
 import { validateSignerName } from './signer-name.ts';
 
-const spec = struct('api.certificates.v1alpha1.ClusterTrustBundleSpec', 'Trust anchors, and whose they are.', {
-  signerName: opt(1, string(), 'Signer whose certificates these anchors verify. Setting it needs the verb attest on that signer, and a name that begins with it.', { immutable: 'always' }),
-  trustBundle: always(2, string(), 'PEM blocks of X.509 certificates, each of an authority and none of them twice. Readers may reorder them and drop what is between them.'),
-});
+const schemaOf = (version: string) => {
+  const spec = struct(`api.certificates.${version}.ClusterTrustBundleSpec`, 'Trust anchors, and whose they are.', {
+    signerName: opt(1, string(), 'Signer whose certificates these anchors verify. Setting it needs the verb attest on that signer, and a name that begins with it.', { immutable: 'always' }),
+    trustBundle: always(2, string(), 'PEM blocks of X.509 certificates, each of an authority and none of them twice. Readers may reorder them and drop what is between them.'),
+  });
+  return kindSchema(`api.certificates.${version}.ClusterTrustBundle`, 'X.509 trust anchors (root certificates) for the whole cluster, on their own or of a signer.', {
+    spec: req(2, spec, 'The anchors and their signer.', { presence: 'always' }),
+  });
+};
 
-const schema = kindSchema('api.certificates.v1alpha1.ClusterTrustBundle', 'X.509 trust anchors (root certificates) for the whole cluster, on their own or of a signer.', {
-  spec: req(2, spec, 'The anchors and their signer.', { presence: 'always' }),
-});
+const schema = schemaOf('v1alpha1');
+const betaSchema = schemaOf('v1beta1');
 
 const trustBundle = 'spec.trustBundle';
 
@@ -94,7 +99,10 @@ function validateUpdate(object: ApiObject, old: ApiObject): Validation {
   return trustBundle === specOf(old).trustBundle ? validate(object) : allErrors(validate(object), validateAnchors(trustBundle));
 }
 
-/** ClusterTrustBundle (spec section 2.8). A bundle that does not change is not read again: what was right once stays so. */
+/**
+ * ClusterTrustBundle (spec section 2.8) in its stored version. A bundle that does not change is not read again: what was
+ * right once stays so.
+ */
 export const clusterTrustBundle = (dialect: Dialect): Kind =>
   defineKind({
     group: dialect.group('certificates'),
@@ -112,3 +120,9 @@ export const clusterTrustBundle = (dialect: Dialect): Kind =>
     },
     unconditionalUpdate: false,
   });
+
+/** The same as beta. Stored as alpha: servers of the release before know no other version (spec section 9, rule 4b). */
+export function betaClusterTrustBundle(alpha: Kind): Kind {
+  const name = { group: alpha.group, version: 'v1beta1', kind: alpha.kind };
+  return { ...alpha, ...name, schema: betaSchema, storedAs: renamedFields(alpha, name, {}) };
+}
