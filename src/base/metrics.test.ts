@@ -124,3 +124,78 @@ it('parts count into the same series; the collectors of a closed part no longer 
   assert.throws(() => first.gauge({ name: 'requests_total', help: '', labels: [] }), /in two ways/);
   assert.throws(() => define(metrics), /defined twice/);
 });
+
+const shownOf = (metrics: Metrics): readonly string[] =>
+  metrics
+    .render()
+    .split('\n')
+    .filter((line) => /^[^#]/.test(line));
+
+for (const [stability, deprecatedIn, release, isShown] of [
+  ['ALPHA', '1.32', '1.32', true],
+  ['ALPHA', '1.31', '1.32', false],
+  ['BETA', '1.32', '1.32', true],
+  ['BETA', '1.31', '1.32', false],
+  ['STABLE', '1.30', '1.32', true],
+  ['STABLE', '1.29', '1.32', false],
+  ['STABLE', '1.33', '1.32', true],
+  ['STABLE', undefined, '1.32', true],
+] as const) {
+  for (const showHidden of [false, true]) {
+    it(`${stability}, deprecated in ${deprecatedIn}, in ${release}${showHidden ? ', hidden ones shown' : ''}`, () => {
+      const metrics = new Metrics({ release, showHidden });
+      const definition = { name: 'a_total', help: 'A.', labels: [] };
+      const level = stability === 'ALPHA' ? {} : { stability };
+      metrics.counter({ ...definition, ...level, ...(deprecatedIn && { deprecatedIn }) }).add({});
+      metrics.countThemselves();
+      const help = `# HELP a_total [${stability}] ${deprecatedIn ? `(Deprecated from ${deprecatedIn}) ` : ''}A.\n`;
+      assert.equal(metrics.render().includes(help), isShown || showHidden);
+      const shown = shownOf(metrics);
+      assert.equal(shown.includes('a_total 1'), isShown || showHidden);
+      assert.ok(shown.includes(`hidden_metrics_total ${isShown || showHidden ? 0 : 1}`));
+      const registered = `registered_metrics_total{stability_level="${stability}",deprecated_version="${deprecatedIn}"} 1`;
+      if (deprecatedIn) assert.equal(shown.includes(registered), isShown || showHidden);
+    });
+  }
+}
+
+it('disabled metrics are counted but not shown, hidden ones that are asked for included', () => {
+  const metrics = new Metrics({
+    release: '1.32',
+    showHidden: true,
+    disabled: new Set(['a_total', 'b_seconds', 'other']),
+  });
+  const a = metrics.counter({ name: 'a_total', help: 'A.', labels: [], deprecatedIn: '1.20' });
+  const b = metrics.histogram({ name: 'b_seconds', help: 'B.', labels: ['x'], buckets: [1] });
+  metrics.count({ name: 'c_total', help: 'C.' });
+  metrics.countThemselves();
+  a.add({});
+  b.observe({ x: 'y' }, 1);
+  assert.doesNotMatch(metrics.render(), /a_total|b_seconds/);
+  assert.ok(shownOf(metrics).includes('c_total 0'));
+  assert.ok(shownOf(metrics).includes('disabled_metrics_total 3'));
+});
+
+it('values that are not allowed are counted as unexpected, by whatever call and part', () => {
+  const allowedValues = new Map([['a_total', new Map([['verb', new Set(['get', 'list'])]])]]);
+  const metrics = new Metrics({ allowedValues });
+  metrics.countThemselves();
+  const define = (of: Metrics) => of.counter({ name: 'a_total', help: 'A.', labels: ['verb', 'code'] });
+  const parts = [define(metrics.part()), define(metrics.part())];
+  const other = metrics.counter({ name: 'b_total', help: 'B.', labels: ['verb'] });
+  for (const part of parts) {
+    part.add({ verb: 'get', code: '200' });
+    part.add({ verb: 'watch', code: '200' });
+    part.of({ verb: 'patch', code: '200' }).add(2);
+  }
+  other.add({ verb: 'watch' });
+  const shown = shownOf(metrics);
+  for (const line of [
+    'a_total{verb="get",code="200"} 2',
+    'a_total{verb="unexpected",code="200"} 6',
+    'b_total{verb="watch"} 1',
+    'cardinality_enforcement_unexpected_categorizations_total 4',
+  ]) {
+    assert.ok(shown.includes(line), `${line} is not in\n${shown.join('\n')}`);
+  }
+});

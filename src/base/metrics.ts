@@ -47,7 +47,27 @@ export interface MetricDefinition<Name extends string> {
   readonly labels: readonly Name[];
   /** Stability level, as in Kubernetes metrics. Default: `ALPHA`. */
   readonly stability?: 'BETA' | 'STABLE';
+  /** The release that deprecated it: `1.28`. It is hidden some releases later: see `releasesShown`. */
+  readonly deprecatedIn?: string;
 }
+
+/** What is shown of the metrics that are defined (spec section 9). */
+export interface MetricsOptions {
+  /** The release of this server, which decides what is hidden: `1.32`. Default: nothing is hidden. */
+  readonly release?: string;
+  /** Show hidden metrics too. */
+  readonly showHidden?: boolean;
+  /** Names of metrics that are never shown. */
+  readonly disabled?: ReadonlySet<string>;
+  /** Allowed values by metric and label; others become `unexpected`. */
+  readonly allowedValues?: AllowedValues;
+}
+
+/** By metric, then by label. */
+export type AllowedValues = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
+
+/** Releases in which a deprecated metric is still shown, its deprecating one included, by stability. */
+const releasesShown = { ALPHA: 1, BETA: 1, STABLE: 3 } as const;
 
 interface HistogramDefinition<Name extends string> extends MetricDefinition<Name> {
   /** Upper bounds, ascending, without infinity. */
@@ -56,6 +76,8 @@ interface HistogramDefinition<Name extends string> extends MetricDefinition<Name
 
 /** The value of every label in the series that counts everything beyond the limit. */
 const overflowLabel = 'overflow';
+/** The value of a label whose value is not allowed. */
+const unexpectedLabel = 'unexpected';
 
 export class Metrics implements Closable {
   readonly #metrics: Map<string, Metric>;
@@ -64,11 +86,14 @@ export class Metrics implements Closable {
   /** Open results of `part`. */
   readonly #parts = new Set<Metrics>();
   readonly #whole: Metrics | undefined;
+  readonly #options: MetricsOptions;
   #refreshing: Promise<void> | undefined;
+  #unexpected = 0;
 
   /** `whole` is only passed by `part`. */
-  constructor(whole?: Metrics) {
+  constructor(options: MetricsOptions = {}, whole?: Metrics) {
     this.#whole = whole;
+    this.#options = options;
     this.#metrics = whole ? whole.#metrics : new Map();
   }
 
@@ -77,7 +102,7 @@ export class Metrics implements Closable {
    * shows the series of all. Closing a part ends its collectors; what it has counted stays.
    */
   part(): Metrics {
-    const part = new Metrics(this);
+    const part = new Metrics(this.#options, this);
     this.#parts.add(part);
     return part;
   }
@@ -148,6 +173,45 @@ export class Metrics implements Closable {
     };
   }
 
+  /** Defines metrics about the metrics, with the names of kube-apiserver. */
+  countThemselves(): void {
+    const { disabled = new Set() } = this.#options;
+    const one = [{}] as const;
+    this.totals(
+      {
+        name: 'registered_metrics_total',
+        stability: 'BETA',
+        help: 'Metrics that are shown, by stability and by the release that deprecated them.',
+        labels: ['stability_level', 'deprecated_version'],
+      },
+      () => this.#registered(),
+    );
+    this.totals(
+      { name: 'disabled_metrics_total', stability: 'BETA', help: 'Metrics that are switched off by name.', labels: [] },
+      () => one.map((labels) => [labels, disabled.size]),
+    );
+    this.totals(
+      { name: 'hidden_metrics_total', stability: 'BETA', help: 'Deprecated metrics that are hidden.', labels: [] },
+      () => one.map((labels) => [labels, [...this.#metrics.values()].filter(({ hidden }) => hidden).length]),
+    );
+    this.totals(
+      {
+        name: 'cardinality_enforcement_unexpected_categorizations_total',
+        help: 'Values of labels that were replaced, because they are not allowed.',
+        labels: [],
+      },
+      () => one.map((labels) => [labels, this.#unexpected]),
+    );
+  }
+
+  *#registered(): Iterable<readonly [{ stability_level: string; deprecated_version: string }, number]> {
+    const shown = [...this.#metrics.values()].filter((metric) => metric.shown);
+    for (const [key, metrics] of Map.groupBy(shown, ({ stability, deprecatedIn }) => `${stability} ${deprecatedIn}`)) {
+      const [level = '', version = ''] = key.split(' ');
+      yield [{ stability_level: level, deprecated_version: version }, metrics.length];
+    }
+  }
+
   /** Runs before each rendering, to set gauges that are cheaper to read than to keep up to date. */
   onCollect(collect: () => void): void {
     this.#collectors.push(collect);
@@ -180,7 +244,10 @@ export class Metrics implements Closable {
     if (this.#whole) return yield* this.#whole.pieces();
     this.#collect();
     const names = [...this.#metrics.keys()].sort();
-    for (const name of names) yield* this.#metrics.get(name)?.pieces() ?? [];
+    for (const name of names) {
+      const metric = this.#metrics.get(name);
+      if (metric?.shown) yield* metric.pieces();
+    }
   }
 
   #collect(): void {
@@ -203,11 +270,16 @@ export class Metrics implements Closable {
       // Of the same type and labels.
       return known.series as SeriesSet<Name, State>;
     }
-    const series = new SeriesSet(definition.labels, create);
-    const help = `[${definition.stability ?? 'ALPHA'}] ${escapeHelp(definition.help)}`;
-    const head = `# HELP ${definition.name} ${help}\n# TYPE ${definition.name} ${type}\n`;
-    this.#metrics.set(definition.name, {
-      ...{ type, labels: definition.labels, series },
+    const { name, stability = 'ALPHA', deprecatedIn = '' } = definition;
+    const allowed = this.#options.allowedValues?.get(name);
+    const series = new SeriesSet(definition.labels, create, allowed && this.#allowedOnly(allowed));
+    const prefix = deprecatedIn === '' ? '' : `(Deprecated from ${deprecatedIn}) `;
+    const help = `[${stability}] ${prefix}${escapeHelp(definition.help)}`;
+    const head = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+    const hidden = this.#isHidden(stability, deprecatedIn);
+    const shown = !hidden && !this.#options.disabled?.has(name);
+    this.#metrics.set(name, {
+      ...{ type, labels: definition.labels, series, stability, deprecatedIn, hidden, shown },
       *pieces() {
         yield head;
         for (const [labels, state] of series.states()) yield renderState(definition.name, labels, state);
@@ -215,7 +287,31 @@ export class Metrics implements Closable {
     });
     return series;
   }
+
+  #isHidden(stability: Stability, deprecatedIn: string): boolean {
+    const { release, showHidden = false } = this.#options;
+    if (release === undefined || deprecatedIn === '' || showHidden) return false;
+    return minorOf(release) >= minorOf(deprecatedIn) + releasesShown[stability];
+  }
+
+  #allowedOnly(allowed: ReadonlyMap<string, ReadonlySet<string>>): Replace {
+    const whole = this.#whole ?? this;
+    return (label, value) => {
+      const values = allowed.get(label);
+      if (!values || values.has(value)) return value;
+      whole.#unexpected++;
+      return unexpectedLabel;
+    };
+  }
 }
+
+type Stability = keyof typeof releasesShown;
+
+/** Of a release with major number 1. */
+const minorOf = (release: string): number => Number(release.split('.')[1]);
+
+/** Returns the value to count by for the value of a label. */
+type Replace = (label: string, value: string) => string;
 
 /** Media type of the rendered text. */
 export const metricsMediaType = 'text/plain; version=0.0.4; charset=utf-8';
@@ -225,6 +321,11 @@ interface Metric {
   readonly labels: readonly string[];
   /** A SeriesSet of the type. */
   readonly series: unknown;
+  readonly stability: Stability;
+  /** '' unless it is deprecated. */
+  readonly deprecatedIn: string;
+  readonly hidden: boolean;
+  readonly shown: boolean;
   pieces(): Iterable<string>;
 }
 
@@ -269,16 +370,19 @@ class HistogramState implements HistogramSeries {
 class SeriesSet<Name extends string, State> {
   readonly #names: readonly Name[];
   readonly #create: () => State;
+  readonly #replace: Replace | undefined;
   /** By rendered labels. */
   readonly #states = new Map<string, State>();
 
-  constructor(names: readonly Name[], create: () => State) {
+  constructor(names: readonly Name[], create: () => State, replace: Replace | undefined) {
     this.#names = names;
     this.#create = create;
+    this.#replace = replace;
   }
 
   of(labels: Labels<Name>): State {
-    const key = this.#key((name) => labels[name]);
+    const replace = this.#replace;
+    const key = this.#key(replace ? (name) => replace(name, labels[name]) : (name) => labels[name]);
     const found = this.#states.get(key);
     if (found) return found;
     if (this.#states.size < limits.metricSeriesMax) return this.#add(key);
@@ -286,6 +390,7 @@ class SeriesSet<Name extends string, State> {
     return this.#states.get(overflow) ?? this.#add(overflow);
   }
 
+  /** Does nothing to series that are shared by values that are not allowed. */
   remove(labels: Labels<Name>): void {
     this.#states.delete(this.#key((name) => labels[name]));
   }

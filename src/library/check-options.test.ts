@@ -10,6 +10,8 @@ describe('options that JavaScript programs get wrong', () => {
     [{ storage: { type: 'zz' } }, /^storage.backend must be one of memory, sqlite, etcd3, got undefined$/],
     [{ authorizers: ['RBAC', 'Nope'] }, /^authorizers\[1\] must be one of .*, got "Nope"$/],
     [{ eventTtlMs: '1h' }, /^eventTtlMs must be a number of milliseconds, got "1h"$/],
+    [{ features: { Nonsense: true } }, /^features: there is no "Nonsense"$/],
+    [{ features: { ServerSideApply: false } }, /^features: ServerSideApply is locked to true$/],
     [{ runtimeConfig: { 'batch/v1': true } }, /^runtimeConfig: there is no API "batch\/v1"$/],
     [{ runtimeConfig: { 'api/alpha': 'true' } }, /^runtimeConfig: api\/alpha must be true or false$/],
     [{ runtimeConfig: { 'api/all': false } }, /^runtimeConfig: invalid key with only api\/all=false/],

@@ -1,4 +1,5 @@
 import { dialects } from '../dialect/dialects.ts';
+import { type FeatureName, featureGates } from '../server/wiring/features.ts';
 import type { BuiltInAuthorizer, ServerOptions, User } from './options.ts';
 
 /** Every option; the type makes a missing name an error. */
@@ -35,6 +36,11 @@ export function checkOptions(options: ServerOptions): void {
   if (options.storage !== undefined) checkChoice('storage.backend', options.storage.backend, backends);
   for (const [index, each] of (options.authorizers ?? []).entries())
     checkChoice(`authorizers[${index}]`, each, authorizers);
+  for (const [name, on] of Object.entries(options.features ?? {})) {
+    const gate = Object.hasOwn(featureGates, name) ? featureGates[name as FeatureName] : undefined;
+    if (!gate) throw new TypeError(`features: there is no ${JSON.stringify(name)}`);
+    if ('locked' in gate && on !== gate.default) throw new TypeError(`features: ${name} is locked to ${gate.default}`);
+  }
   for (const name of ['eventTtlMs', 'requestTimeoutMs'] as const) {
     const value: unknown = options[name];
     if (value === undefined || (typeof value === 'number' && value >= 0 && Number.isFinite(value))) continue;

@@ -11,6 +11,7 @@ import { reloadReports } from '../../src/base/reload-reports.ts';
 import { systemClock } from '../../src/base/time/clock.ts';
 import { requestCounter } from '../../src/client/counted-transport.ts';
 import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
+import { kubernetes } from '../../src/dialect/kubernetes.ts';
 import { honoredDurations, requestedDurations } from '../../src/kinds/certificates/requested-duration.ts';
 import { accessCounts } from '../../src/server/serving/access-counts.ts';
 import { flowMetrics, observePools } from '../../src/server/serving/flow-control/flow-metrics.ts';
@@ -18,10 +19,13 @@ import { DeprecatedApis } from '../../src/server/serving/observe/deprecated-apis
 import { RequestMetrics } from '../../src/server/serving/observe/request-metrics.ts';
 import { WatchMetrics } from '../../src/server/serving/observe/watch-metrics.ts';
 import { storageMetrics } from '../../src/server/upkeep/storage-metrics.ts';
+import { defaultFeatures, featureMetrics } from '../../src/server/wiring/features.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
 type Stability = 'ALPHA' | 'BETA' | 'STABLE';
 interface Described {
+  /** The release that deprecated it. */
+  readonly deprecatedIn?: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly stability: Stability;
   readonly labels: readonly string[];
@@ -86,6 +90,12 @@ const published: Readonly<Record<string, Described>> = {
   apiserver_audit_requests_rejected_total: counter([]),
   apiserver_storage_objects: gauge(['resource'], 'STABLE'),
   apiserver_storage_size_bytes: gauge(['storage_cluster_id'], 'STABLE'),
+  apiserver_storage_db_total_size_in_bytes: { ...gauge(['endpoint']), deprecatedIn: '1.28' },
+  registered_metrics_total: counter(['stability_level', 'deprecated_version'], 'BETA'),
+  disabled_metrics_total: counter([], 'BETA'),
+  hidden_metrics_total: counter([], 'BETA'),
+  cardinality_enforcement_unexpected_categorizations_total: counter([]),
+  kubernetes_feature_enabled: gauge(['name', 'stage'], 'BETA'),
   authentication_attempts: counter(['result']),
   authorization_attempts_total: counter(['result']),
   authentication_token_cache_request_total: counter(['status']),
@@ -141,8 +151,9 @@ class DescribedMetrics extends Metrics {
   readonly described: Record<string, Described> = {};
 
   #note(type: Described['type'], definition: Parameters<Metrics['counter']>[0], buckets?: readonly number[]): void {
-    const { name, labels, stability = 'ALPHA' } = definition;
-    this.described[name] = { type, stability, labels: labels.toSorted(), ...(buckets && { buckets: [...buckets] }) };
+    const { name, labels, stability = 'ALPHA', deprecatedIn } = definition;
+    const more = { ...(deprecatedIn && { deprecatedIn }), ...(buckets && { buckets: [...buckets] }) };
+    this.described[name] = { type, stability, labels: labels.toSorted(), ...more };
   }
 
   override counter: Metrics['counter'] = (definition) => {
@@ -163,6 +174,8 @@ class DescribedMetrics extends Metrics {
 
 describe('metrics of published servers', () => {
   const metrics = new DescribedMetrics();
+  metrics.countThemselves();
+  featureMetrics(metrics, kubernetes, defaultFeatures);
   new RequestMetrics(metrics, () => undefined);
   new WatchMetrics(metrics);
   new DeprecatedApis(metrics);
@@ -207,4 +220,58 @@ test('a server shows the published ones, its own, and no others', async () => {
     if (name.startsWith('orch_')) continue;
     assert.deepEqual([helps.get(name), type], [published[name]?.stability, published[name]?.type], name);
   }
+});
+
+describe('flags of metrics (spec section 9)', { timeout: 120_000 }, () => {
+  const former = 'apiserver_storage_db_total_size_in_bytes';
+  const sampleOf = (text: string, series: string): string | undefined =>
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${series} `))
+      ?.slice(series.length + 1);
+
+  test('without flags, metrics deprecated long ago are hidden', async () => {
+    await using server = await OrchProcess.start();
+    const { text } = await server.get('/metrics');
+    assert.ok(!text.includes(former));
+    assert.equal(sampleOf(text, 'hidden_metrics_total'), '1');
+    assert.equal(sampleOf(text, 'disabled_metrics_total'), '0');
+  });
+
+  test('hidden ones can be shown, others switched off, and values of labels bounded', async () => {
+    const flags = [
+      '--dialect=kubernetes',
+      '--show-hidden-metrics-for-version=1.31',
+      '--disabled-metrics=apiserver_storage_objects,orch_event_loop_delay_seconds',
+      '--allow-metric-labels=apiserver_request_total,verb=GET',
+    ];
+    await using server = await OrchProcess.start({ flags });
+    const body = { metadata: { name: 'a' } };
+    assert.equal((await server.post('/api/v1/namespaces/default/configmaps', body)).status, 201);
+    assert.equal((await server.get('/api/v1/namespaces/default/configmaps/a')).status, 200);
+    const { text } = await server.get('/metrics');
+    assert.match(text, new RegExp(`^# HELP ${former} \\[ALPHA\\] \\(Deprecated from 1\\.28\\) `, 'm'));
+    assert.match(text, new RegExp(`^${former}\\{endpoint="sqlite-0"\\} [1-9]`, 'm'));
+    assert.doesNotMatch(text, /apiserver_storage_objects|orch_event_loop_delay_seconds/);
+    assert.equal(sampleOf(text, 'disabled_metrics_total'), '2');
+    assert.equal(sampleOf(text, 'hidden_metrics_total'), '0');
+    const verbs = new Set([...text.matchAll(/^apiserver_request_total\{verb="([^"]*)"/gm)].map((match) => match[1]));
+    assert.deepEqual([...verbs].sort(), ['GET', 'unexpected']);
+    assert.match(text, /^apiserver_request_duration_seconds_count\{verb="POST"/m);
+    assert.ok(Number(sampleOf(text, 'cardinality_enforcement_unexpected_categorizations_total')) > 0);
+    assert.equal(sampleOf(text, 'kubernetes_feature_enabled{name="ServerSideApply",stage=""}'), '1');
+  });
+
+  test('health checks are metrics of their own, for those who monitor', async () => {
+    await using server = await OrchProcess.start();
+    assert.equal((await server.get('/healthz')).status, 200);
+    assert.equal((await server.get('/metrics/slis', { as: 'anonymous' })).status, 403);
+    const { status, text, headers } = await server.get('/metrics/slis');
+    assert.deepEqual([status, headers['content-type']], [200, 'text/plain; version=0.0.4; charset=utf-8']);
+    assert.equal(sampleOf(text, 'orch_healthcheck{name="ping",type="healthz"}'), '1');
+    assert.ok(Number(sampleOf(text, 'orch_healthchecks_total{name="ping",type="healthz",status="success"}')) > 0);
+    assert.doesNotMatch((await server.get('/metrics')).text, /healthcheck/);
+    const { json } = await server.get<{ readonly paths: readonly string[] }>('/');
+    assert.ok(json.paths.includes('/metrics/slis'));
+  });
 });

@@ -24,6 +24,7 @@ import { controllersFlag } from '../flags/controllers-flag.ts';
 import { readBundle } from '../flags/flag-files.ts';
 import { boolean, choice, duration, type FlagValues, file, optionalText } from '../flags/flags.ts';
 import { commandLogger, loggingFlags } from '../flags/logging-flags.ts';
+import { metricsFlags, readMetrics } from '../flags/metrics-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
 import { readStatusEndpoint, statusEndpointFlags } from '../flags/status-endpoint-flags.ts';
 import { untilStopped } from '../until-stopped.ts';
@@ -37,6 +38,7 @@ import { type OpenedSigner, openSecretTokenSigner, type SignerContext } from './
 const flags = {
   ...clusterSigningFlags,
   ...loggingFlags,
+  ...metricsFlags,
   ...statusEndpointFlags,
   controllers: controllersFlag(['*']),
   dialect: choice({ of: dialectNames, default: 'orch', help: 'the names that the API carries' }),
@@ -103,7 +105,8 @@ export const controllerManager = defineCommand({
     const rootAuthority = (caFile === undefined ? connection.authorities : readBundle('root-ca-file', caFile)) ?? '';
     const signer = openSigner(values, { clock, logger, dialect });
     const signing = openCertificateSigning(values, { clock, logger });
-    const metrics = new Metrics();
+    const metrics = new Metrics(readMetrics(values));
+    metrics.countThemselves();
     const clients = new ControllerClients({
       ...{ connection, clock, logger, dialect, metrics },
       pluginHost: pluginHost(terminal),
@@ -149,9 +152,12 @@ async function openEndpoint(
   const elected: readonly HealthCheck[] = values['leader-elect']
     ? [{ name: 'leaderElection', run: () => leadership.problem() }]
     : [];
-  const health = new HealthChecks(logger, () => ({
-    healthz: [...elected, ...(controllers?.running ?? []).map((name) => ({ name, run: () => undefined }))],
-  }));
+  const health = new HealthChecks({
+    ...{ logger, dialect },
+    checks: () => ({
+      healthz: [...elected, ...(controllers?.running ?? []).map((name) => ({ name, run: () => undefined }))],
+    }),
+  });
   const { openStatusEndpoint } = await import('../../server/delegated/status-endpoint.ts');
   const environment = { files: systemFiles, network: systemNetwork, hostname: hostname(), variables: process.env };
   const parts = { clock, random, logger, dialect, metrics, health, environment };

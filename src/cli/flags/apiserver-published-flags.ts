@@ -1,7 +1,7 @@
 import { publishedFlagNames as names } from '../../dialect/published-flag-names.ts';
 import { forms, off, on, type PublishedFlags } from './published-flags.ts';
 
-const { duration, integer, oneOf, settings, size, text, unsigned } = forms;
+const { duration, integer, oneOf, size, text, unsigned } = forms;
 
 /** The versions in a text such as `1.32,COMPONENT=1.32`. */
 const versionsIn = (text: string): readonly string[] => text.match(/\d+\.\d+(?=\s*(?:,|$))/g) ?? [];
@@ -108,15 +108,6 @@ export const apiserverPublishedFlags: PublishedFlags = {
     {
       because: 'profiles are not served',
       flags: { 'contention-profiling': forms.switch, 'debug-socket-path': text, profiling: forms.switch },
-    },
-    {
-      because: 'the metrics and their labels are fixed',
-      flags: {
-        'allow-metric-labels': settings,
-        'allow-metric-labels-manifest': text,
-        'disabled-metrics': text,
-        'show-hidden-metrics-for-version': forms.version,
-      },
     },
     {
       because: 'the log goes to standard error, a line at a time, with one level for all',

@@ -1,7 +1,7 @@
 import { publishedFlagNames as names } from '../../dialect/published-flag-names.ts';
 import { forms, off, type PublishedFlags } from './published-flags.ts';
 
-const { duration, float, integer, oneOf, settings, size, text } = forms;
+const { duration, float, integer, oneOf, size, text } = forms;
 
 /** Entries for flags of the same form. */
 const all = (form: (typeof forms)['text'], ...flags: readonly string[]) =>
@@ -146,13 +146,8 @@ export const controllerManagerPublishedFlags: PublishedFlags = {
       },
     },
     {
-      because: 'all metrics are served as they are; profiles are not',
-      flags: {
-        'allow-metric-labels': settings,
-        ...all(text, 'allow-metric-labels-manifest', 'disabled-metrics'),
-        ...all(forms.switch, 'contention-profiling', 'profiling'),
-        'show-hidden-metrics-for-version': forms.version,
-      },
+      because: 'profiles are not served',
+      flags: { ...all(forms.switch, 'contention-profiling', 'profiling') },
     },
     {
       because: 'the log goes to standard error, a line at a time, with one level for all',

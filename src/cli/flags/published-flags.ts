@@ -131,16 +131,10 @@ export const forms = {
   duration: duration({ default: 0, defaultText: '', max: Number.MAX_SAFE_INTEGER, help }),
   text: form('TEXT', () => true),
   size: form('QUANTITY', (text) => parseQuantity(text) !== undefined),
-  /** `major.minor`. */
-  version: form('MAJOR.MINOR', (text) => /^\d+\.\d+$/.test(text)),
   /** Per component, or for all. */
   versions: form(
     '[COMPONENT=]MAJOR.MINOR,...',
     listOf((item) => /^([^=]+=)?\d+\.\d+$/.test(item)),
-  ),
-  settings: form(
-    'KEY=VALUE,...',
-    listOf((item) => /^[^=]+=/.test(item)),
   ),
   gates: form(
     'NAME=BOOL,...',

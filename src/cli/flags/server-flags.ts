@@ -21,6 +21,7 @@ import {
   text,
 } from './flags.ts';
 import { loggingFlags } from './logging-flags.ts';
+import { metricsFlags } from './metrics-flags.ts';
 import { requestFlags } from './request-flags.ts';
 import { runtimeConfigFlag } from './runtime-config-flag.ts';
 import { tlsFlags } from './tls-flags.ts';
@@ -47,6 +48,7 @@ export const serverFlags = {
   ...authorizationFlags,
   ...browserFlags,
   ...loggingFlags,
+  ...metricsFlags,
   ...requestFlags,
   ...tlsFlags,
   'advertise-address': optionalIpAddress({

@@ -11,6 +11,7 @@ import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';
 import { named, readBundle, readBytes } from './flag-files.ts';
 import { logsRequests } from './logging-flags.ts';
+import { readMetrics } from './metrics-flags.ts';
 import { readRequests } from './request-flags.ts';
 import { readRuntimeConfig } from './runtime-config-flag.ts';
 import type { ServerFlagValues } from './server-flags.ts';
@@ -34,6 +35,7 @@ export function readServerOptions(
     authorization,
     ...(audit && { audit }),
     accessLog: logsRequests(values),
+    metrics: readMetrics(values),
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],
     timesToLiveMs: { event: values['event-ttl'] },

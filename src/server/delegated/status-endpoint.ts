@@ -65,7 +65,7 @@ export async function openStatusEndpoint(
 
 function statusRoutes(parts: StatusEndpointParts): PathRouter {
   const router = new PathRouter().exact('/metrics', ['GET'], (exchange) => sendMetrics(exchange, parts));
-  routeHealth(router, parts.health);
+  routeHealth(router, parts);
   return router;
 }
 

@@ -21,6 +21,7 @@ const clock = new ManualClock();
 const health = new Health({
   clock,
   logger: silentLogger,
+  dialect: orch,
   livezGraceMs: 0,
   stopping: () => false,
   cacheProblem: () => undefined,

@@ -45,7 +45,7 @@ export function routes(parts: RouteParts): PathRouter {
   const { documents } = parts;
   const router = new PathRouter();
   const get = ['GET'];
-  routeHealth(router, parts.health);
+  routeHealth(router, parts);
   const version = Buffer.from(JSON.stringify(versionInfo(parts.dialect)));
   routeDiscovery(router, parts);
   return router

@@ -9,9 +9,15 @@ import type { HealthChecks } from '../upkeep/health-checks.ts';
 
 /** Pages for monitoring: health and metrics, of a server or of another program. */
 
-type Answering = Pick<HealthChecks, 'answer'>;
+type Answering = Pick<HealthChecks, 'answer' | 'metrics'>;
 
-export function routeHealth(router: PathRouter, health: Answering): void {
+interface HealthParts {
+  readonly health: Answering;
+  readonly clock: Clock;
+}
+
+/** Health endpoints, and the results of their checks as metrics. */
+export function routeHealth(router: PathRouter, { health, clock }: HealthParts): void {
   const answer = async (exchange: Exchange, path: string): Promise<void> => {
     const found = await health.answer(path, queryOf(exchange));
     if (!found) throw noSuchPath();
@@ -20,6 +26,7 @@ export function routeHealth(router: PathRouter, health: Answering): void {
   for (const endpoint of ['/healthz', '/livez', '/readyz']) {
     router.exact(endpoint, ['GET'], answer).prefix(`${endpoint}/`, ['GET'], answer);
   }
+  router.exact('/metrics/slis', ['GET'], (exchange) => sendMetrics(exchange, { metrics: health.metrics, clock }));
 }
 
 export function queryOf({ target }: Exchange): URLSearchParams {

@@ -1,5 +1,8 @@
 import type { Logger } from '../../base/logger.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
 import { noSuchPath } from '../../meta/status-error.ts';
+import { type HealthMetrics, healthMetrics } from './health-metrics.ts';
 
 /** One check of a health endpoint. */
 export interface HealthCheck {
@@ -16,15 +19,28 @@ interface HealthAnswer {
 type Endpoint = 'healthz' | 'livez' | 'readyz';
 type Checks = Readonly<Partial<Record<Endpoint, readonly HealthCheck[]>>>;
 
+interface HealthChecksOptions {
+  readonly logger: Logger;
+  readonly checks: () => Checks;
+  readonly dialect: Pick<Dialect, 'name'>;
+}
+
 /** Answers health endpoints (spec section 4.2): plain text; probes look only at the status. */
 export class HealthChecks {
   readonly #logger: Logger;
   readonly #checks: () => Checks;
+  readonly #results: HealthMetrics;
 
   /** `checks` may change; an endpoint without checks does not exist. */
-  constructor(logger: Logger, checks: () => Checks) {
+  constructor({ logger, checks, dialect }: HealthChecksOptions) {
     this.#logger = logger;
     this.#checks = checks;
+    this.#results = healthMetrics(dialect);
+  }
+
+  /** Results of the checks of whole endpoints. */
+  get metrics(): Metrics {
+    return this.#results.metrics;
   }
 
   /** Every health path: the endpoints and their checks. */
@@ -60,6 +76,7 @@ export class HealthChecks {
     for (const check of checks) {
       const skipped = excluded.delete(check.name);
       const passed = skipped || (await this.#passes(endpoint, check));
+      if (!skipped) this.#results.observe(check.name, endpoint, passed);
       healthy &&= passed;
       lines.push(
         `${passed ? '[+]' : '[-]'}${check.name} ${skipped ? 'excluded: ok' : passed ? 'ok' : 'failed: reason withheld'}`,

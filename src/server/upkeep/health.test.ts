@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { type LogFields, silentLogger } from '../../base/logger.ts';
 import { ManualClock } from '../../base/time/clock.ts';
+import { orch } from '../../dialect/orch.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import { Health } from './health.ts';
 
@@ -16,6 +17,7 @@ beforeEach(() => {
   health = new Health({
     clock,
     logger: { ...silentLogger, info: (_, fields) => void logged.push(fields ?? {}) },
+    dialect: orch,
     livezGraceMs: 10_000,
     stopping: () => state.stopping,
     cacheProblem: async () => state.cache,
@@ -176,4 +178,30 @@ describe('a single check', () => {
 
 test('other paths are not handled', async () => {
   for (const path of ['/', '/livezz', '/api/livez', '/Livez']) assert.equal(await answer(path), undefined, path);
+});
+
+test('checks of whole endpoints are counted, and shown as metrics', async () => {
+  const shown = (): readonly string[] =>
+    health.metrics
+      .render()
+      .split('\n')
+      .filter((line) => /^[^#]/.test(line));
+  assert.deepEqual(shown(), []);
+  health.started();
+  state.trouble = 'no store';
+  for (const path of ['/livez', '/healthz', '/healthz?exclude=store']) {
+    const [endpoint = '', query] = path.split('?');
+    await health.answer(endpoint, new URLSearchParams(query));
+  }
+  await health.answer('/healthz/ping', new URLSearchParams());
+  for (const line of [
+    'orch_healthcheck{name="ping",type="livez"} 1',
+    'orch_healthcheck{name="store",type="healthz"} 0',
+    'orch_healthchecks_total{name="ping",type="healthz",status="success"} 2',
+    'orch_healthchecks_total{name="ping",type="livez",status="success"} 1',
+    'orch_healthchecks_total{name="store",type="healthz",status="error"} 1',
+  ]) {
+    assert.ok(shown().includes(line), `${line} is not in\n${shown().join('\n')}`);
+  }
+  assert.match(health.metrics.render(), /^# HELP orch_healthcheck \[STABLE\] /m);
 });

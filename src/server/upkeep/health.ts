@@ -1,10 +1,13 @@
 import type { Logger } from '../../base/logger.ts';
+import type { Metrics } from '../../base/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
 import { type HealthCheck, HealthChecks } from './health-checks.ts';
 
 interface HealthOptions {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly dialect: Pick<Dialect, 'name'>;
   /** Grace period in which `/livez` stays healthy although the start has not finished. Milliseconds. */
   readonly livezGraceMs: number;
   /** True once a stop was requested. */
@@ -46,7 +49,7 @@ export class Health {
       livez: [ping, alive],
       readyz: [ping, store, cache, start, writes, shutdown],
     };
-    this.#checks = new HealthChecks(options.logger, () => checks);
+    this.#checks = new HealthChecks({ ...options, checks: () => checks });
   }
 
   /** Marks the start as finished. */
@@ -57,6 +60,11 @@ export class Health {
   #startIsLate(): boolean {
     const { clock, livezGraceMs } = this.#options;
     return !this.#started && clock.monotonic() - this.#startedAtMs > livezGraceMs;
+  }
+
+  /** Results of the checks, for `/metrics/slis`. */
+  get metrics(): Metrics {
+    return this.#checks.metrics;
   }
 
   get paths(): readonly string[] {

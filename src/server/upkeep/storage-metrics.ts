@@ -33,6 +33,12 @@ export function storageMetrics(parts: StorageMetricsParts): void {
     help: 'Size of the store on disk in bytes.',
     labels: ['storage_cluster_id'],
   });
+  const formerSize = metrics.gauge({
+    name: 'apiserver_storage_db_total_size_in_bytes',
+    deprecatedIn: '1.28',
+    help: 'Size of the store on disk in bytes.',
+    labels: ['endpoint'],
+  });
   const objects = metrics.gauge({
     name: 'apiserver_storage_objects',
     stability: 'STABLE',
@@ -47,7 +53,9 @@ export function storageMetrics(parts: StorageMetricsParts): void {
   let shown: ReadonlyMap<string, number> = new Map();
   metrics.onRefresh(async () => {
     const bytes = await querySize(parts);
-    if (bytes !== undefined) size.set({ storage_cluster_id: clusterId }, bytes);
+    if (bytes === undefined) return;
+    size.set({ storage_cluster_id: clusterId }, bytes);
+    formerSize.set({ endpoint: clusterId }, bytes);
   });
   metrics.onCollect(() => {
     history.set({}, compactor.historyBytes);

@@ -9,6 +9,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import { Shutdown } from '../upkeep/shutdown.ts';
 import type { ApiServerConfig } from './config.ts';
 import type { Environment } from './environment.ts';
+import { featureMetrics } from './features.ts';
 
 /** What every part of a server needs. */
 export interface Basis {
@@ -28,6 +29,8 @@ export function makeBasis(config: ApiServerConfig, environment: Environment): Ba
   const { clock, random, files } = environment;
   const { dialect, logger, shutdownDelayMs: delayMs } = config;
   const shutdown = new Shutdown({ clock, logger, delayMs, drainMs: limits.drainMsMax });
-  const [metrics, held] = [new Metrics(), new ClosableStack()];
+  const [metrics, held] = [new Metrics(config.metrics), new ClosableStack()];
+  metrics.countThemselves();
+  featureMetrics(metrics, dialect, config.features);
   return { environment, clock, random, files, dialect, logger, metrics, shutdown, held };
 }

@@ -8,6 +8,7 @@ import type { Policy } from '../../authz/abac/policy.ts';
 import type { AuthorizerSpec } from '../../authz/configuration/authorizer-spec.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { MetricsOptions } from '../../base/metrics.ts';
 import type { FileContent } from '../../base/watched-file.ts';
 import type { CertificateSigning } from '../../controllers/certificate-signing.ts';
 import type { ControllerName } from '../../controllers/controllers.ts';
@@ -55,6 +56,8 @@ export interface ApiServerConfig {
   readonly logger: Logger;
   /** Default: requests are not audited. */
   readonly audit?: AuditConfig;
+  /** What is shown of the metrics. Default: all. */
+  readonly metrics?: MetricsOptions;
   /** Write a log line for each request. */
   readonly accessLog: boolean;
 }

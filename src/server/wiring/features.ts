@@ -1,11 +1,19 @@
+import type { Metrics } from '../../base/metrics.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+
 /** A gate of `--feature-gates`: default and maturity (spec section 9). */
-interface FeatureGate {
+export interface FeatureGate {
   readonly default: boolean;
-  readonly stage: 'alpha' | 'beta' | 'stable';
+  readonly stage: 'alpha' | 'beta' | 'stable' | 'deprecated';
+  /** The gate is no longer operational: it cannot be set to another value than its default. */
+  readonly locked?: true;
   readonly help: string;
 }
 
-/** Every gate of this server. Only gates with an effect are listed. */
+/** A feature that every server has by now. */
+const always = (help: string) => ({ default: true, stage: 'stable', locked: true, help }) as const;
+
+/** Every gate of this server: those with an effect, and those of features that it has and that were once behind a gate. */
 export const featureGates = {
   AllowUnsafeMalformedObjectDeletion: {
     default: false,
@@ -22,6 +30,17 @@ export const featureGates = {
     stage: 'alpha',
     help: 'take the uid of a user from a proxy (--requestheader-uid-headers)',
   },
+  AggregatedDiscoveryEndpoint: always('all groups in one discovery document'),
+  APIListChunking: always('lists in pages'),
+  ComponentSLIs: always('health checks as metrics at /metrics/slis'),
+  EfficientWatchResumption: always('watches that resume where a former connection ended'),
+  RemainingItemCount: always('the number of remaining items in pages of a list'),
+  RetryGenerateName: always('another generated name where one is taken'),
+  ServerSideApply: always('server-side apply'),
+  ServerSideFieldValidation: always('unknown and duplicate fields are found'),
+  ServiceAccountTokenJTI: always('an id in each token of a service account'),
+  StructuredAuthorizationConfiguration: always('--authorization-config'),
+  WatchBookmark: always('bookmarks of watches'),
   StructuredAuthenticationConfiguration: {
     default: true,
     stage: 'beta',
@@ -40,3 +59,19 @@ export const namesOfEnabled = (features: Features): ReadonlySet<string> =>
 export const defaultFeatures: Features = Object.fromEntries(
   Object.entries(featureGates).map(([name, gate]) => [name, gate.default]),
 ) as Features;
+
+/** Values of the label `stage`, as published. */
+const stageLabels = { alpha: 'ALPHA', beta: 'BETA', stable: '', deprecated: 'DEPRECATED' } as const;
+
+/** Shows every gate, and whether it is on. The name of the metric is the published one, with the dialect's prefix. */
+export function featureMetrics(metrics: Metrics, dialect: Dialect, features: Features): void {
+  const enabled = metrics.gauge({
+    name: `${dialect.name}_feature_enabled`,
+    stability: 'BETA',
+    help: 'Feature gates by stage of their feature: 1 where it is on.',
+    labels: ['name', 'stage'],
+  });
+  for (const [name, { stage }] of Object.entries(featureGates)) {
+    enabled.set({ name, stage: stageLabels[stage] }, features[name as FeatureName] ? 1 : 0);
+  }
+}

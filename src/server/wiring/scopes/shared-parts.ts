@@ -64,12 +64,12 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
 
 function openHealth(
   { livezGraceMs }: ApiServerConfig,
-  { clock, logger, shutdown, cache, store }: Basis & Storage,
+  { clock, logger, dialect, shutdown, cache, store }: Basis & Storage,
   capacity: SharedCapacity,
 ): Health {
   const probe = storeProbe(store, clock);
   return new Health({
-    ...{ clock, logger, livezGraceMs },
+    ...{ clock, logger, dialect, livezGraceMs },
     stopping: () => shutdown.stopping,
     cacheProblem: cacheHealth({ cache, probe, clock }),
     storeProblem: storeHealth(probe),
