@@ -23,18 +23,7 @@ describe('--allow-metric-labels', () => {
   ] as const) {
     it(`${texts.join(' and ')}`, () => assert.deepEqual(parsed(...texts), lists));
   }
-  for (const text of [
-    'a,x',
-    'a=b',
-    'a,=b',
-    ',x=b',
-    'a,x,y=b',
-    '1a,x=b',
-    'a,1x=b',
-    'a,x=1,b,y=2',
-    'a b,x=1',
-    '"a,x=1",b',
-  ]) {
+  for (const text of ['a,x', 'a=b', 'a,=b', ',x=b', 'a,x,y=b', '1a,x=b', 'a,1x=b', 'a,x=1,b,y=2', 'a b,x=1']) {
     it(`${text} is refused`, () => assert.throws(() => parsed(text), /METRIC,LABEL|key=value|in quotes/));
   }
 });
