@@ -107,6 +107,8 @@ class Election {
   /** Changes of leadership: `+a`, `-a`. */
   readonly log: string[] = [];
   readonly events = new KeptEvents();
+  /** Who is reported to lead, as metrics and health checks are told. */
+  readonly reported = new Set<string>();
   /** The check of whoever leads. */
   requireLease = (): void => assert.fail('nobody has led');
   readonly #violations: string[] = [];
@@ -122,6 +124,7 @@ class Election {
       clock,
       logger: silentLogger,
       events: this.events,
+      leads: (isLeading: boolean) => void (isLeading ? this.reported.add(identity) : this.reported.delete(identity)),
       namespace: 'system',
       apiVersion: 'coordination.example.com/v1',
       name: 'manager',
@@ -239,6 +242,22 @@ describe('leader election', () => {
         ...{ about, type: 'Normal', reason: 'LeaderElection', message },
       })),
     );
+    await election.end();
+  });
+
+  it('who leads is reported, and no longer when the term has ended', async () => {
+    const election = new Election();
+    const network = election.stand('a');
+    await election.pass(100);
+    election.stand('b');
+    await election.pass(5_000);
+    assert.deepEqual([...election.reported], ['a']);
+    network.fate = unreachable;
+    await election.pass(30_000);
+    assert.deepEqual([...election.reported], ['b']);
+    election.stop('b');
+    await election.pass(2_500);
+    assert.deepEqual([...election.reported], []);
     await election.end();
   });
 
