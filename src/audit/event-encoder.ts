@@ -23,6 +23,10 @@ export class EncodedEvent {
   }
 }
 
+interface Origin extends Pick<AuditEvent, 'user' | 'userAgent'> {
+  readonly text: string;
+}
+
 const kept = { countMax: limits.auditTextsKept, lengthMax: limits.auditTextLengthKept };
 
 /** Encodes events as JSON with the fields and their order as published. Parts that recur are encoded once. */
@@ -31,7 +35,8 @@ export class EventEncoder {
   /** The published annotation of an event without its objects. */
   readonly truncatedAnnotation: readonly [key: string, value: string];
   readonly #users = new WeakMap<UserInfo, string>();
-  readonly #addresses = new WeakMap<readonly string[], string>();
+  /** By the list of addresses, which the requests of a connection share: the last origin. */
+  readonly #origins = new WeakMap<readonly string[], Origin>();
   readonly #agent = boundedMemo((text) => JSON.stringify(text), kept);
   readonly #decisionKeys: { readonly decision: string; readonly reason: string };
   /** Annotations of a decision alone, by its reason. */
@@ -69,16 +74,12 @@ export class EventEncoder {
   }
 
   #before(event: AuditEvent): string {
-    const { level, auditId, stage, requestUri, verb, user, impersonatedUser, sourceIps, userAgent } = event;
-    const { objectRef, responseStatus } = event;
+    const { level, auditId, stage, requestUri, verb, objectRef, responseStatus } = event;
     const quoted = quoter(auditId + requestUri + verb + (objectRef ? textOf(objectRef) : ''));
     return (
       `${this.#head}${level}","auditID":${quoted(auditId)},"stage":"${stage}"` +
       `,"requestURI":${quoted(requestUri)},"verb":${quoted(verb)}` +
-      `,"user":${user ? this.#user(user) : '{}'}` +
-      (impersonatedUser ? `,"impersonatedUser":${this.#user(impersonatedUser)}` : '') +
-      (sourceIps.length > 0 ? `,"sourceIPs":${this.#sourceIps(sourceIps)}` : '') +
-      (userAgent === '' ? '' : `,"userAgent":${this.#agent(userAgent)}`) +
+      this.#origin(event) +
       (objectRef ? `,"objectRef":${encodeReference(objectRef, quoted)}` : '') +
       (responseStatus ? `,"responseStatus":${encodeStatus(responseStatus)}` : '')
     );
@@ -106,19 +107,24 @@ export class EventEncoder {
     ];
   }
 
+  /** Who asked, and from where. Requests of one connection have mostly the same. */
+  #origin({ user, impersonatedUser, sourceIps, userAgent }: AuditEvent): string {
+    const known = this.#origins.get(sourceIps);
+    if (known && known.user === user && known.userAgent === userAgent && !impersonatedUser) return known.text;
+    const text =
+      `,"user":${user ? this.#user(user) : '{}'}` +
+      (impersonatedUser ? `,"impersonatedUser":${this.#user(impersonatedUser)}` : '') +
+      (sourceIps.length > 0 ? `,"sourceIPs":${JSON.stringify(sourceIps)}` : '') +
+      (userAgent === '' ? '' : `,"userAgent":${this.#agent(userAgent)}`);
+    if (!impersonatedUser) this.#origins.set(sourceIps, { user, userAgent, text });
+    return text;
+  }
+
   #user(user: UserInfo): string {
     const known = this.#users.get(user);
     if (known !== undefined) return known;
     const text = encodeUser(user);
     this.#users.set(user, text);
-    return text;
-  }
-
-  #sourceIps(addresses: readonly string[]): string {
-    const known = this.#addresses.get(addresses);
-    if (known !== undefined) return known;
-    const text = JSON.stringify(addresses);
-    this.#addresses.set(addresses, text);
     return text;
   }
 }

@@ -72,7 +72,12 @@ export class LineQueue {
   }
 }
 
-const lengthOf = (line: LogLine): number => line.reduce((sum, { length }) => sum + length, 0);
+function lengthOf(line: LogLine): number {
+  let sum = 0;
+  for (const { length } of line) sum += length;
+  return sum;
+}
+
 const bytesOf = (line: LogLine): number => line.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
 
 /** One is written while another is filled. */
