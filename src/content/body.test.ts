@@ -13,7 +13,7 @@ import { ExchangeFixture } from '../server/serving/exchange-fixture.ts';
 import { bodyForm, parseBody } from './body.ts';
 import { Negotiator } from './negotiation.ts';
 
-const negotiator = new Negotiator(orch);
+const negotiator = new Negotiator(orch, new Set());
 const resources = withoutObjects(kinds(orch));
 const collection = '/api/v1/namespaces/n/configmaps';
 

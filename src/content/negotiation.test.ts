@@ -26,7 +26,7 @@ const refusal = (run: () => unknown): StatusError => {
 };
 
 describe('Accept', () => {
-  const negotiator = new Negotiator(orch);
+  const negotiator = new Negotiator(orch, new Set());
   const chosen = (accept: string | undefined, options = everything): string => {
     try {
       const { format, as } = negotiator.negotiate(withHeaders(accept === undefined ? {} : { accept }), options);
@@ -94,7 +94,7 @@ describe('Accept', () => {
   it('accepts tables in the groups of both dialects, and answers in the requested one', () => {
     const accept =
       'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json';
-    for (const either of [negotiator, new Negotiator(kubernetes)]) {
+    for (const either of [negotiator, new Negotiator(kubernetes, new Set())]) {
       const { as, metaVersion } = either.negotiate(withHeaders({ accept }), everything);
       assert.deepEqual([as, metaVersion], ['Table', 'meta.k8s.io/v1']);
     }
@@ -172,7 +172,7 @@ describe('Accept', () => {
 });
 
 describe('pretty', () => {
-  const negotiator = new Negotiator(orch);
+  const negotiator = new Negotiator(orch, new Set());
   const rows: readonly (readonly [headers: Record<string, string>, parameter: string | null, pretty: boolean])[] = [
     [{}, null, false],
     [{}, '', false],
@@ -196,7 +196,7 @@ describe('pretty', () => {
 });
 
 describe('Content-Type', () => {
-  const negotiator = new Negotiator(orch);
+  const negotiator = new Negotiator(orch, new Set());
   const rows: readonly (readonly [header: string | undefined, format: string])[] = [
     [undefined, 'json'],
     ['', 'json'],

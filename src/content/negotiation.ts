@@ -3,9 +3,10 @@ import type { Dialect } from '../dialect/dialect.ts';
 import { type MediaRange, parseAccept, parseMediaRange } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { StatusError } from '../meta/status-error.ts';
+import { type PatchMediaType, patchMediaTypes } from '../registry/write/patch-formats.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import type { Format } from './formats/format.ts';
-import { formats } from './formats/formats.ts';
+import { enabledFormats } from './formats/formats.ts';
 import { json } from './formats/json.ts';
 
 /** Transformation of an object before encoding (spec section 4.3). */
@@ -20,6 +21,8 @@ interface Offer {
   readonly sentAs?: string;
   /** Whether watches can be encoded in it. */
   readonly streams: boolean;
+  /** Whether nothing else is. */
+  readonly streamsOnly: boolean;
   /** Whether tables can be encoded in it. */
   readonly tables: boolean;
   /** Whether errors list it among the accepted media types. */
@@ -59,6 +62,7 @@ const offersOf = (covering: readonly Format[], dialect: Dialect): readonly Offer
       format: name,
       mediaType: mediaType.name,
       streams: watch !== undefined,
+      streamsOnly: mediaType.streamsOnly === true,
       tables,
       advertised: mediaType.advertised,
     })),
@@ -70,7 +74,8 @@ const offersOf = (covering: readonly Format[], dialect: Dialect): readonly Offer
 const openapiOffers = (version: 2 | 3, documents: readonly Offer[]): readonly Offer[] => {
   const mediaType = `application/com.github.proto-openapi.spec.v${version}.v1.0+protobuf`;
   const old = `application/com.github.proto-openapi.spec.v${version}@v1.0+protobuf`;
-  const offer = { format: 'protobuf', mediaType, streams: false, tables: false, advertised: true } as const;
+  const cannot = { streams: false, streamsOnly: false, tables: false } as const;
+  const offer = { format: 'protobuf', mediaType, ...cannot, advertised: true } as const;
   return [...documents, offer, { ...offer, mediaType: old, sentAs: mediaType, advertised: false }];
 };
 
@@ -84,8 +89,11 @@ const remembered = { countMax: 512, lengthMax: 1024 };
 export class Negotiator {
   readonly #metaGroups: readonly string[];
   readonly #ranges = boundedMemo(parseAccept, remembered);
-  readonly #formats = boundedMemo(readMediaType, remembered);
+  readonly #mediaTypes = boundedMemo(readMediaType, remembered);
   readonly #dialect: Dialect;
+  /** Those that are enabled. */
+  readonly #formats: readonly Format[];
+  readonly #patches: readonly PatchMediaType[];
   readonly #documents: readonly Offer[];
   readonly #openapi: Readonly<Record<2 | 3, readonly Offer[]>>;
   /** By the names of the formats that support a schema, and by the schema itself. */
@@ -94,11 +102,14 @@ export class Negotiator {
   /** Results by header. Lists of representations are constants, so their identity is the key. */
   readonly #choices = new WeakMap<readonly Offer[], WeakMap<readonly RepresentationType[], Choices>>();
 
-  constructor(dialect: Dialect) {
+  /** `features` are the names of the enabled feature gates. */
+  constructor(dialect: Dialect, features: ReadonlySet<string>) {
     this.#metaGroups = dialect.tableGroups;
     this.#dialect = dialect;
+    this.#formats = enabledFormats(features);
+    this.#patches = patchMediaTypes.filter(({ format }) => this.#formats.some(({ name }) => name === format));
     this.#documents = offersOf(
-      formats.filter((format) => format.covers(undefined)),
+      this.#formats.filter((format) => format.covers(undefined)),
       dialect,
     );
     this.#openapi = { 2: openapiOffers(2, this.#documents), 3: openapiOffers(3, this.#documents) };
@@ -116,10 +127,18 @@ export class Negotiator {
   contentType(header: string | undefined, options: Pick<NegotiateOptions, 'schema'> = {}): string {
     if (header === undefined || header === '') return json.name;
     const offers = this.#offersFor(options);
-    const sent = this.#formats(header);
-    const offer = offers.find(({ mediaType }) => mediaType === sent);
-    if (!offer) throw unsupportedMediaType(advertised(offers).map(({ mediaType }) => mediaType));
+    const sent = this.#mediaTypes(header);
+    const offer = offers.find(({ mediaType, streamsOnly }) => mediaType === sent && !streamsOnly);
+    if (!offer) throw unsupportedMediaType(advertised(offers, false).map(({ mediaType }) => mediaType));
     return offer.format;
+  }
+
+  /** Type of a patch. Throws UnsupportedMediaType. */
+  patchType(header: string | undefined): Pick<PatchMediaType, 'patch' | 'format'> {
+    const sent = (header ?? '').split(';', 1)[0]?.trim().toLowerCase();
+    const found = this.#patches.find(({ mediaType }) => mediaType === sent);
+    if (!found) throw unsupportedMediaType(this.#patches.map(({ mediaType }) => mediaType));
+    return { patch: found.patch, format: found.format };
   }
 
   #offersFor({ schema, openapi }: NegotiateOptions): readonly Offer[] {
@@ -127,7 +146,7 @@ export class Negotiator {
     if (!schema) return this.#documents;
     const known = this.#bySchema.get(schema);
     if (known) return known;
-    const covering = formats.filter((format) => format.covers(schema));
+    const covering = this.#formats.filter((format) => format.covers(schema));
     const names = covering.map(({ name }) => name).join(' ');
     const offers = this.#byFormats.get(names) ?? offersOf(covering, this.#dialect);
     this.#byFormats.set(names, offers);
@@ -157,7 +176,7 @@ export class Negotiator {
     for (const range of ranges) {
       if (range.quality === 0) break;
       for (const offer of offers) {
-        if (!covers(range, offer) || (watch && !offer.streams) || isRefused(ranges, range, offer)) continue;
+        if (!covers(range, offer) || !fits(offer, watch) || isRefused(ranges, range, offer)) continue;
         const as = this.#representation(range, offer, representations);
         if (!as || !streamFits(range, watch)) continue;
         const { format, sentAs: mediaType = offer.mediaType } = offer;
@@ -229,17 +248,20 @@ function isPretty(exchange: Exchange, parameter: string | null | undefined): boo
 
 const truthy = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 
-const advertised = (offers: readonly Offer[]): readonly Offer[] => offers.filter((offer) => offer.advertised);
+const fits = ({ streams, streamsOnly }: Offer, watch: boolean): boolean => (watch ? streams : !streamsOnly);
+
+const advertised = (offers: readonly Offer[], watch: boolean): readonly Offer[] =>
+  offers.filter((offer) => offer.advertised && fits(offer, watch));
 
 function notAcceptable(offers: readonly Offer[], watch: boolean): StatusError {
-  const accepted = advertised(offers)
-    .filter(({ streams }) => streams || !watch)
-    .map(({ mediaType }) => (watch ? `${mediaType};stream=watch` : mediaType));
+  const accepted = advertised(offers, watch).map(({ mediaType, streamsOnly }) =>
+    watch && !streamsOnly ? `${mediaType};stream=watch` : mediaType,
+  );
   return new StatusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
 }
 
 /** The request body is in none of the formats that the endpoint reads. */
-export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
+const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
   new StatusError(
     'UnsupportedMediaType',
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,

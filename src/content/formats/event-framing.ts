@@ -1,5 +1,6 @@
 import type { ByteSpan } from '../../base/collections/byte-span.ts';
 import type { TimeSlice } from '../../base/time/time-slice.ts';
+import { watchFrame as cborFrame } from '../../codec/cbor/watch-frame.ts';
 import { watchFrame } from '../../codec/protobuf/watch-frame.ts';
 import { type Chunk, gatherList, gatherPieces } from '../../http/gather.ts';
 import { frameOf, opcodes } from '../../http/websocket/frames.ts';
@@ -40,15 +41,21 @@ export const jsonLines: EventFraming = {
   added: (objects, slice) => gatherList(addedFraming, objects, slice),
 };
 
-/** One length-prefixed protobuf message per event; objects are in their envelopes. */
-export const protobufFrames: EventFraming = {
-  frame: watchFrame,
+/** A stream of frames without anything between them. */
+const frames = (frame: EventFraming['frame']): EventFraming => ({
+  frame,
   added: (objects, slice) =>
     gatherPieces(
-      Iterator.from(objects).map(({ memory, start, end }) => watchFrame('ADDED', memory.subarray(start, end))),
+      Iterator.from(objects).map(({ memory, start, end }) => frame('ADDED', memory.subarray(start, end))),
       slice,
     ),
-};
+});
+
+/** One length-prefixed protobuf message per event; objects are in their envelopes. */
+export const protobufFrames: EventFraming = frames(watchFrame);
+
+/** One item of a CBOR sequence per event. */
+export const cborItems: EventFraming = frames(cborFrame);
 
 /** One WebSocket message per event. */
 const messages = (frame: EventFraming['frame']): EventFraming => ({
@@ -68,3 +75,6 @@ const lengthBytes = 4;
 export const protobufMessages: EventFraming = messages((type, object) =>
   frameOf(opcodes.binary, watchFrame(type, object).subarray(lengthBytes)),
 );
+
+/** The CBOR item, one per message. */
+export const cborMessages: EventFraming = messages((type, object) => frameOf(opcodes.binary, cborFrame(type, object)));

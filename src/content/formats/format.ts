@@ -16,6 +16,8 @@ interface MediaType {
   readonly name: string;
   /** Whether 406 and 415 errors list it. */
   readonly advertised: boolean;
+  /** Only watches are sent in it. Default: everything. */
+  readonly streamsOnly?: boolean;
 }
 
 /** The expected content of a request body. */
@@ -80,12 +82,16 @@ interface WatchFormat {
 export interface Format {
   /** Identifies the format, also across threads. */
   readonly name: string;
+  /** Feature gate without which the format is unknown to clients. */
+  readonly gate?: string;
   /** The preferred one first. */
   mediaTypes(dialect: Dialect): readonly MediaType[];
   /** Whether values of this schema can be encoded in it; undefined: whether arbitrary documents can. */
   covers(schema: StructSchema | undefined): boolean;
   /** Whether tables can be encoded in it. */
   readonly tables: boolean;
+  /** Values are encoded by their schema, and each takes as little as a byte. Text formats need neither schema nor kind. */
+  readonly isBinary: boolean;
   /** Whether the cache stores objects in this format. */
   readonly isStored: boolean;
   /** Throws BadRequest if the bytes are not in the format. */

@@ -1,10 +1,15 @@
+import { cbor } from './cbor.ts';
 import type { Format } from './format.ts';
 import { json } from './json.ts';
 import { protobuf } from './protobuf.ts';
 import { yaml } from './yaml.ts';
 
 /** All formats in order of preference. To add one, put a file beside these and its name here. */
-export const formats: readonly Format[] = [json, yaml, protobuf];
+const formats: readonly Format[] = [json, yaml, protobuf, cbor];
+
+/** The formats that clients can use while these features are enabled. */
+export const enabledFormats = (features: ReadonlySet<string>): readonly Format[] =>
+  formats.filter(({ gate }) => gate === undefined || features.has(gate));
 
 const byName = new Map(formats.map((format) => [format.name, format]));
 

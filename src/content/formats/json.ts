@@ -10,6 +10,7 @@ export const json: Format = {
   mediaTypes: () => [{ name: 'application/json', advertised: true }],
   covers: () => true,
   tables: true,
+  isBinary: false,
   isStored: true,
   decode: parseJson,
   encode: (shown, { pretty }) => encodeText(pretty ? prettyJson : compactJson, shown),

@@ -18,6 +18,7 @@ export const protobuf: Format = {
   ],
   covers: (schema) => schema !== undefined && hasMessage(schema),
   tables: false,
+  isBinary: true,
   isStored: false,
   decode(bytes, expected) {
     const { apiVersion, kind, raw } = openEnvelope(bytes);

@@ -9,6 +9,7 @@ export const yaml: Format = {
   mediaTypes: () => [{ name: 'application/yaml', advertised: true }],
   covers: () => true,
   tables: true,
+  isBinary: false,
   isStored: false,
   decode: parseYaml,
   encode: (shown) => encodeText(layout, shown),

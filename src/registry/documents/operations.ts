@@ -38,6 +38,7 @@ export interface Operation {
 }
 
 const plainTypes = ['application/json', 'application/yaml'];
+const patchTypes = patchMediaTypes.filter(({ format }) => format !== 'cbor').map(({ mediaType }) => mediaType);
 
 /** All operations of a kind. */
 export function operations(served: ServedResource): readonly Operation[] {
@@ -265,7 +266,7 @@ function viewOperations(
       action: 'patch',
       description: `change parts of a ${what}`,
       set: 'patch',
-      body: { schema: { struct: patch.name }, required: true, mediaTypes: patchMediaTypes },
+      body: { schema: { struct: patch.name }, required: true, mediaTypes: patchTypes },
       responses: { 200: objectRef(kind), 201: objectRef(kind) },
       suffix,
     },

@@ -24,6 +24,7 @@ import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Health } from '../upkeep/health.ts';
 import type { ServerConfig } from '../wiring/config.ts';
+import { namesOfEnabled } from '../wiring/features.ts';
 import { AuditedObjects } from './audit/audited-objects.ts';
 import type { RequestAudit } from './audit/request-audit.ts';
 import { OverloadError } from './flow-control/too-many-requests.ts';
@@ -63,9 +64,9 @@ export class Responder {
   readonly #audited: AuditedObjects;
 
   constructor(parts: ResponderParts) {
-    const { dialect } = parts.config;
+    const { dialect, features } = parts.config;
     this.#parts = parts;
-    this.#negotiator = new Negotiator(dialect);
+    this.#negotiator = new Negotiator(dialect, namesOfEnabled(features));
     this.#representation = new Representation(dialect, parts.clock);
     this.#watches = new WatchStreams({ clock: parts.clock, logger: parts.config.logger });
     this.#watchMetrics = new WatchMetrics(parts.metrics);

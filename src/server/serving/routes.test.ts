@@ -46,7 +46,7 @@ const router = routes({
   documents,
   health,
   metrics,
-  negotiator: new Negotiator(orch),
+  negotiator: new Negotiator(orch, new Set()),
   issuerDiscovery: undefined,
 });
 

@@ -25,6 +25,11 @@ export const featureGates = {
     stage: 'beta',
     help: 'gzip answers of GET and LIST where the client accepts it (spec section 4.3)',
   },
+  CBORServingAndStorage: {
+    default: false,
+    stage: 'alpha',
+    help: 'read and write CBOR where the client asks for it (spec section 4.3); storage stays as it is',
+  },
   RemoteRequestHeaderUID: {
     default: false,
     stage: 'alpha',

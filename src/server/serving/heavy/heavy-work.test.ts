@@ -184,7 +184,11 @@ const mask = (text: string): string =>
 
 const json: BodyForm = { type: 'whole', format: 'json' };
 const yaml: BodyForm = { type: 'whole', format: 'yaml' };
-const as = (patch: Extract<BodyForm, { type: 'patch' }>['patch']): BodyForm => ({ type: 'patch', patch });
+const as = (patch: Extract<BodyForm, { type: 'patch' }>['patch']): BodyForm => ({
+  type: 'patch',
+  format: patch === 'apply' ? 'yaml' : 'json',
+  patch,
+});
 const maps = '/api/v1/namespaces/n/configmaps';
 const pods = '/api/v1/namespaces/n/pods';
 const roles = `/apis/${orch.group('rbac.authorization')}/v1/namespaces/n/roles`;

@@ -3,9 +3,10 @@ import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { identityOf } from '../../../base/collections/shared-content.ts';
 import { limits } from '../../../base/limits.ts';
 import { randomSeedBytes } from '../../../base/random.ts';
-import { openBrace } from '../../../codec/json-characters.ts';
-import { type BodyForm, parseBody } from '../../../content/body.ts';
+import { type BodyForm, formatOf, parseBody } from '../../../content/body.ts';
 import type { DocumentForm } from '../../../content/document-forms.ts';
+import { formatNamed } from '../../../content/formats/formats.ts';
+import { yaml } from '../../../content/formats/yaml.ts';
 import type { Presentation } from '../../../content/representation.ts';
 import { type Kind, storesObjects } from '../../../kinds/kind.ts';
 import { kindData } from '../../../kinds/kind-data.ts';
@@ -180,7 +181,7 @@ export class HeavyWork {
     const { form, bytes } = request;
     if (!isHeavyBody(form, bytes)) return parseBody(bytes, form, request);
     checkUnstored(form, bytes);
-    return isYaml(form, bytes) ? this.#yamlBody(request) : parseBody(bytes, form, request);
+    return formatOf(form, bytes) === yaml ? this.#yamlBody(request) : parseBody(bytes, form, request);
   }
 
   /** The body as compact JSON, on the thread if it is heavy. Throws or rejects if it is not valid. */
@@ -216,7 +217,7 @@ export class HeavyWork {
   /** True if encoding an object this way would hold the event loop too long. */
   takesRepresentation(bytes: Buffer, { negotiated: { as, format, pretty }, kind }: Presentation): boolean {
     if (bytes.length <= limits.lightBytesMax || (as === 'object' && format === 'json' && !pretty)) return false;
-    const needsKind = kind !== undefined && (as !== 'object' || format === 'protobuf');
+    const needsKind = kind !== undefined && (as !== 'object' || formatNamed(format).isBinary);
     if (needsKind && !this.#isBuiltIn(kind) && !kindData(kind)) return false;
     return isHeavy(bytes, 'text');
   }
@@ -324,26 +325,22 @@ function isStoredWrite({ verb, subresource }: ResourceRequest, { kind }: ServedR
   return subresource === '' || kind.subresources.some(({ name, type }) => name === subresource && type === 'view');
 }
 
-function isYaml(form: BodyForm, body: Buffer): boolean {
-  return form.type === 'whole' ? form.format === 'yaml' : form.patch === 'apply' && body[0] !== openBrace;
-}
-
 /**
  * YAML is always heavy: loading the parser takes longer than any small write, and anchors expand small documents to
  * large ones.
  */
 function isHeavyBody(form: BodyForm, body: Buffer): boolean {
-  if (isYaml(form, body)) return body.length > 0;
-  return isHeavy(body, form.type === 'whole' && form.format === 'protobuf' ? 'protobuf' : 'text');
+  const format = formatOf(form, body);
+  return format === yaml ? body.length > 0 : isHeavy(body, format.isBinary ? 'binary' : 'text');
 }
 
 function checkUnstored(form: BodyForm, body: Buffer): void {
-  const inProtobuf = form.type === 'whole' && form.format === 'protobuf';
-  const bytesMax = inProtobuf ? limits.inlineBytesMax : limits.unstoredBytesMax;
+  const { isBinary } = formatNamed(form.format);
+  const bytesMax = isBinary ? limits.inlineBytesMax : limits.unstoredBytesMax;
   const what =
     body.length > bytesMax
       ? `${bytesMax} bytes`
-      : countParts(body, limits.unstoredPartsMax) > limits.unstoredPartsMax && !inProtobuf
+      : countParts(body, limits.unstoredPartsMax) > limits.unstoredPartsMax && !isBinary
         ? `${limits.unstoredPartsMax} commas, colons and line breaks`
         : undefined;
   if (what === undefined) return;

@@ -3,13 +3,13 @@ import { colon, comma } from '../../../codec/json-characters.ts';
 
 /**
  * True if work on a document would hold the event loop too long. Cost depends on the number of parts: JSON and YAML
- * text needs a comma, colon or line break per part, protobuf at least a byte. Small documents are not scanned, large
+ * text needs a comma, colon or line break per part, binary formats at least a byte. Small documents are not scanned, large
  * ones only up to the limit.
  */
-export function isHeavy(bytes: Uint8Array, format: 'text' | 'protobuf'): boolean {
+export function isHeavy(bytes: Uint8Array, format: 'text' | 'binary'): boolean {
   if (bytes.length <= limits.lightBytesMax) return false;
   if (bytes.length > limits.inlineBytesMax) return true;
-  if (format === 'protobuf') return bytes.length > 2 * limits.lightBytesMax;
+  if (format === 'binary') return bytes.length > 2 * limits.lightBytesMax;
   return countParts(bytes, limits.inlinePartsMax) > limits.inlinePartsMax;
 }
 

@@ -154,14 +154,14 @@ describe('metrics of requests', () => {
       what: 'a patch',
       method: 'PATCH',
       target: `${objects}/a`,
-      operation: { form: { type: 'patch', patch: 'merge' } },
+      operation: { form: { type: 'patch', format: 'json', patch: 'merge' } },
       labels: `verb="PATCH",${inGroup},subresource="",scope="resource"`,
     },
     {
       what: 'apply',
       method: 'PATCH',
       target: `${objects}/a`,
-      operation: { form: { type: 'patch', patch: 'apply' } },
+      operation: { form: { type: 'patch', format: 'yaml', patch: 'apply' } },
       labels: `verb="APPLY",${inGroup},subresource="",scope="resource"`,
     },
     {
@@ -318,7 +318,7 @@ describe('the access log', () => {
   it('has the fields of kube-apiserver, and no credentials', async () => {
     const headers = { 'user-agent': 'client/1', 'audit-id': 'id', authorization: 'Bearer SECRET', cookie: 'SECRET' };
     const exchange = new ExchangeFixture('PATCH', '/api/v1/namespaces/n/pods/a?fieldManager=m', { headers });
-    const operation = { form: { type: 'patch', patch: 'apply' } } as const;
+    const operation = { form: { type: 'patch', format: 'yaml', patch: 'apply' } } as const;
     const prepare = ({ info }: RequestContext) => ({ ...operationOf(info), ...operation }) as Operation;
     assert.deepEqual(await linesOf(exchange, { prepare }), [
       {
