@@ -6,6 +6,7 @@ import { parseAccept } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { status } from '../kinds/meta/status.ts';
 import { StatusError } from '../meta/status-error.ts';
+import { formatNamed } from './formats/formats.ts';
 import { type NegotiateOptions, Negotiator } from './negotiation.ts';
 
 const withHeaders = (headers: Readonly<Record<string, string>>): Exchange =>
@@ -143,6 +144,47 @@ describe('Accept', () => {
     assert.match(refused.message, /: application\/json, application\/yaml, application\/vnd\.orch\.protobuf$/);
   });
 
+  it('accepts CBOR if the endpoint does and its feature is enabled', () => {
+    const enabled = new Negotiator(orch, new Set(['CBORServingAndStorage']));
+    const either = { ...everything, schema: status };
+    const tableOf = (type: string): string => `${type};as=Table;g=meta.orch.io;v=v1`;
+    const [cbor, sequence] = ['application/cbor', 'application/cbor-seq'];
+    for (const [accept, answer, watch] of [
+      [cbor, 'application/cbor', 'application/cbor-seq'],
+      [`${cbor},application/json;q=0.9`, 'application/cbor', 'application/cbor-seq'],
+      [`${cbor};q=0.8,application/json;q=0.9`, 'application/json', 'application/json'],
+      [`${cbor};stream=watch`, 406, 'application/cbor-seq'],
+      [sequence, 406, 'application/cbor-seq'],
+      [`${sequence},${cbor};q=0.9`, 'application/cbor', 'application/cbor-seq'],
+      [tableOf(cbor), 'application/cbor', 'application/cbor-seq'],
+      [`${cbor};q=0,*/*`, 'application/json', 'application/json'],
+      ['*/*', 'application/json', 'application/json'],
+      ['application/*', 'application/json', 'application/json'],
+    ] as const) {
+      for (const [isWatch, expected] of [
+        [false, answer],
+        [true, watch],
+      ] as const) {
+        const found = () => {
+          const { format, mediaType } = enabled.negotiate(withHeaders({ accept }), { ...either, watch: isWatch });
+          return isWatch ? formatNamed(format).watch?.contentType(mediaType) : mediaType;
+        };
+        if (expected === 406) assert.equal(refusal(found).code, 406, accept);
+        else assert.equal(found(), expected, accept);
+      }
+      const off = () => negotiator.negotiate(withHeaders({ accept: accept.split(',', 1)[0] ?? '' }), either);
+      if (accept.startsWith(cbor)) assert.equal(refusal(off).code, 406, accept);
+    }
+    assert.equal(refusal(() => enabled.negotiate(withHeaders({ accept: cbor }))).code, 406, 'documents are not in it');
+    const listed = (watch: boolean) => {
+      const ask = () => enabled.negotiate(withHeaders({ accept: 'text/html' }), { ...either, watch });
+      return refusal(ask).message.split(': ')[1];
+    };
+    const own = 'application/vnd.orch.protobuf';
+    assert.equal(listed(false), `application/json, application/yaml, ${own}, ${cbor}`);
+    assert.equal(listed(true), `application/json;stream=watch, ${own};stream=watch, ${cbor};stream=watch, ${sequence}`);
+  });
+
   it('lists the accepted media types', () => {
     const refused = refusal(() => negotiator.negotiate(withHeaders({ accept: 'text/html' })));
     assert.equal(refused.message, 'only the following media types are accepted: application/json, application/yaml');
@@ -214,6 +256,27 @@ describe('Content-Type', () => {
       assert.match(refused.message, /application\/yaml, application\/vnd\.orch\.protobuf$/);
     });
   }
+  it('is CBOR where its feature is enabled, but no sequence', () => {
+    const enabled = new Negotiator(orch, new Set(['CBORServingAndStorage']));
+    assert.equal(enabled.contentType('Application/CBOR', { schema: status }), 'cbor');
+    assert.deepEqual(enabled.patchType('application/apply-patch+cbor'), { patch: 'apply', format: 'cbor' });
+    for (const refused of [
+      () => enabled.contentType('application/cbor-seq', { schema: status }),
+      () => enabled.contentType('application/cbor'),
+      () => enabled.patchType('application/strategic-merge-patch+cbor'),
+    ]) {
+      assert.match(refusal(refused).message, /accepted media types include: /);
+    }
+    assert.match(refusal(() => enabled.patchType('')).message, /apply-patch\+yaml, application\/apply-patch\+cbor$/);
+    for (const unknown of [
+      () => negotiator.contentType('application/cbor', { schema: status }),
+      () => negotiator.patchType('application/apply-patch+cbor'),
+    ]) {
+      assert.equal(refusal(unknown).code, 415);
+      assert.doesNotMatch(refusal(unknown).message, /cbor/);
+    }
+  });
+
   for (const header of [
     'text/plain',
     'application/x-www-form-urlencoded',
