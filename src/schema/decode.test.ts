@@ -20,12 +20,12 @@ import {
   ptr,
   quantity,
   req,
-  type Schema,
   type StructSchema,
   string,
   struct,
   time,
 } from './schema.ts';
+import { presentValuesOf } from './values-fixture.ts';
 
 const leaf = struct('test.v1.Leaf', 'A part.', {
   name: req(1, string(), 'Its name.'),
@@ -255,52 +255,9 @@ test('the input is not changed, and the result shares no struct, list or map wit
   assert.deepEqual(input, before);
 });
 
-/** Generates values of a schema, including null and non-canonical forms. */
-const valuesOf = (schema: Schema, depth: number): fc.Arbitrary<unknown> =>
-  fc.oneof({ weight: 1, arbitrary: fc.constant(null) }, { weight: 6, arbitrary: present(schema, depth) });
-
-function present(schema: Schema, depth: number): fc.Arbitrary<unknown> {
-  switch (schema.type) {
-    case 'string':
-      return fc.string();
-    case 'boolean':
-      return fc.boolean();
-    case 'number':
-      return fc.double({ noDefaultInfinity: true, noNaN: true });
-    case 'integer':
-      return schema.format === 'int32' ? fc.integer() : fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
-    case 'intOrString':
-      return fc.oneof(fc.integer(), fc.string());
-    case 'any':
-      return schema.of === 'value' ? fc.jsonValue() : fc.dictionary(fc.string(), fc.jsonValue());
-    case 'bytes':
-      return fc.uint8Array().map((each) => Buffer.from(each).toString('base64'));
-    case 'time':
-      return fc
-        .date({ min: new Date(0), max: new Date('9999-01-01'), noInvalidDate: true })
-        .map((each) => each.toISOString());
-    case 'quantity':
-      return fc.constantFrom('1', '0.5', '1024Ki', '1e3', '12m', 5, 0.25);
-    case 'map':
-      return fc.dictionary(fc.oneof(fc.string(), fc.constant('__proto__')), valuesOf(schema.values, depth - 1));
-    case 'list':
-      return fc.array(valuesOf(schema.items, depth - 1), { maxLength: 3 });
-    case 'struct':
-      return fc.record(
-        Object.fromEntries(
-          Object.entries(schema.fields).map(([name, field]) => [
-            name,
-            typeof field.schema === 'function' || depth <= 0 ? fc.constant(null) : valuesOf(field.schema, depth - 1),
-          ]),
-        ),
-        { requiredKeys: [] },
-      );
-  }
-}
-
 test('decoding is idempotent', () => {
   fc.assert(
-    fc.property(present(thing, 4), (input) => {
+    fc.property(presentValuesOf(thing, 4), (input) => {
       const once = decode(thing, input);
       assert.deepEqual(once.errors, []);
       assert.deepEqual(decode(thing, once.value), { value: once.value, unknown: [], errors: [] });
