@@ -12,6 +12,9 @@ export const accountName = 'robot';
 export const json = { accept: 'application/json', 'content-type': 'application/json' };
 export const jsonBody = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
+/** For products that are asked for CBOR. */
+export const cborFlag = '--feature-gates=CBORServingAndStorage=true';
+
 /** Creates an object, or asks a question that is asked like that. Gives the answer; throws where it is another than 201. */
 export async function create<T = unknown>(api: ApiClient, collection: string, object: unknown): Promise<T> {
   const { body } = await api.expect(201, collection, { method: 'POST', headers: json, body: jsonBody(object) });

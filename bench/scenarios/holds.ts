@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ApiRequest } from '../api-client.ts';
-import { create, dialect, json, jsonBody } from '../api-objects.ts';
+import { cborFlag, create, dialect, json, jsonBody } from '../api-objects.ts';
 import { Audience } from '../audience.ts';
 import { authorities, CertificateRequests, certificatesGroup, signingRequests } from '../certificate-requests.ts';
 import { fillDataDirectory } from '../filled-data.ts';
@@ -38,7 +38,7 @@ export const holds: Scenario = {
     });
     await using product = await context.start({
       dataDirectory,
-      flags: [`--runtime-config=${certificatesGroup}/v1alpha1`],
+      flags: [`--runtime-config=${certificatesGroup}/v1alpha1`, cborFlag],
     });
     await using probe = new Probe(product.access);
     const turns = await product.turnProbe();
@@ -130,6 +130,7 @@ function lists(what: string, path: string): readonly Heavy[] {
     list('pretty JSON', 'application/json', '?pretty=true'),
     list('YAML', 'application/yaml'),
     list('protobuf', dialect.protobufMediaType),
+    list('CBOR', 'application/cbor'),
     list('Table', tables),
     list('pretty Table', tables, '?pretty=true'),
   ];
@@ -162,6 +163,7 @@ function listsAtOnce(): readonly Heavy[] {
     atOnce('JSON', 'application/json'),
     atOnce('pretty JSON', 'application/json', '&pretty=true'),
     atOnce('protobuf', dialect.protobufMediaType),
+    atOnce('CBOR', 'application/cbor'),
     atOnce('Table', tables),
   ];
 }

@@ -1,9 +1,10 @@
+import { cborFlag, dialect } from '../api-objects.ts';
 import { listedNamespace } from '../filled-data.ts';
 import type { LoadResult } from '../load.ts';
 import type { Product } from '../product.ts';
 import { http2Reader, learn, type Read, sampled } from '../reads.ts';
 import { type Row, shortNumber } from '../report.ts';
-import { compare, type Sample } from '../rounds.ts';
+import { compare, medianCpu, ratesOf, ratioTo, type Sample, takeTurns } from '../rounds.ts';
 import { sizes } from '../scale.ts';
 import type { BenchContext, Scenario } from '../scenario.ts';
 import { percentile, statsOf } from '../stats.ts';
@@ -16,14 +17,56 @@ const oneByOne = { connections: 1, streams: 1 };
 export const list: Scenario = {
   name: 'list',
   async run(context) {
-    const directory = await context.filledDirectory();
+    const dataDirectory = await context.filledDirectory();
     context.progress(`starting with ${sizes.filledObjects.toLocaleString('en-US')} objects`);
-    await using product = await context.start({ dataDirectory: directory });
-    // Whatever is written changes the version that lists tell.
-    await product.settled();
-    return [...(await whole(context, product)), await nothing(context, product)];
+    return [...(await inJson(context, dataDirectory)), ...(await inFormats(context, dataDirectory))];
   },
 };
+
+async function inJson(context: BenchContext, dataDirectory: string): Promise<Row[]> {
+  await using product = await context.start({ dataDirectory });
+  // Whatever is written changes the version that lists tell.
+  await product.settled();
+  return [...(await whole(context, product)), await nothing(context, product)];
+}
+
+/** Formats in which the same list is asked for, beside JSON. */
+const formats: readonly (readonly [name: string, accept: string])[] = [
+  ['JSON', 'application/json'],
+  ['YAML', 'application/yaml'],
+  ['protobuf', dialect.protobufMediaType],
+  ['CBOR', 'application/cbor'],
+];
+
+async function inFormats({ start, scale, progress }: BenchContext, dataDirectory: string): Promise<Row[]> {
+  await using product = await start({ dataDirectory, flags: [cborFlag] });
+  await product.settled();
+  const objects = `LIST ${sizes.listedObjects.toLocaleString('en-US')} objects`;
+  using open = new DisposableStack();
+  const sides = [];
+  for (const [name, accept] of formats) {
+    progress(`${objects} in ${name}`);
+    const read: Read = { path: `/api/v1/namespaces/${listedNamespace}/configmaps`, headers: { accept } };
+    const answer = await product.api.expect(200, read.path, { headers: { accept } });
+    const reader = open.use(await http2Reader(product, read, answer, oneByOne));
+    const take = async (): Promise<Sample> => {
+      const result = await sampled(product, () => reader.read({ durationMs: scale.roundMs }));
+      return { ...result, rate: (result.requests * sizes.listedObjects) / result.seconds };
+    };
+    sides.push({ what: `${objects} in ${name}, ${(answer.body.length / mebibyte).toFixed(1)} MiB`, take });
+  }
+  const samples = await takeTurns(
+    scale.rounds,
+    sides.map(({ take }) => take),
+  );
+  const [json = []] = samples;
+  return sides.map(({ what }, index): Row => {
+    const taken = samples[index] ?? [];
+    const notes = [`CPU per list ${shortNumber((medianCpu(taken) ?? 0) / 1000)} ms`];
+    const beside = { ratio: ratioTo(taken, json), of: 'JSON' };
+    return { what, unit: 'objects/s', measured: ratesOf(taken), ...(index > 0 && { beside }), notes };
+  });
+}
 
 async function whole({ scale, progress, ceiling: startCeiling }: BenchContext, product: Product): Promise<Row[]> {
   const read: Read = { path: `/api/v1/namespaces/${listedNamespace}/configmaps` };

@@ -1,3 +1,4 @@
+import { limits } from '../base/limits.ts';
 import { openBrace } from '../codec/json-characters.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { deleteOptions } from '../kinds/meta/delete-options.ts';
@@ -45,10 +46,16 @@ export function bodyForm(
   }
 }
 
-/** Parses a body; undefined if it is empty. */
-export function parseBody(bytes: Uint8Array, form: BodyForm, { info, served }: Addressed): RequestBody | undefined {
+/** Parses a body; undefined if it is empty. `elementsMax` is that of `ExpectedBody`. */
+export function parseBody(
+  bytes: Uint8Array,
+  form: BodyForm,
+  { info, served }: Addressed,
+  elementsMax: number = limits.elementsMax,
+): RequestBody | undefined {
   if (bytes.length === 0) return undefined;
-  const body = formatOf(form, bytes).decode(bytes, expectedBody(served, info));
+  const { kind, schema } = expectedBody(served, info);
+  const body = formatOf(form, bytes).decode(bytes, { kind, schema, elementsMax });
   return form.type === 'patch' ? { ...body, patch: form.patch } : body;
 }
 

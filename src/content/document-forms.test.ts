@@ -33,7 +33,7 @@ function sayable(value: unknown): unknown {
 }
 
 for (const dialect of [orch, kubernetes]) {
-  const documents = new ApiDocuments(dialect, withoutObjects(kinds(dialect)), () => '');
+  const documents = new ApiDocuments({ dialect, cbor: false }, withoutObjects(kinds(dialect)), () => '');
   const { paths } = JSON.parse(documents.openapiIndex().json.toString()) as {
     paths: Readonly<Record<string, unknown>>;
   };

@@ -71,6 +71,9 @@ describe('a list whose items are encoded off the event loop is the same', () => 
     ['a table in YAML', { as: 'Table', format: 'yaml' }],
     ['metadata in YAML', { as: 'PartialObjectMetadataList', format: 'yaml' }],
     ['metadata in protobuf', { as: 'PartialObjectMetadataList', format: 'protobuf' }],
+    ['CBOR', { format: 'cbor' }],
+    ['a table in CBOR', { as: 'Table', format: 'cbor' }],
+    ['metadata in CBOR', { as: 'PartialObjectMetadataList', format: 'cbor' }],
   ] as const) {
     for (const large of [['a'], ['b'], ['a', 'b']]) {
       test(`${what}, ${large.join(' and ')}`, async () => {

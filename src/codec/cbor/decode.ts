@@ -16,8 +16,8 @@ import { information, integerMax, integerMin, majorType, simpleValue, tagNumber 
  * - Maps with equal keys, keys that are no text, floats that are not finite, and integers outside of int64 are refused.
  * - Lengths may be indefinite, and heads longer than needed.
  */
-export function parseCbor(bytes: Uint8Array): ParsedJson {
-  return { value: new CborReader(bytes).document(), duplicates: [] };
+export function parseCbor(bytes: Uint8Array, elementsMax: number = limits.elementsMax): ParsedJson {
+  return { value: new CborReader(bytes, elementsMax).document(), duplicates: [] };
 }
 
 /** Up to this length a text is read here instead of by a native call. */
@@ -30,11 +30,13 @@ const fieldNames = new FieldNames();
 
 class CborReader {
   readonly #bytes: Buffer;
+  readonly #elementsMax: number;
   #at = 0;
   #elements = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, elementsMax: number) {
     this.#bytes = asBuffer(bytes);
+    this.#elementsMax = elementsMax;
   }
 
   document(): unknown {
@@ -115,8 +117,8 @@ class CborReader {
     if (left === 0) return false;
     // Below zero for an indefinite length.
     if (left < 0 && this.#takeBreak()) return false;
-    if (++this.#elements > limits.elementsMax)
-      throw this.#error(`expected no more than ${limits.elementsMax} elements in arrays and maps`, this.#at);
+    if (++this.#elements > this.#elementsMax)
+      throw this.#error(`expected no more than ${this.#elementsMax} elements in arrays and maps`, this.#at);
     return true;
   }
 

@@ -1,5 +1,15 @@
 /** Parts of CBOR (RFC 8949 section 3) that API objects use. */
 
+/** Feature gate without which CBOR is unknown to clients. */
+export const cborGate = 'CBORServingAndStorage';
+
+/** An object, a sequence of watch events (RFC 8742), and a configuration to be applied. */
+export const cborTypes = {
+  item: 'application/cbor',
+  sequence: 'application/cbor-seq',
+  apply: 'application/apply-patch+cbor',
+} as const;
+
 export const majorType = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6, simple: 7 } as const;
 
 /** Additional information of an initial byte: how long the argument is, and 31 for an indefinite length or a break. */

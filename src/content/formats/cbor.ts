@@ -1,5 +1,6 @@
 import { parseCbor } from '../../codec/cbor/decode.ts';
 import { encodeCbor, encodeElement } from '../../codec/cbor/encode.ts';
+import { cborGate, cborTypes } from '../../codec/cbor/format.ts';
 import { encodeCborList } from '../../codec/cbor/list.ts';
 import type { Table, TableRow } from '../../codec/table.ts';
 import { list, opt, type StructSchema, struct } from '../../schema/schema.ts';
@@ -9,17 +10,17 @@ import type { EncodeOptions, Format, ItemParts, Shown } from './format.ts';
 /** CBOR (RFC 8949) as in KEP-4222: the fields of JSON, with bytes in the place of base64. */
 export const cbor: Format = {
   name: 'cbor',
-  gate: 'CBORServingAndStorage',
+  gate: cborGate,
   mediaTypes: () => [
-    { name: 'application/cbor', advertised: true },
-    { name: sequence, advertised: true, streamsOnly: true },
+    { name: cborTypes.item, advertised: true },
+    { name: cborTypes.sequence, advertised: true, streamsOnly: true },
   ],
   // Documents such as discovery are not offered in it, as in kube-apiserver 1.32.
   covers: (schema) => schema !== undefined,
   tables: true,
   isBinary: true,
   isStored: false,
-  decode: parseCbor,
+  decode: (bytes, { elementsMax }) => parseCbor(bytes, elementsMax),
   encode: (shown, options) => encodeCbor(shown, schemaOf(shown, options)),
   list(parts) {
     const { elsewhere } = parts;
@@ -29,11 +30,8 @@ export const cbor: Format = {
     };
   },
   item: (entry, parts) => encodeItem(parts.shown(entry), parts),
-  watch: { stream: cborItems, messages: cborMessages, contentType: () => sequence },
+  watch: { stream: cborItems, messages: cborMessages, contentType: () => cborTypes.sequence },
 };
-
-/** RFC 8742. */
-const sequence = 'application/cbor-seq';
 
 function schemaOf(shown: Shown, options: EncodeOptions): StructSchema | undefined {
   if (!isTable(shown)) return options.schemaOf(shown.kind, shown.apiVersion);

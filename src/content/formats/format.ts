@@ -24,6 +24,8 @@ interface MediaType {
 export interface ExpectedBody {
   readonly kind: string;
   readonly schema: StructSchema;
+  /** Elements of all lists and objects, for formats in which bytes do not bound their number. Default: `limits.elementsMax`. */
+  readonly elementsMax?: number;
 }
 
 /** Content of a response; each variant has a `kind`. */

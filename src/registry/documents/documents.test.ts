@@ -14,7 +14,7 @@ const address = (): string => '127.0.0.1:6443';
 const read = (document: ApiDocument | undefined) => JSON.parse(document?.json.toString() ?? 'null');
 
 for (const dialect of [orch, kubernetes]) {
-  const documents = new ApiDocuments(dialect, withoutObjects(kinds(dialect)), address);
+  const documents = new ApiDocuments({ dialect, cbor: false }, withoutObjects(kinds(dialect)), address);
   const leases = dialect.group('coordination');
 
   test(`the documents describe exactly what is served (${dialect.name})`, () => {
@@ -81,7 +81,7 @@ const late = { ...configMap(orch), group: 'late.orch.io', kind: 'Late', listKind
 
 test('a document is built once, until what it describes changes', async () => {
   const resources = withoutObjects(kinds(orch));
-  const documents = new ApiDocuments(orch, resources, address);
+  const documents = new ApiDocuments({ dialect: orch, cbor: false }, resources, address);
   const leases = orch.group('coordination');
   const made = () => ({
     all: [documents.groupList(), documents.aggregated('apis', 'v2'), documents.openapiIndex(), documents.openapiV2()],
@@ -113,7 +113,11 @@ test('a document is built once, until what it describes changes', async () => {
 
 test('the server address is read when the document is built', () => {
   let port = 0;
-  const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), () => `127.0.0.1:${port}`);
+  const documents = new ApiDocuments(
+    { dialect: orch, cbor: false },
+    withoutObjects(kinds(orch)),
+    () => `127.0.0.1:${port}`,
+  );
   port = 7443;
   assert.match(documents.coreVersions().json.toString(), /127\.0\.0\.1:7443/);
 });
@@ -154,7 +158,7 @@ for (const name of openapiNames) {
     // A kind of this test only: what other tests made is not shared.
     const own = { ...late, description: JSON.stringify(name) };
     await resources.add({ ...own, group: 'group' in name ? name.group : late.group });
-    const documents = new ApiDocuments(orch, resources, address);
+    const documents = new ApiDocuments({ dialect: orch, cbor: false }, resources, address);
     const asked = [documents.openapiInSlices(name, clock), documents.openapiInSlices(name, clock)];
     const turns = await turnsUntil(Promise.all(asked));
     assert.ok(turns > 10, `${turns} turns`);
@@ -179,13 +183,13 @@ for (const name of openapiNames) {
     const group = 'group' in name ? name.group : late.group;
     const first = { ...late, group };
     await resources.add({ ...first, resource: 'firsts', kind: 'First', listKind: 'FirstList' });
-    const documents = new ApiDocuments(orch, resources, address);
+    const documents = new ApiDocuments({ dialect: orch, cbor: false }, resources, address);
     const before = documents.openapiInSlices(name, clock);
     assert.ok(before instanceof Promise);
     await resources.add(first);
     const after = documents.openapiInSlices(name, clock);
     await Promise.all([before, after]);
-    const fresh = new ApiDocuments(orch, resources, address);
+    const fresh = new ApiDocuments({ dialect: orch, cbor: false }, resources, address);
     const made = await documents.openapiInSlices(name, clock);
     assert.equal(made, await after);
     assert.equal(made?.json.toString(), (await fresh.openapiInSlices(name, clock))?.json.toString());
@@ -194,7 +198,28 @@ for (const name of openapiNames) {
 }
 
 test('OpenAPI of what is not served is not made', () => {
-  const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), address);
+  const documents = new ApiDocuments({ dialect: orch, cbor: false }, withoutObjects(kinds(orch)), address);
   const none = documents.openapiInSlices({ type: 'v3', group: 'nosuch', version: 'v1' }, new HurriedClock());
   assert.equal(none, undefined);
+});
+
+test('OpenAPI has the media types of CBOR only where it is enabled', () => {
+  const resources = withoutObjects(kinds(orch));
+  const texts = [false, true].map(
+    (cbor) => new ApiDocuments({ dialect: orch, cbor }, resources, address).openapiV2().json,
+  );
+  const [off, on] = texts.map(
+    (text) => JSON.parse(text.toString()).paths['/api/v1/namespaces/{namespace}/configmaps/{name}'],
+  );
+  const [listOff, listOn] = texts.map((text) => JSON.parse(text.toString()).paths['/api/v1/configmaps'].get);
+  const more = (with_: readonly string[], without: readonly string[]) =>
+    with_.filter((type) => !without.includes(type));
+  const item = ['application/cbor'];
+  assert.deepEqual(more(on.put.consumes, off.put.consumes), item);
+  assert.deepEqual(more(on.delete.consumes, off.delete.consumes), item);
+  assert.deepEqual(more(on.patch.consumes, off.patch.consumes), ['application/apply-patch+cbor']);
+  assert.deepEqual(more(on.get.produces, off.get.produces), item);
+  assert.deepEqual(more(listOn.produces, listOff.produces), ['application/cbor', 'application/cbor-seq']);
+  assert.ok(!texts[0]?.includes('cbor'));
+  assert.ok(!JSON.stringify(JSON.parse(String(texts[1])).paths['/api/v1/']).includes('cbor'));
 });

@@ -18,7 +18,7 @@ import {
   groupResources,
   resourceList,
 } from './discovery.ts';
-import { openapiV2, openapiV3 } from './openapi.ts';
+import { type DescribedApi, openapiV2, openapiV3 } from './openapi.ts';
 
 /** URL of the OpenAPI document of a group version with this hash. */
 export const openapiUrl = (group: string, version: string, hash: string): string =>
@@ -61,6 +61,7 @@ const inUse = new WeakValues<ApiDocument>();
  */
 export class ApiDocuments {
   readonly #dialect: Dialect;
+  readonly #api: DescribedApi;
   readonly #resources: ResourceRegistry;
   readonly #serverAddress: () => string;
   /** Documents by the group that they describe (`undefined`: all groups), then by name. */
@@ -72,8 +73,9 @@ export class ApiDocuments {
   /** All groups, in order. */
   #all: readonly GroupDiscovery[] | undefined;
 
-  constructor(dialect: Dialect, resources: ResourceRegistry, serverAddress: () => string) {
+  constructor({ dialect, cbor }: DescribedApi, resources: ResourceRegistry, serverAddress: () => string) {
     this.#dialect = dialect;
+    this.#api = { dialect, cbor };
     this.#resources = resources;
     this.#serverAddress = serverAddress;
     resources.onChange(({ added, removed }) => {
@@ -109,7 +111,8 @@ export class ApiDocuments {
   }
 
   *#shared(name: string, json: Iterable<string>, { of, openapi }: DocumentOptions): Making {
-    const key = of && `${this.#dialect.name} ${name} ${of().map(contentOf).join()}`;
+    const { dialect, cbor } = this.#api;
+    const key = of && `${dialect.name} ${cbor ? 'cbor ' : ''}${name} ${of().map(contentOf).join()}`;
     const known = key === undefined ? undefined : inUse.get(key);
     if (known) return known;
     const pieces: Buffer[] = [];
@@ -243,14 +246,14 @@ export class ApiDocuments {
   *#makingV2(): Making {
     const all = this.#everything();
     const options = { openapi: 2, of: () => all } as const;
-    return yield* this.#making('/openapi/v2', openapiV2(all, this.#dialect), options);
+    return yield* this.#making('/openapi/v2', openapiV2(all, this.#api), options);
   }
 
   *#makingV3(group: string, version: string): Generator<void, ApiDocument | undefined> {
     const resources = this.#resourcesOf(group, version);
     if (!resources) return undefined;
     const options = { group, openapi: 3, of: () => resources } as const;
-    return yield* this.#making(`/openapi/v3/${group}/${version}`, openapiV3(resources, this.#dialect), options);
+    return yield* this.#making(`/openapi/v3/${group}/${version}`, openapiV3(resources, this.#api), options);
   }
 
   *#makingIndex(): Making {

@@ -1,3 +1,4 @@
+import { cborTypes } from '../../codec/cbor/format.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { type GroupVersionKind, storesObjects } from '../../kinds/kind.ts';
 import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
@@ -23,9 +24,17 @@ interface Form {
   operation(operation: Operation): Json;
 }
 
+/** What documents depend on besides the resources. */
+export interface DescribedApi {
+  readonly dialect: Dialect;
+  /** Whether objects can also be sent and received in CBOR. */
+  readonly cbor: boolean;
+}
+
 /** The OpenAPI 3.0 document of one group version: `/openapi/v3/api/v1`. JSON, piece by piece. */
-export function* openapiV3(resources: readonly ServedResource[], dialect: Dialect): Generator<string, void> {
-  const form = formV3(dialect);
+export function* openapiV3(resources: readonly ServedResource[], api: DescribedApi): Generator<string, void> {
+  const { dialect } = api;
+  const form = formV3(api);
   const all = yield* allOperations(resources);
   yield* jsonPieces(
     entries({
@@ -41,8 +50,9 @@ export function* openapiV3(resources: readonly ServedResource[], dialect: Dialec
 }
 
 /** The OpenAPI 2.0 document of all group versions: `/openapi/v2`. JSON, piece by piece. */
-export function* openapiV2(resources: readonly ServedResource[], dialect: Dialect): Generator<string, void> {
-  const form = formV2(dialect);
+export function* openapiV2(resources: readonly ServedResource[], api: DescribedApi): Generator<string, void> {
+  const { dialect } = api;
+  const form = formV2(api);
   const all = yield* allOperations(resources);
   yield* jsonPieces(
     entries({
@@ -137,7 +147,8 @@ function* schemas(
   });
 }
 
-function formV3(dialect: Dialect): Form {
+function formV3(api: DescribedApi): Form {
+  const { dialect } = api;
   const ref = ({ struct }: SchemaRef): Json => ({ $ref: `#/components/schemas/${dialect.openapiPrefix}.${struct}` });
   const content = (schema: SchemaRef, mediaTypes: readonly string[]): Json =>
     Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: ref(schema) }]));
@@ -156,16 +167,17 @@ function formV3(dialect: Dialect): Form {
       ...ofAny('parameters', operation.parameters.map(parameter)),
       ...(operation.body && {
         requestBody: {
-          content: content(operation.body.schema, consumed(operation, dialect)),
+          content: content(operation.body.schema, consumed(operation, api)),
           ...(operation.body.required && { required: true }),
         },
       }),
-      responses: responses(operation, (schema) => ({ content: content(schema, produced(operation, dialect)) })),
+      responses: responses(operation, (schema) => ({ content: content(schema, produced(operation, api)) })),
     }),
   };
 }
 
-function formV2(dialect: Dialect): Form {
+function formV2(api: DescribedApi): Form {
+  const { dialect } = api;
   const ref = ({ struct }: SchemaRef): Json => ({ $ref: `#/definitions/${dialect.openapiPrefix}.${struct}` });
   const parameter = ({ name, in: place, type, description }: Parameter): Json => ({
     name,
@@ -180,8 +192,8 @@ function formV2(dialect: Dialect): Form {
     ref,
     parameter,
     operation: (operation) => ({
-      consumes: operation.body ? consumed(operation, dialect) : ['*/*'],
-      produces: produced(operation, dialect),
+      consumes: operation.body ? consumed(operation, api) : ['*/*'],
+      produces: produced(operation, api),
       schemes: ['https'],
       ...ofAny('parameters', [
         ...operation.parameters.map(parameter),
@@ -197,14 +209,20 @@ function formV2(dialect: Dialect): Form {
 /** A list, omitted if empty: protobuf cannot represent an empty list. */
 const ofAny = (name: string, list: readonly unknown[]): object => (list.length > 0 ? { [name]: list } : {});
 
-const consumed = ({ body, method, protobuf }: Operation, { protobufMediaType }: Dialect): readonly string[] => [
+const consumed = ({ body, method, protobuf }: Operation, { dialect, cbor }: DescribedApi): readonly string[] => [
   ...(body?.mediaTypes ?? []),
-  ...(protobuf && method !== 'patch' ? [protobufMediaType] : []),
+  ...(protobuf && method !== 'patch' ? [dialect.protobufMediaType] : []),
+  ...(cbor && body ? [method === 'patch' ? cborTypes.apply : cborTypes.item] : []),
 ];
 
-function produced({ streams, protobuf, of }: Operation, { protobufMediaType }: Dialect): readonly string[] {
-  const binary = protobuf ? [protobufMediaType] : [];
-  const streamed = ['application/json', ...binary].map((mediaType) => `${mediaType};stream=watch`);
+function produced({ streams, protobuf, of }: Operation, { dialect, cbor }: DescribedApi): readonly string[] {
+  const inCbor = cbor && of !== undefined;
+  const inProtobuf = protobuf ? [dialect.protobufMediaType] : [];
+  const binary = [...inProtobuf, ...(inCbor ? [cborTypes.item] : [])];
+  const streamed = [
+    ...['application/json', ...inProtobuf].map((mediaType) => `${mediaType};stream=watch`),
+    ...(inCbor ? [cborTypes.sequence] : []),
+  ];
   // Streams are not available in YAML, and these operations always stream.
   const yaml = of?.action === 'watch' || of?.action === 'watchlist' ? [] : ['application/yaml'];
   return ['application/json', ...yaml, ...binary, ...(streams ? streamed : [])];

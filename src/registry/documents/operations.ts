@@ -1,3 +1,4 @@
+import { cborTypes } from '../../codec/cbor/format.ts';
 import { hasMessage } from '../../codec/protobuf/message.ts';
 import type { GroupVersionKind, Kind, Subresource } from '../../kinds/kind.ts';
 import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
@@ -38,7 +39,10 @@ export interface Operation {
 }
 
 const plainTypes = ['application/json', 'application/yaml'];
-const patchTypes = patchMediaTypes.filter(({ format }) => format !== 'cbor').map(({ mediaType }) => mediaType);
+/** Without those in binary formats, which depend on kind and features. */
+const patchTypes = patchMediaTypes
+  .map(({ mediaType }) => mediaType)
+  .filter((mediaType) => mediaType !== cborTypes.apply);
 
 /** All operations of a kind. */
 export function operations(served: ServedResource): readonly Operation[] {

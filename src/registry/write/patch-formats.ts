@@ -1,3 +1,4 @@
+import { cborTypes } from '../../codec/cbor/format.ts';
 import type { PatchType } from '../../patch/apply-patch.ts';
 
 /** Content of a PATCH: a patch, or the configuration of a server-side apply. */
@@ -17,5 +18,5 @@ export const patchMediaTypes: readonly PatchMediaType[] = [
   { mediaType: 'application/merge-patch+json', patch: 'merge', format: 'json' },
   { mediaType: 'application/strategic-merge-patch+json', patch: 'strategic', format: 'json' },
   { mediaType: 'application/apply-patch+yaml', patch: 'apply', format: 'yaml' },
-  { mediaType: 'application/apply-patch+cbor', patch: 'apply', format: 'cbor' },
+  { mediaType: cborTypes.apply, patch: 'apply', format: 'cbor' },
 ];

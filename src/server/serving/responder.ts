@@ -4,6 +4,7 @@ import type { Metrics } from '../../base/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry } from '../../cache/cache.ts';
+import { cborGate } from '../../codec/cbor/format.ts';
 import { bodyForm } from '../../content/body.ts';
 import type { DocumentForms } from '../../content/document-forms.ts';
 import type { ListRepresentation } from '../../content/formats/format.ts';
@@ -71,6 +72,7 @@ export class Responder {
     this.#watches = new WatchStreams({ clock: parts.clock, logger: parts.config.logger });
     this.#watchMetrics = new WatchMetrics(parts.metrics);
     this.#deprecatedApis = new DeprecatedApis(parts.metrics);
+    const documents = new ApiDocuments({ dialect, cbor: features[cborGate] }, parts.resources, parts.serverAddress);
     this.#audited = new AuditedObjects({ ...parts, representation: this.#representation });
     const documents = new ApiDocuments(dialect, parts.resources, parts.serverAddress);
     this.#routes = routes({

@@ -29,7 +29,7 @@ const health = new Health({
   writeProblem: () => undefined,
 });
 health.started();
-const documents = new ApiDocuments(orch, withoutObjects(kinds(orch)), () => '');
+const documents = new ApiDocuments({ dialect: orch, cbor: false }, withoutObjects(kinds(orch)), () => '');
 /** Forms of documents that were made elsewhere. */
 const elsewhere: string[] = [];
 const router = routes({

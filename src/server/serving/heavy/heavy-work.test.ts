@@ -7,6 +7,7 @@ import { noJitter } from '../../../base/time/backoff-fixture.ts';
 import { ManualClock, systemClock } from '../../../base/time/clock.ts';
 import { within } from '../../../base/waits-fixture.ts';
 import { createWatchCache } from '../../../cache/watch-cache.ts';
+import { encodeCbor } from '../../../codec/cbor/encode.ts';
 import { type BodyForm, parseBody } from '../../../content/body.ts';
 import { writeDocument } from '../../../content/document-forms.ts';
 import type { Negotiated } from '../../../content/negotiation.ts';
@@ -141,7 +142,8 @@ class Side implements AsyncDisposable {
     assert.ok(served);
     const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
     const { signal } = new AbortController();
-    const sent = { method, target, user, userAgent: 'test/v1', form, bytes: Buffer.from(text), owner: user };
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(text);
+    const sent = { method, target, user, userAgent: 'test/v1', form, bytes, owner: user };
     return { info, served, ...sent, signal, annotate: () => undefined, warn, beforeWrite() {} };
   }
 
@@ -184,6 +186,7 @@ const mask = (text: string): string =>
 
 const json: BodyForm = { type: 'whole', format: 'json' };
 const yaml: BodyForm = { type: 'whole', format: 'yaml' };
+const cbor: BodyForm = { type: 'whole', format: 'cbor' };
 const as = (patch: Extract<BodyForm, { type: 'patch' }>['patch']): BodyForm => ({
   type: 'patch',
   format: patch === 'apply' ? 'yaml' : 'json',
@@ -224,6 +227,8 @@ const script: readonly (readonly [what: string, sent: Sent])[] = [
   ],
   ['YAML', { method: 'POST', target: maps, form: yaml, body: 'metadata: {name: y}\ndata: {a: "1"}\n' }],
   ['YAML with an error', { method: 'POST', target: maps, form: yaml, body: 'metadata: {name: y\n' }],
+  ['CBOR', { method: 'POST', target: maps, form: cbor, body: encodeCbor(map('c', { a: '1' })) }],
+  ['CBOR with an error', { method: 'POST', target: maps, form: cbor, body: encodeCbor(map('c')).subarray(0, -1) }],
   ['another namespace', { method: 'POST', target: maps.replace('/n/', '/gone/'), body: map('a') }],
   ['an update', { method: 'PUT', target: `${maps}/a`, body: map('a', { k: 'w' }) }],
   ['an update that changes nothing', { method: 'PUT', target: `${maps}/a`, body: map('a', { k: 'w' }) }],
@@ -258,6 +263,15 @@ const script: readonly (readonly [what: string, sent: Sent])[] = [
       target: `${maps}/b?fieldManager=one`,
       form: as('apply'),
       body: 'apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n',
+    },
+  ],
+  [
+    'an apply in CBOR that creates',
+    {
+      method: 'PATCH',
+      target: `${maps}/in-cbor?fieldManager=one`,
+      form: { type: 'patch', format: 'cbor', patch: 'apply' },
+      body: encodeCbor({ apiVersion: 'v1', kind: 'ConfigMap', data: { a: 'b' } }),
     },
   ],
   ['a patch of what is not there', { method: 'PATCH', target: `${maps}/none`, form: as('merge'), body: {} }],
@@ -319,9 +333,11 @@ const later: Kind = {
   ...defineKind({ group, version: 'v2', kind: 'Late', schema: lateSchema('words') }),
   storedAs: renamedFields(late, { group, version: 'v2', kind: 'Late' }, { words: 'text' }),
 };
-const tableAndProtobuf: readonly Negotiated[] = [
+const byKind: readonly Negotiated[] = [
   { format: 'json', as: 'Table', metaVersion: 'meta.orch.io/v1', mediaType: 'application/json', pretty: false },
   { format: 'protobuf', as: 'object', metaVersion: '', mediaType: '', pretty: false },
+  { format: 'cbor', as: 'object', metaVersion: '', mediaType: '', pretty: false },
+  { format: 'cbor', as: 'Table', metaVersion: 'meta.orch.io/v1', mediaType: '', pretty: false },
 ];
 const lates = (version: string): string => `/apis/${group}/${version}/namespaces/n/lates`;
 const owned = (kind: string) => ({
@@ -329,8 +345,8 @@ const owned = (kind: string) => ({
   ownerReferences: [{ apiVersion: `${group}/v1`, kind, name: 'a', uid: 'u', blockOwnerDeletion: true }],
 });
 
-/** Without ages, which may change between two calls. */
-const ageless = (bytes: Buffer): string => bytes.toString('latin1').replace(/"\d+s"/, '');
+/** Without ages, which may change between two calls: JSON texts, or byte strings of two or three bytes in CBOR. */
+const ageless = (bytes: Buffer): string => bytes.toString('latin1').replace(/"\d+s"|[BC]\d+s/, '');
 
 describe('a kind that came at run time', () => {
   const writes: readonly (readonly [what: string, sent: Sent])[] = [
@@ -377,7 +393,7 @@ describe('a kind that came at run time', () => {
     const answered = await thread.heavy.write(request);
     assert.ok(answered.type === 'object');
     for (const version of ['v1', 'v2']) {
-      for (const form of tableAndProtobuf) {
+      for (const form of byKind) {
         const served = thread.resources.find(group, version, 'lates');
         const target = `${lates(version)}/large`;
         const representation = new Representation(orch, systemClock);
@@ -404,7 +420,7 @@ describe('a kind that came at run time', () => {
     const request = side.received({ method: 'POST', target: lates('v1'), body: large }, () => {});
     assert.equal(side.heavy.takesWrite(request), false);
     const bytes = Buffer.from(JSON.stringify(large));
-    for (const form of tableAndProtobuf) {
+    for (const form of byKind) {
       const presentation = new Representation(orch, systemClock).presentation(form, kind, new URLSearchParams());
       assert.equal(side.heavy.takesRepresentation(bytes, presentation), false);
     }
@@ -499,9 +515,14 @@ describe('what goes to the thread', async () => {
       [yaml, `a: &a [${Array(200).fill('x').join(',')}]\nb: [${Array(50).fill('*a').join(',')}]`],
       [json, { text: 'x'.repeat(limits.unstoredBytesMax) }],
       [{ type: 'whole', format: 'protobuf' }, 'x'.repeat(limits.inlineBytesMax + 1)],
+      [cbor, 'x'.repeat(limits.inlineBytesMax + 1)],
     ] as const) {
       await assert.rejects(body({ form, body: text }), { reason: 'RequestEntityTooLarge', code: 413 });
     }
+    // Names that are long enough for the body to be heavy.
+    const inCbor = (count: number) => encodeCbor({ spec: { groups: Array(count).fill('group') } });
+    assert.ok(await body({ form: cbor, body: inCbor(max - 10) }));
+    await assert.rejects(body({ form: cbor, body: inCbor(max) }), /expected no more than 4000 elements/);
   });
 });
 
@@ -509,7 +530,7 @@ describe('forms of documents', async () => {
   const side = new Side('thread');
   await side.cache.ready();
   after(() => side[Symbol.asyncDispose]());
-  const documents = new ApiDocuments(orch, side.resources, () => '');
+  const documents = new ApiDocuments({ dialect: orch, cbor: false }, side.resources, () => '');
   for (const [what, document] of [
     ['OpenAPI 2', documents.openapiV2()],
     ['OpenAPI 3', documents.openapi('', 'v1')],

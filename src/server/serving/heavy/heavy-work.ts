@@ -181,7 +181,8 @@ export class HeavyWork {
     const { form, bytes } = request;
     if (!isHeavyBody(form, bytes)) return parseBody(bytes, form, request);
     checkUnstored(form, bytes);
-    return formatOf(form, bytes) === yaml ? this.#yamlBody(request) : parseBody(bytes, form, request);
+    if (formatOf(form, bytes) === yaml) return this.#yamlBody(request);
+    return parseBody(bytes, form, request, limits.unstoredPartsMax);
   }
 
   /** The body as compact JSON, on the thread if it is heavy. Throws or rejects if it is not valid. */
