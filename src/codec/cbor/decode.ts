@@ -1,10 +1,11 @@
 import { isAscii, isUtf8 } from 'node:buffer';
+import { asBuffer } from '../../base/collections/byte-span.ts';
 import { limits } from '../../base/limits.ts';
 import { badRequest, type StatusError } from '../../meta/status-error.ts';
 import { setOwn } from '../../schema/own-property.ts';
 import { parseTime } from '../../schema/time.ts';
 import type { ParsedJson } from '../json.ts';
-import { asBuffer } from '../utf8.ts';
+
 import { FieldNames } from './field-names.ts';
 import { information, integerMax, integerMin, majorType, simpleValue, tagNumber } from './format.ts';
 
