@@ -5,6 +5,7 @@ import { kinds } from '../../src/kinds/kinds.ts';
 import { jobsOf } from '../../src/server/serving/heavy/jobs.ts';
 import { sameThread } from '../../src/server/serving/heavy/thread-fixture.ts';
 import { systemEnvironment } from '../../src/server/wiring/environment.ts';
+import { defaultFeatures } from '../../src/server/wiring/features.ts';
 import { root, serverForSuite } from '../support/in-process-server.ts';
 
 /** Events of large objects in a form that is not the stored one are made on the thread for heavy work, and keep their order. */
@@ -27,13 +28,17 @@ const counted = Object.entries(jobsOf(kinds)).map(([name, job]) => {
 
 describe('a watch of large objects', () => {
   const startHeavyWorker = sameThread(Object.fromEntries(counted));
-  const running = serverForSuite({ ...systemEnvironment, startHeavyWorker });
+  const running = serverForSuite(
+    { ...systemEnvironment, startHeavyWorker },
+    { features: { ...defaultFeatures, CBORServingAndStorage: true } },
+  );
 
   for (const [what, accept, elsewhere] of [
     ['JSON', 'application/json', []],
     ['metadata in JSON', `application/json;${metadata}`, []],
     ['tables', table, ['firstEventObject', 'eventObject']],
     ['protobuf', 'application/vnd.kubernetes.protobuf', ['eventObject', 'eventObject']],
+    ['CBOR', 'application/cbor', ['eventObject', 'eventObject']],
     ['metadata in protobuf', `application/vnd.kubernetes.protobuf;${metadata}`, ['eventObject', 'eventObject']],
   ] as const) {
     test(`${what}: made ${elsewhere.length > 0 ? 'elsewhere' : 'here'}, in order`, async () => {

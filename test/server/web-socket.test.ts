@@ -139,7 +139,7 @@ describe('a watch over a WebSocket', () => {
   let server: OrchProcess;
   let from: string;
   before(async () => {
-    server = await OrchProcess.start({ flags: [tokens] });
+    server = await OrchProcess.start({ flags: [tokens, '--feature-gates=CBORServingAndStorage=true'] });
     await grant(server, 'orch.io', 'jane', [rule('list watch', 'configmaps')]);
     // The controllers publish the authority in each namespace, some time after the start.
     await until(async () => {
@@ -195,6 +195,14 @@ describe('a watch over a WebSocket', () => {
       });
       const framed = client.messages.flatMap(({ payload }, at) => [lengths[at] ?? Buffer.alloc(0), payload]);
       assert.deepEqual(Buffer.concat(framed), plain);
+      assert.ok(client.messages.every(({ opcode }) => opcode === opcodes.binary));
+    }
+  });
+
+  test('in CBOR has a binary message for each item of the sequence', async () => {
+    for (const query of ['', `resourceVersion=${from}`]) {
+      const { plain, client } = await bothWays(server, query, 'application/cbor');
+      assert.deepEqual(Buffer.concat(client.messages.map(({ payload }) => payload)), plain);
       assert.ok(client.messages.every(({ opcode }) => opcode === opcodes.binary));
     }
   });

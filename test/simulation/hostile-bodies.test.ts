@@ -170,7 +170,7 @@ function heapUsed(): number {
 const heapGrowthMax = 16 * 1024 * 1024;
 
 for (const format of formats) {
-  test(`${bodies} bodies in ${format.name}, seed ${seed}`, { timeout: 60 * 60_000 }, (t) => {
+  test(`${bodies} changed bodies in ${format.name}, seed ${seed}`, { timeout: 60 * 60_000 }, (t) => {
     const samples = samplesOf(format);
     const dice = new Dice(seed);
     const figures: Figures = { decoded: 0, refused: 0, longestMs: 0 };

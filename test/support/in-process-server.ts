@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before } from 'node:test';
 import type { ClientRequest } from '../../src/outbound/transport.ts';
 import type { UserInfo } from '../../src/request/user-info.ts';
+import type { ApiServerConfig } from '../../src/server/wiring/config.ts';
 import { type ApiServer, createApiServer } from '../../src/server/wiring/create-api-server.ts';
 import { type Environment, systemEnvironment } from '../../src/server/wiring/environment.ts';
 import type { ServedScope } from '../../src/server/wiring/scopes/open-scopes.ts';
@@ -19,11 +20,14 @@ interface InProcessServer {
 }
 
 /** A server with everything that follows objects, started before the tests of the calling suite and stopped after them. */
-export function serverForSuite(environment: Environment = systemEnvironment): InProcessServer {
+export function serverForSuite(
+  environment: Environment = systemEnvironment,
+  config: Partial<ApiServerConfig> = {},
+): InProcessServer {
   let running: (InProcessServer & { readonly directory: string }) | undefined;
   before(async () => {
     const directory = mkdtempSync(join(tmpdir(), 'orch-in-process-'));
-    const server = await createApiServer(followingConfiguration(directory), environment);
+    const server = await createApiServer({ ...followingConfiguration(directory), ...config }, environment);
     running = { server, side: new Side(server), directory };
     await server.start();
   });
