@@ -147,7 +147,7 @@ export const limits = {
   /** Cache of frequently compressed objects and their compressed forms. */
   gzipKeptBytesMax: 8 * 1024 * 1024,
   /**
-   * Elements of all lists and objects of a JSON or protobuf body, where the smallest take two bytes and cost hundreds.
+   * Elements of all lists and objects of a JSON, protobuf or CBOR body, where the smallest take two bytes and cost hundreds.
    */
   elementsMax: 250_000,
   /** Longer lists in protobuf are encoded twice rather than kept in memory while they are sent. */
