@@ -194,6 +194,8 @@ describe('refused', () => {
     const array = (count: number) => Buffer.concat([hex('9f'), Buffer.alloc(count), hex('ff')]);
     assert.doesNotThrow(() => parseCbor(array(max)));
     assert.throws(() => parseCbor(array(max + 1)), /expected no more than 250000 elements/);
+    const chunks = Buffer.concat([hex('7f'), Buffer.alloc(max + 1, 0x60), hex('ff')]);
+    assert.throws(() => parseCbor(chunks), /expected no more than 250000 elements/);
     const nested = Buffer.concat([hex('9f'), ...Array(1_000).fill(array(max / 1_000)), hex('ff')]);
     assert.throws(() => parseCbor(nested), /expected no more than 250000 elements/);
   });

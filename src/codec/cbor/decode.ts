@@ -5,7 +5,6 @@ import { badRequest, type StatusError } from '../../meta/status-error.ts';
 import { setOwn } from '../../schema/own-property.ts';
 import { parseTime } from '../../schema/time.ts';
 import type { ParsedJson } from '../json.ts';
-
 import { FieldNames } from './field-names.ts';
 import { information, integerMax, integerMin, majorType, simpleValue, tagNumber } from './format.ts';
 
@@ -118,9 +117,13 @@ class CborReader {
     if (left === 0) return false;
     // Below zero for an indefinite length.
     if (left < 0 && this.#takeBreak()) return false;
-    if (++this.#elements > this.#elementsMax)
-      throw this.#error(`expected no more than ${this.#elementsMax} elements in arrays and maps`, this.#at);
+    this.#countElement();
     return true;
+  }
+
+  #countElement(): void {
+    if (++this.#elements > this.#elementsMax)
+      throw this.#error(`expected no more than ${this.#elementsMax} elements in arrays, maps and chunks`, this.#at);
   }
 
   #takeBreak(): boolean {
@@ -189,11 +192,12 @@ class CborReader {
     return this.#text(this.#bytes, start, this.#at);
   }
 
-  /** Joins the chunks of a string of indefinite length. Measured first: there may be as many chunks as bytes. */
+  /** Joins the chunks of a string of indefinite length, which are measured first. */
   #chunks(major: number): Buffer {
     const first = this.#at;
     let length = 0;
     this.#eachChunk(major, (start, end) => {
+      this.#countElement();
       if (major === majorType.text && !isUtf8(this.#bytes.subarray(start, end))) throw this.#notUtf8(start);
       length += end - start;
     });
