@@ -74,7 +74,6 @@ export class Responder {
     this.#deprecatedApis = new DeprecatedApis(parts.metrics);
     const documents = new ApiDocuments({ dialect, cbor: features[cborGate] }, parts.resources, parts.serverAddress);
     this.#audited = new AuditedObjects({ ...parts, representation: this.#representation });
-    const documents = new ApiDocuments(dialect, parts.resources, parts.serverAddress);
     this.#routes = routes({
       clock: parts.clock,
       dialect,
