@@ -515,6 +515,8 @@ export const limits = {
   auditWaitingBytesMax: 256 * 1024 * 1024,
   /** Batches that are sent to an audit webhook at once. */
   auditBatchesMax: 20,
+  /** Bytes of events in one request to an audit webhook; one with a single event may have more. */
+  auditBatchBytesMax: 16 * 1024 * 1024,
   /** How long audit events for a file gather in mode `batch`. */
   auditGatherMs: 50,
   /** How long a server that stops tries to send audit events. */

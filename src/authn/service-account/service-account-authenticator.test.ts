@@ -398,3 +398,18 @@ test('extended tokens are counted as valid or stale', async () => {
   await fixture.authenticate(fixture.grant());
   assert.deepEqual([fixture.count('valid_tokens'), fixture.count('stale_tokens')], [2, 1]);
 });
+
+test('the audit log tells of stale tokens, and by how much', async () => {
+  const fixture = new TokenFixture();
+  const token = fixture.grant({ lifetimeSeconds: 31_536_000, warnAfterSeconds: 3607 });
+  const annotations: (readonly [key: string, value: string])[] = [];
+  const { signal } = new AbortController();
+  const caller = { signal, annotate: (key: string, value: string) => annotations.push([key, value]) };
+  await fixture.authenticator.authenticateToken(token, apiAudiences, caller);
+  assert.deepEqual(annotations, []);
+  fixture.clock.advance(3607_000 + 61_500);
+  await fixture.authenticator.authenticateToken(token, apiAudiences, caller);
+  const [key, value] = annotations[0] ?? [];
+  assert.match(key ?? '', /^authentication\.(orch|k8s)\.io\/stale-token$/);
+  assert.match(value ?? '', /^subject: system:serviceaccount:[^:]+:[^:]+, seconds after warning threshold: 61$/);
+});

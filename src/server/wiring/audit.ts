@@ -75,7 +75,7 @@ function openWebhookBackend(config: NonNullable<AuditConfig['webhook']>, parts: 
   const { dialect, clock, random, lost } = parts;
   const sender = openWebhook({ type: 'file', file }, limits.auditWebhookMsMax, parts);
   const sink = webhookSink({ sender, dialect, clock, random, initialBackoffMs });
-  const batchBytesMax = truncate?.batchBytesMax ?? Number.POSITIVE_INFINITY;
+  const batchBytesMax = Math.min(truncate?.batchBytesMax ?? Number.POSITIVE_INFINITY, limits.auditBatchBytesMax);
   const backend =
     typeof mode === 'string'
       ? blockingBackend({ sink, plugin: 'webhook', lost, strict: mode === 'blocking-strict' })
