@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import { kubernetes } from '../dialect/kubernetes.ts';
 import { orch } from '../dialect/orch.ts';
@@ -54,6 +56,15 @@ rules:
         { ...none, level: 'None', nonResourceURLs: ['/healthz*', '/version', '*'], omitManagedFields: undefined },
       ],
     });
+  });
+
+  it('to begin with is one, in both dialects', () => {
+    const text = readFileSync(resolve(import.meta.dirname, '../../examples/audit-policy.yaml'), 'utf8');
+    const { rules } = readPolicy(Buffer.from(text), orch);
+    assert.deepEqual(rules.at(-1)?.level, 'Metadata');
+    assert.equal(readPolicy(Buffer.from(text.replaceAll('orch.io', 'k8s.io')), kubernetes).rules.length, rules.length);
+    const withSecrets = rules.find(({ resources }) => resources.some((each) => each.resources.includes('secrets')));
+    assert.equal(withSecrets?.level, 'Metadata');
   });
 
   it('has the group of the dialect', () => {
