@@ -55,6 +55,7 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
     'apis-authorization-v1': documents.resourceList(authorization, 'v1'),
     'apis-certificates-v1': documents.resourceList(certificates, 'v1'),
     'apis-certificates-v1alpha1': documents.resourceList(certificates, 'v1alpha1'),
+    'apis-certificates-v1beta1': documents.resourceList(certificates, 'v1beta1'),
     'aggregated-api': documents.aggregated('api', 'v2'),
     'aggregated-apis': documents.aggregated('apis', 'v2'),
     'aggregated-apis-v2beta1': documents.aggregated('apis', 'v2beta1'),
@@ -66,6 +67,7 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
     'openapi-v3-apis-authorization-v1': documents.openapi(authorization, 'v1'),
     'openapi-v3-apis-certificates-v1': documents.openapi(certificates, 'v1'),
     'openapi-v3-apis-certificates-v1alpha1': documents.openapi(certificates, 'v1alpha1'),
+    'openapi-v3-apis-certificates-v1beta1': documents.openapi(certificates, 'v1beta1'),
     'openapi-v2': documents.openapiV2(),
   };
   await cache.close();

@@ -1,3 +1,6 @@
+/** Lets nodes request node certificates in any name. Deprecated: it is there for old provisioning programs. */
+export const insecureNodeRequests = 'AllowInsecureKubeletCertificateSigningRequests';
+
 /** Every feature gate of published programs of version 1.32, those in their last release included. */
 export const publishedFeatureGates: ReadonlySet<string> = new Set(
   `

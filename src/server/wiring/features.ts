@@ -1,5 +1,6 @@
 import type { Metrics } from '../../base/metrics.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import { insecureNodeRequests } from '../../dialect/published-feature-gates.ts';
 
 /** A gate of `--feature-gates`: default and maturity (spec section 9). */
 export interface FeatureGate {
@@ -50,6 +51,11 @@ export const featureGates = {
     default: true,
     stage: 'beta',
     help: 'read --authentication-config (spec section 5.5)',
+  },
+  [insecureNodeRequests]: {
+    default: false,
+    stage: 'deprecated',
+    help: 'let nodes request node certificates in any name',
   },
 } as const satisfies Readonly<Record<string, FeatureGate>>;
 

@@ -20,16 +20,17 @@ export function registryParts(
 ): RegistryParts & { readonly lookups: AdmissionLookups } {
   const { authorizer, index: rbac } = access.authorization;
   const lookups = admissionLookups({ cache, resources, authorizer, rbac });
+  const features = namesOfEnabled(config.features);
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },
-    admission: composeAdmission(config.admissionPlugins, { dialect, clock, random, lookups }),
+    admission: composeAdmission(config.admissionPlugins, { dialect, features, clock, random, lookups }),
     servicesFor: servicesOfKinds(config, { cache, resources, identities, ...access }),
     requireCreate: (info: ResourceRequest, user: UserInfo, request: Caller) =>
       requirePermission(authorizer, { ...info, verb: 'create' }, user, request),
     isSameNamespace: namespaceIdentity(resources.finder('', 'v1', 'namespaces'), store),
     requireUnsafeDelete: (info, user, request) => requireUnsafeDelete(authorizer, info, user, request),
     count: kindCounters(metrics),
-    features: namesOfEnabled(config.features),
+    features,
     unsafeDeletion: config.features.AllowUnsafeMalformedObjectDeletion,
     watchMsMin: config.requests.watchMsMin,
   };

@@ -32,14 +32,17 @@ interface Setting {
   readonly dialect?: Dialect;
   readonly username?: string;
   readonly groups?: readonly string[];
+  readonly checksRequestedNames?: boolean;
 }
 
 /** Rejects with the plugin's error. */
 export async function admit(write: Write, setting: Setting = {}): Promise<void> {
   const { dialect = dialects.orch, username = 'system:node:n1', groups = ['system:nodes'] } = setting;
+  const { checksRequestedNames = true } = setting;
   const chain = admissionChain([
     nodeRestriction({
       dialect,
+      checksRequestedNames,
       pod: async (namespace, name) => pods[`${namespace}/${name}`],
       node: (name) => nodes[name],
       commonName: (request) => {

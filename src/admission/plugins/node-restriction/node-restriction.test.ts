@@ -182,6 +182,19 @@ describe('certificate requests', () => {
   ]);
 });
 
+describe('certificate requests where names are not checked', () => {
+  const setting = { checksRequestedNames: false };
+  check(
+    [
+      ['as another node', signing('n2', client), ''],
+      ['to serve as somebody', signing('jane', serving), ''],
+      ['unreadable', signing('?', client), ''],
+      ['other objects', { resource: 'nodes', name: 'n2' }, 'node "n1" is not allowed to modify node "n2"'],
+    ],
+    setting,
+  );
+});
+
 describe('who is limited', () => {
   const foreign: Write = { resource: 'nodes', name: 'n2' };
   const unknown = 'could not determine node from user "system:node:"';

@@ -10,6 +10,8 @@ export interface NodeRestrictionOptions {
   readonly dialect: Dialect;
   /** The pod of that name. If undefined, the result reflects all writes acknowledged before the call. */
   readonly pod: (namespace: string, name: string) => Promise<Found> | Found;
+  /** Whether a node may request node certificates in its own name only. */
+  readonly checksRequestedNames: boolean;
   /** The Node of that name, with the same guarantee. */
   readonly node: (name: string) => Promise<Found> | Found;
   /**

@@ -101,6 +101,7 @@ class Side implements AsyncDisposable {
       cache: this.cache,
       admission: composeAdmission(plugins, {
         dialect: orch,
+        features: new Set(),
         clock: systemClock,
         random: systemRandom,
         lookups: asked,

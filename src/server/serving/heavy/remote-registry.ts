@@ -66,6 +66,7 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
     cache,
     admission: composeAdmission(admissionPlugins, {
       dialect,
+      features,
       clock,
       random,
       lookups: remoteLookups(context),

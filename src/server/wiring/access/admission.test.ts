@@ -24,6 +24,7 @@ for (const resource of ['pods/exec', 'services/proxy', 'nodes/proxy', 'namespace
   test(`connecting to ${resource} involves no plugin: it writes nothing`, async () => {
     const admission = composeAdmission(pluginNames, {
       dialect: orch,
+      features: new Set(),
       clock: systemClock,
       random: systemRandom,
       lookups: unasked,

@@ -21,6 +21,7 @@ import type { Clock } from '../../../base/time/clock.ts';
 import type { WatchCache } from '../../../cache/cache.ts';
 import { parseStored } from '../../../codec/json.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
+import { insecureNodeRequests } from '../../../dialect/published-feature-gates.ts';
 import { signerNames } from '../../../dialect/signer-names.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { commonNameOfRequest, readCertificateRequest } from '../../../pki/certificate-request.ts';
@@ -81,6 +82,8 @@ export function admissionLookups({ cache, resources, authorizer, rbac }: LookupP
 
 interface AdmissionParts {
   readonly dialect: Dialect;
+  /** Names of the enabled feature gates. */
+  readonly features: ReadonlySet<string>;
   readonly clock: Clock;
   readonly random: Random;
   readonly lookups: AdmissionLookups;
@@ -114,9 +117,10 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       random,
       account: (namespace, name) => lookups.object('serviceaccounts', namespace, name),
     }),
-  NodeRestriction: ({ dialect, lookups }) =>
+  NodeRestriction: ({ dialect, features, lookups }) =>
     nodeRestriction({
       dialect,
+      checksRequestedNames: !features.has(insecureNodeRequests),
       pod: (namespace, name) => lookups.object('pods', namespace, name),
       node: (name) => lookups.object('nodes', '', name),
       commonName: (request) => commonNameOfRequest(Buffer.from(request, 'base64')),
