@@ -63,7 +63,11 @@ export class Registry {
 
   #create(request: VerbRequest): Promise<Reply> {
     const { answer: make, acts, group, version } = request.served.kind;
-    if (acts) return this.#act(request, acts.action, this.#parts.resources.find(group, version, acts.on));
+    if (acts) {
+      const on = this.#parts.resources.find(group, version, acts.on);
+      if (!on) throw noSuchPath();
+      return this.#act(request, acts.action, on);
+    }
     return make ? answer(this.#parts, this.#writer, request, make) : create(this.#writer, request);
   }
 

@@ -79,6 +79,13 @@ describe('APIs that are switched off', { timeout: 300_000 }, () => {
     });
   }
 
+  it('an action on objects of a resource that is switched off is 404', async () => {
+    await using server = await OrchProcess.start({ flags: ['--runtime-config=v1/pods=false'] });
+    const binding = { metadata: { name: 'a' }, target: { kind: 'Node', name: 'n' } };
+    const { status, json, text } = await server.post('/api/v1/namespaces/default/bindings', binding);
+    assert.deepEqual([status, json['kind'], json['reason']], [404, 'Status', 'NotFound'], text);
+  });
+
   it('the server goes on working with the roles, accounts and namespaces that it has', async () => {
     using folder = new Folder();
     const tokens = folder.tokens({ jane: [] });
