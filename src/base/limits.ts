@@ -441,15 +441,16 @@ export const limits = {
   /** Certificates in a client's chain, and signatures verified while building a path. */
   chainCertificatesMax: 10,
   chainSignatureChecksMax: 100,
+  /** Nesting of certificates and certificate requests from outside. */
+  derDepthMax: 16,
   /**
-   * A certificate request from outside: PEM with all that is around it; then as DER bytes, values (alternative names are
-   * counted apart) and their nesting. One is read in a single turn of the event loop, which takes 5 ms for the largest.
+   * A certificate request from outside: PEM with all that is around it; then as DER bytes and values (alternative names are
+   * counted apart). One is read in a single turn of the event loop, which takes 5 ms for the largest.
    * Bits of its RSA key: TLS peers refuse more.
    */
   certificateRequestTextMax: 128 * 1024,
   certificateRequestBytesMax: 64 * 1024,
   certificateRequestValuesMax: 500,
-  certificateRequestDepthMax: 16,
   certificateRequestRsaBitsMax: 8192,
   /** Requests that a controller works on in one turn of the event loop. */
   certificateRequestsPerSlice: 4,

@@ -102,7 +102,7 @@ function requireSize(size: number, max: number): void {
 
 function requireRequest(der: Buffer): void {
   try {
-    requireDer(der, { valuesMax: limits.certificateRequestValuesMax, depthMax: limits.certificateRequestDepthMax });
+    requireDer(der, { valuesMax: limits.certificateRequestValuesMax, depthMax: limits.derDepthMax });
   } catch (error) {
     throw malformed(error);
   }

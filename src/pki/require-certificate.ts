@@ -44,7 +44,7 @@ const extensionTags: ReadonlyMap<string, number> = new Map(
  * here is read by both. Signatures and dates are not verified.
  */
 export function requireCertificate(bytes: Buffer): Extensions | undefined {
-  requireDer(bytes, { valuesMax: limits.certificateValuesMax, depthMax: limits.certificateRequestDepthMax });
+  requireDer(bytes, { valuesMax: limits.certificateValuesMax, depthMax: limits.derDepthMax });
   const [body, algorithm, signature, ...others] = membersOf(readAll(bytes)[0]);
   if (signature?.tag !== tags.bitString || others.length > 0) throw new RangeError('x509: malformed certificate');
   const fields = [...membersOf(body)];
@@ -119,6 +119,6 @@ function requireKey(key: DerValue | undefined): void {
 /** Extensions that are not known here may have any value. */
 function requireValue(value: Buffer, tag: number | undefined): void {
   if (tag === undefined) return;
-  requireDer(value, { valuesMax: limits.certificateValuesMax, depthMax: limits.certificateRequestDepthMax });
+  requireDer(value, { valuesMax: limits.certificateValuesMax, depthMax: limits.derDepthMax });
   if (value[0] !== tag) throw new RangeError('x509: malformed extension');
 }

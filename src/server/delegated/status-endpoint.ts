@@ -74,7 +74,7 @@ interface Access {
   readonly authorizer: Authorizer;
 }
 
-/** As in an API server: who it is, whether he may, and only then whether there is such a path. */
+/** As in an API server: who asks, whether they may, and only then whether there is such a path. */
 const serving =
   ({ authenticator, authorizer }: Access, router: PathRouter) =>
   async (exchange: Exchange): Promise<void> => {
