@@ -7,6 +7,7 @@ import { fitsHeader } from '../outbound/header-encoding.ts';
 import { getOwn, isRecord } from '../schema/own-property.ts';
 import { parseTime } from '../schema/time.ts';
 import { type ApiClient, hasReason } from './api-client.ts';
+import { resourcePath } from './resource-path.ts';
 
 interface AccountCredentialsOptions {
   /** Client for the token requests. Must be allowed to create service accounts and tokens for them. */
@@ -46,7 +47,6 @@ interface Held {
 
 class AccountCredentials implements Credentials {
   readonly #options: AccountCredentialsOptions;
-  readonly #path: string;
   readonly #closed = new AbortController();
   #held: Held | undefined;
   #asking: Promise<Credential> | undefined;
@@ -54,7 +54,6 @@ class AccountCredentials implements Credentials {
 
   constructor(options: AccountCredentialsOptions) {
     this.#options = options;
-    this.#path = `/api/v1/namespaces/${encodeURIComponent(options.account.namespace)}/serviceaccounts`;
   }
 
   async current(): Promise<Credential> {
@@ -117,14 +116,16 @@ class AccountCredentials implements Credentials {
       apiVersion: `${dialect.group('authentication')}/v1`,
       spec: { expirationSeconds: limits.accountTokenSeconds },
     };
-    return client.create(`${this.#path}/${encodeURIComponent(account.name)}/token`, request, this.#closed.signal);
+    const path = resourcePath({ resource: 'serviceaccounts', ...account, subresource: 'token' });
+    return client.create(path, request, this.#closed.signal);
   }
 
   async #createAccount(): Promise<void> {
     const { client, account } = this.#options;
     const object = { kind: 'ServiceAccount', apiVersion: 'v1', metadata: account };
     try {
-      await client.create(this.#path, object, this.#closed.signal);
+      const path = resourcePath({ resource: 'serviceaccounts', namespace: account.namespace });
+      await client.create(path, object, this.#closed.signal);
     } catch (error) {
       // Created concurrently, or it existed and the server issues no tokens; the next token request shows which.
       if (!hasReason(error, 'AlreadyExists')) throw error;

@@ -1,4 +1,5 @@
 import { type ApiClient, hasReason } from './api-client.ts';
+import { resourcePath } from './resource-path.ts';
 
 /** A resource from discovery. */
 export interface DiscoveredResource {
@@ -7,8 +8,6 @@ export interface DiscoveredResource {
   readonly resource: string;
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
-  /** `/api/v1` or `/apis/<group>/<version>`. */
-  readonly root: string;
 }
 
 interface ApiGroup {
@@ -137,12 +136,14 @@ async function resourcesOf(
       resource: name,
       namespaced,
       verbs,
-      root,
     }));
 }
 
 /** The path of a collection, or of an object in it. */
-export function pathOf({ root, resource, namespaced }: DiscoveredResource, namespace: string, name?: string): string {
-  const scope = namespaced && namespace !== '' ? `/namespaces/${encodeURIComponent(namespace)}` : '';
-  return `${root}${scope}/${resource}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`;
+export function pathOf(
+  { apiVersion, resource, namespaced }: DiscoveredResource,
+  namespace: string,
+  name?: string,
+): string {
+  return resourcePath({ apiVersion, resource, namespace: namespaced ? namespace : '', name });
 }

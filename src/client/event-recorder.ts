@@ -6,6 +6,7 @@ import { type Clock, pause } from '../base/time/clock.ts';
 import { formatTime } from '../schema/time.ts';
 import { type ApiClient, ApiError, hasCause, hasReason } from './api-client.ts';
 import { type CorrelatedEvent, EventCorrelation, type ReportedEvent } from './event-correlation.ts';
+import { resourcePath } from './resource-path.ts';
 
 /** Reports what happened to objects, for the people who look after them. */
 export interface EventRecorder {
@@ -90,11 +91,11 @@ export class ApiEventRecorder implements EventRecorder, Closable {
   async #write(event: CorrelatedEvent): Promise<void> {
     const { client } = this.#options;
     const { count, lastMs, message } = event;
-    const path = `/api/v1/namespaces/${encodeURIComponent(event.about.namespace || clusterNamespace)}/events`;
+    const location = { resource: 'events', namespace: event.about.namespace || clusterNamespace };
     if (count > 1) {
       const patch = { count, lastTimestamp: formatTime(lastMs), message };
       try {
-        await client.mergePatchMetadata(`${path}/${encodeURIComponent(event.name)}`, patch, this.#stop.signal);
+        await client.mergePatchMetadata(resourcePath({ ...location, name: event.name }), patch, this.#stop.signal);
         return;
       } catch (error) {
         // Not created yet, or expired.
@@ -102,7 +103,7 @@ export class ApiEventRecorder implements EventRecorder, Closable {
       }
     }
     try {
-      await client.create(path, this.#objectOf(event), this.#stop.signal);
+      await client.create(resourcePath(location), this.#objectOf(event), this.#stop.signal);
     } catch (error) {
       // An earlier attempt was answered too late.
       if (!hasReason(error, 'AlreadyExists')) throw error;

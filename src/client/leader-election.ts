@@ -4,6 +4,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { formatMicroTime } from '../schema/time.ts';
 import { type ApiClient, hasReason } from './api-client.ts';
 import type { EventRecorder } from './event-recorder.ts';
+import { resourcePath } from './resource-path.ts';
 
 interface LeaderElectionOptions {
   readonly client: ApiClient;
@@ -100,8 +101,8 @@ class Candidate {
   constructor(options: LeaderElectionOptions) {
     this.#options = options;
     const { apiVersion, namespace, name } = options;
-    this.#leases = `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/leases`;
-    this.#path = `${this.#leases}/${encodeURIComponent(name)}`;
+    this.#leases = resourcePath({ apiVersion, resource: 'leases', namespace });
+    this.#path = resourcePath({ apiVersion, resource: 'leases', namespace, name });
   }
 
   /** As client-go: the lease is named without its UID. */

@@ -3,16 +3,20 @@ import { limits } from '../../base/limits.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
+import { resourcePath } from '../../client/resource-path.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
 import { clusterInfo } from '../../kinds/core/cluster-info.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
 import { ControllerStack } from '../controller-stack.ts';
+import { bootstrapTokensPath } from './bootstrap-tokens-path.ts';
 import { encodePayload, signDetached } from './detached-signature.ts';
-import { bootstrapTokensPath, publicConfigMapPath } from './paths.ts';
 import { readSigningToken, type SigningToken } from './signing-token.ts';
 
 const { name: configMapName, contentKey, signaturePrefix } = clusterInfo;
+
+const configMaps = ({ namespaces }: Dialect) => ({ resource: 'configmaps', namespace: namespaces.public });
 
 /**
  * Keeps in `cluster-info` a signature of its kubeconfig by every bootstrap token that is for signing and has not
@@ -55,7 +59,7 @@ class BootstrapSigner implements Closable {
     this.#configMaps = this.#held.add(
       new Informer({
         ...followed,
-        path: `${publicConfigMapPath(dialect)}?fieldSelector=${encodeURIComponent(`metadata.name=${configMapName}`)}`,
+        path: resourcePath({ ...configMaps(dialect), fieldSelector: `metadata.name=${configMapName}` }),
         select: (object) => object,
         changed,
       }),
@@ -108,7 +112,7 @@ class BootstrapSigner implements Closable {
   async #update(signed: ApiObject): Promise<void> {
     const { client, dialect } = this.#context;
     try {
-      await client.update(publicConfigMapPath(dialect, configMapName), signed, this.#held.signal);
+      await client.update(resourcePath({ ...configMaps(dialect), name: configMapName }), signed, this.#held.signal);
     } catch (error) {
       // It is immutable or full: retrying is useless until somebody changes it.
       if (hasReason(error, 'Invalid')) return this.#report(signed, error);

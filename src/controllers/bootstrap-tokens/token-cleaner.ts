@@ -2,12 +2,13 @@ import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
+import { resourcePath } from '../../client/resource-path.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import { bootstrapTokenData, bootstrapTokenExpiry } from '../../kinds/core/bootstrap-token.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
 import { ControllerStack } from '../controller-stack.ts';
-import { bootstrapTokensPath, systemSecretPath } from './paths.ts';
+import { bootstrapTokensPath } from './bootstrap-tokens-path.ts';
 
 /**
  * Deletes the Secrets of bootstrap tokens of the system namespace when the tokens expire (spec section 3.3); those whose
@@ -67,7 +68,11 @@ class TokenCleaner implements Closable {
     const { client, logger, dialect } = this.#context;
     const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } };
     try {
-      await client.delete(systemSecretPath(dialect, name), options, this.#held.signal);
+      await client.delete(
+        resourcePath({ resource: 'secrets', namespace: dialect.namespaces.system, name }),
+        options,
+        this.#held.signal,
+      );
       logger.info('the Secret of an expired bootstrap token was deleted', { secret: name });
     } catch (error) {
       // Somebody else deleted or changed it: the watch reports that.

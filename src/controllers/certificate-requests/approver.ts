@@ -1,4 +1,5 @@
 import type { Closable } from '../../base/disposable.ts';
+import { resourcePath } from '../../client/resource-path.ts';
 import { components } from '../../dialect/components.ts';
 import { signerNames } from '../../dialect/signer-names.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -86,7 +87,7 @@ class Approver {
     const resource = { group: dialect.group('certificates'), version: '*', resource: 'certificatesigningrequests' };
     const resourceAttributes = { ...resource, subresource, verb: 'create' };
     const review = { apiVersion, kind: 'SubjectAccessReview', spec: { user, uid, groups, extra, resourceAttributes } };
-    const path = `/apis/${apiVersion}/subjectaccessreviews`;
+    const path = resourcePath({ apiVersion, resource: 'subjectaccessreviews' });
     const { status } = await client.create<{ readonly status?: { readonly allowed?: boolean } }>(path, review, signal);
     return status?.allowed === true;
   }

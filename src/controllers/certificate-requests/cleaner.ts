@@ -8,7 +8,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
 import { ControllerStack } from '../controller-stack.ts';
 import { type Due, dueOf } from './request-due.ts';
-import { signingRequestsPath } from './signing-request.ts';
+import { signingRequestPath } from './signing-request.ts';
 
 /**
  * Deletes certificate signing requests that nobody needs any more, as the certificatesigningrequest-cleaner-controller of
@@ -21,7 +21,6 @@ const parallel = 5;
 
 class Cleaner implements Closable {
   readonly #context: ControllerContext;
-  readonly #path: string;
   readonly #held = new ControllerStack();
   readonly #queue: WorkQueue<string>;
   readonly #requests: Informer<Due>;
@@ -30,14 +29,13 @@ class Cleaner implements Closable {
 
   constructor(context: ControllerContext) {
     this.#context = context;
-    this.#path = signingRequestsPath(context.dialect);
     this.#held.add({ close: () => this.#timer.close() });
     this.#queue = this.#held.add(new WorkQueue({ ...context, parallel, work: (key) => this.#delete(key) }));
     const read = new DueReader();
     this.#requests = this.#held.add(
       new Informer({
         ...context,
-        path: this.#path,
+        path: signingRequestPath(context.dialect),
         // Certificates are read while the list is parsed, which is done in slices.
         readItem: (bytes) => read.prepared(parseStored(bytes) as ApiObject),
         select: (object) => read.due(object),
@@ -74,13 +72,13 @@ class Cleaner implements Closable {
 
   async #delete(key: string): Promise<void> {
     const due = this.#requests.get(key);
-    const { client, clock, logger } = this.#context;
+    const { client, clock, logger, dialect } = this.#context;
     if (!due || due.atMs > clock.now()) return;
     const { uid, resourceVersion, because } = due;
     const name = key.slice(1);
     const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } };
     try {
-      await client.delete(`${this.#path}/${encodeURIComponent(name)}`, options, this.#held.signal);
+      await client.delete(signingRequestPath(dialect, { name }), options, this.#held.signal);
       logger.debug('a certificate request was deleted', { request: name, because });
     } catch (error) {
       // Somebody changed or deleted the request: a watch reports it.

@@ -8,7 +8,7 @@ import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
 import { ControllerStack } from '../controller-stack.ts';
-import { signingRequestsPath } from './signing-request.ts';
+import { signingRequestPath } from './signing-request.ts';
 
 interface FollowOptions {
   /** Whether there is something to do for a request. */
@@ -44,7 +44,6 @@ export const followRequests = (context: ControllerContext, options: FollowOption
 class Follower implements Closable {
   readonly #context: ControllerContext;
   readonly #options: FollowOptions;
-  readonly #path: string;
   readonly #held = new ControllerStack();
   readonly #queue: WorkQueue<string>;
   /** The wanted requests. */
@@ -54,14 +53,13 @@ class Follower implements Closable {
   constructor(context: ControllerContext, options: FollowOptions) {
     this.#context = context;
     this.#options = options;
-    this.#path = signingRequestsPath(context.dialect);
     this.#queue = this.#held.add(
       new WorkQueue({ ...context, name: 'certificate', parallel, work: (key) => this.#work(key) }),
     );
     this.#requests = this.#held.add(
       new Informer({
         ...context,
-        path: this.#path,
+        path: signingRequestPath(context.dialect),
         select: (object) => (options.wanted(object) ? object : undefined),
         changed: (key, request) => {
           if (request) this.#queue.add(key);
@@ -82,7 +80,7 @@ class Follower implements Closable {
   }
 
   async #write({ request, subresource, warning }: Extract<Decision, { type: 'write' }>): Promise<void> {
-    const target = `${this.#path}/${encodeURIComponent(request.metadata.name ?? '')}/${subresource}`;
+    const target = signingRequestPath(this.#context.dialect, { name: request.metadata.name, subresource });
     try {
       await this.#context.client.update(target, request, this.#held.signal);
       if (warning) warn(this.#context, request, warning);

@@ -1,3 +1,4 @@
+import { resourcePath } from '../../client/resource-path.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { schema } from '../../kinds/certificates/certificate-signing-request-schema.ts';
 import { typed } from '../../kinds/typed.ts';
@@ -7,8 +8,12 @@ import type { Infer } from '../../schema/schema.ts';
 type Request = Infer<typeof schema>;
 type Condition = NonNullable<NonNullable<Request['status']>['conditions']>[number];
 
-export const signingRequestsPath = (dialect: Dialect): string =>
-  `/apis/${dialect.group('certificates')}/v1/certificatesigningrequests`;
+/** The path of all requests, of one, or of its subresource. */
+export const signingRequestPath = (
+  dialect: Dialect,
+  one: Pick<Parameters<typeof resourcePath>[0], 'name' | 'subresource'> = {},
+): string =>
+  resourcePath({ apiVersion: `${dialect.group('certificates')}/v1`, resource: 'certificatesigningrequests', ...one });
 
 export const specOf = (object: ApiObject): NonNullable<Request['spec']> => typed(schema, object).spec ?? {};
 const statusOf = (object: ApiObject): NonNullable<Request['status']> => typed(schema, object).status ?? {};

@@ -1,6 +1,7 @@
 import type { Closable } from '../../base/disposable.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
+import { resourcePath } from '../../client/resource-path.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import { aggregate, sameRules } from '../../kinds/rbac/aggregate.ts';
 import { asClusterRole } from '../../kinds/rbac/cluster-role.ts';
@@ -24,20 +25,18 @@ class Aggregation implements Closable {
   readonly #held = new ControllerStack();
   readonly #queue: WorkQueue<string>;
   readonly #roles: Informer<ApiObject>;
-  readonly #path: string;
   /** Keys of the roles that have an aggregationRule. */
   readonly #aggregating = new Set<string>();
 
   constructor(context: ControllerContext) {
     this.#context = context;
-    this.#path = `/apis/${context.dialect.group('rbac.authorization')}/v1/clusterroles`;
     this.#queue = this.#held.add(
       new WorkQueue({ ...context, name: 'ClusterRoleAggregator', parallel, work: (key) => this.#aggregate(key) }),
     );
     this.#roles = this.#held.add(
       new Informer({
         ...context,
-        path: this.#path,
+        path: this.#path(),
         select: (object) => object,
         changed: (key, role) => this.#changed(key, role),
         synced: () => this.#addAll(),
@@ -63,7 +62,7 @@ class Aggregation implements Closable {
     if (!rules || sameRules(asClusterRole(role).rules ?? [], rules)) return;
     const changed = { ...role, rules };
     try {
-      await this.#context.client.update(this.#pathOf(role), changed, this.#held.signal);
+      await this.#context.client.update(this.#path(role.metadata.name), changed, this.#held.signal);
     } catch (error) {
       // The role was changed or deleted meanwhile: a watch reports it.
       if (!hasReason(error, 'Conflict', 'NotFound')) throw error;
@@ -77,8 +76,9 @@ class Aggregation implements Closable {
     }
   }
 
-  #pathOf({ metadata: { name = '' } }: ApiObject): string {
-    return `${this.#path}/${encodeURIComponent(name)}`;
+  #path(name?: string): string {
+    const apiVersion = `${this.#context.dialect.group('rbac.authorization')}/v1`;
+    return resourcePath({ apiVersion, resource: 'clusterroles', name });
   }
 
   close(): void {

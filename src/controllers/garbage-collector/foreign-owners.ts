@@ -1,9 +1,10 @@
 import { type Clock, pause } from '../../base/time/clock.ts';
 import type { ApiClient } from '../../client/api-client.ts';
-import { type DiscoveredResource, pathOf } from '../../client/discovery-client.ts';
+import type { DiscoveredResource } from '../../client/discovery-client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import { listPages } from '../../client/list-pages.ts';
 import { readMetadata } from '../../client/read-metadata.ts';
+import { resourcePath } from '../../client/resource-path.ts';
 import type { OwnerReference } from '../../meta/api-object.ts';
 import type { GraphNode } from './ownership-graph.ts';
 
@@ -69,11 +70,10 @@ export class ForeignOwners {
   }
 
   async #isElsewhere({ node, owner, resource }: Suspect): Promise<boolean> {
-    const selector = encodeURIComponent(`metadata.name=${owner.name}`);
     let seen = 0;
     for await (const { items } of listPages({
       ...this.#options,
-      path: `${pathOf(resource, '')}?fieldSelector=${selector}`,
+      path: resourcePath({ ...resource, fieldSelector: `metadata.name=${owner.name}` }),
       readItem: readMetadata,
     })) {
       const found = items.find(({ metadata }) => metadata.uid === owner.uid);

@@ -10,7 +10,6 @@ const resourceOf = (resource: string): DiscoveredResource => ({
   resource,
   namespaced: true,
   verbs: [],
-  root: '/api/v1',
 });
 const things = resourceOf('things');
 const others = resourceOf('others');

@@ -116,9 +116,9 @@ export class OwnershipGraph {
   }
 
   /** UIDs of the kept objects of a resource, to find those missing from a list. */
-  *ofResource({ root, resource }: DiscoveredResource): IterableIterator<string> {
+  *ofResource({ apiVersion, resource }: DiscoveredResource): IterableIterator<string> {
     for (const node of this.#nodes.values()) {
-      if (node.resource.root === root && node.resource.resource === resource) yield node.uid;
+      if (node.resource.apiVersion === apiVersion && node.resource.resource === resource) yield node.uid;
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Closable } from '../../base/disposable.ts';
 import { hasCause, hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
+import { resourcePath } from '../../client/resource-path.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
@@ -47,7 +48,7 @@ class Keeper implements Closable {
       new Informer({
         ...context,
         client: context.reader,
-        path: `/api/v1/${kept.resource}?fieldSelector=metadata.name%3D${encodeURIComponent(kept.name)}`,
+        path: resourcePath({ resource: kept.resource, fieldSelector: `metadata.name=${kept.name}` }),
         select: (object) => (kept.mend ? object : true),
         changed: (key) => this.#queue.add(key.slice(0, key.indexOf('/'))),
         // Namespaces that were listed earlier could not be checked until now.
@@ -60,7 +61,7 @@ class Keeper implements Closable {
       new Informer({
         ...context,
         client: context.reader,
-        path: '/api/v1/namespaces',
+        path: resourcePath({ resource: 'namespaces' }),
         select: ({ metadata }) => metadata.deletionTimestamp === undefined,
         changed: (key, active) => {
           if (active) this.#queue.add(key.slice(1));
@@ -107,8 +108,7 @@ class Keeper implements Closable {
   }
 
   #path(namespace: string, name?: string): string {
-    const collection = `/api/v1/namespaces/${encodeURIComponent(namespace)}/${this.#kept.resource}`;
-    return name === undefined ? collection : `${collection}/${encodeURIComponent(name)}`;
+    return resourcePath({ resource: this.#kept.resource, namespace, name });
   }
 
   close(): void {

@@ -40,7 +40,7 @@ export async function emptyNamespace(namespace: string, parts: DeletionParts): P
   return deletion.attempt();
 }
 
-const isPods = ({ root, resource }: DiscoveredResource): boolean => root === '/api/v1' && resource === 'pods';
+const isPods = ({ apiVersion, resource }: DiscoveredResource): boolean => apiVersion === 'v1' && resource === 'pods';
 
 class Deletion {
   readonly #client: ApiClient;
@@ -136,8 +136,8 @@ class Deletion {
 /** Dependents are in the same namespace and are deleted with it, so nothing is orphaned. */
 const background = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background' };
 
-const qualified = ({ root, resource }: DiscoveredResource): string =>
-  root === '/api/v1' ? `${resource}.` : `${resource}.${root.split('/')[2]}`;
+const qualified = ({ apiVersion, resource }: DiscoveredResource): string =>
+  apiVersion === 'v1' ? `${resource}.` : `${resource}.${apiVersion.split('/')[0]}`;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

@@ -3,6 +3,7 @@ import { type BackoffPolicy, backoffMs } from '../../base/time/backoff.ts';
 import { pause } from '../../base/time/clock.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
+import { resourcePath } from '../../client/resource-path.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
@@ -43,7 +44,7 @@ class NamespaceLifecycle implements Closable {
     this.#held.add(
       new Informer({
         ...context,
-        path: '/api/v1/namespaces',
+        path: resourcePath({ resource: 'namespaces' }),
         select: ({ metadata }) => metadata.deletionTimestamp !== undefined,
         changed: (key, terminating) => this.#see(key.slice(1), terminating),
       }),
@@ -74,7 +75,7 @@ class NamespaceLifecycle implements Closable {
 
   async #attempt(name: string): Promise<void> {
     const { client, clock, dialect } = this.#context;
-    const path = `/api/v1/namespaces/${encodeURIComponent(name)}`;
+    const path = resourcePath({ resource: 'namespaces', name });
     const namespace = await client.get<Namespace>(path, this.#held.signal);
     const finalizers = namespace.spec.finalizers ?? [];
     if (namespace.metadata.deletionTimestamp === undefined || !finalizers.includes(dialect.name)) {

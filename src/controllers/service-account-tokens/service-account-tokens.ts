@@ -1,6 +1,7 @@
 import type { Closable } from '../../base/disposable.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
+import { resourcePath } from '../../client/resource-path.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import { asServiceAccount } from '../../kinds/core/service-account.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -58,7 +59,7 @@ class TokenSecrets implements Closable {
     this.#accounts = this.#held.add(
       new Informer({
         ...context,
-        path: '/api/v1/serviceaccounts',
+        path: resourcePath({ resource: 'serviceaccounts' }),
         select: ({ metadata }) => metadata.uid ?? '',
         changed: (key, now, before) => {
           if (now !== before) this.#enqueueAll(this.#byAccount.get(key));
@@ -70,7 +71,7 @@ class TokenSecrets implements Closable {
     this.#secrets = this.#held.add(
       new Informer({
         ...context,
-        path: `/api/v1/secrets?fieldSelector=${encodeURIComponent(`type=${type}`)}`,
+        path: resourcePath({ resource: 'secrets', fieldSelector: `type=${type}` }),
         select: (object) => readTokenSecret(object, rules),
         changed: (key, now, before) => this.#secretChanged(key, now, before),
       }),
@@ -176,11 +177,9 @@ class TokenSecrets implements Closable {
 
 const accountKey = ({ namespace, accountName }: TokenSecret): string => `${namespace}/${accountName}`;
 
-const inNamespace = (namespace: string): string => `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
-const secretPath = ({ namespace, name }: TokenSecret): string =>
-  `${inNamespace(namespace)}/secrets/${encodeURIComponent(name)}`;
-const accountPath = ({ namespace, accountName }: TokenSecret): string =>
-  `${inNamespace(namespace)}/serviceaccounts/${encodeURIComponent(accountName)}`;
+const secretPath = ({ namespace, name }: TokenSecret): string => resourcePath({ resource: 'secrets', namespace, name });
+const accountPath = ({ namespace, accountName: name }: TokenSecret): string =>
+  resourcePath({ resource: 'serviceaccounts', namespace, name });
 
 /** NotFound and Conflict are no failures: the watch reports the other client's change. */
 async function settled(writing: Promise<unknown>): Promise<void> {

@@ -3,6 +3,7 @@ import type { Closable } from '../../base/disposable.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { discoverGroups } from '../../client/discovery-client.ts';
 import { Informer } from '../../client/informer.ts';
+import { resourcePath } from '../../client/resource-path.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import { servingSigner } from '../../dialect/signer-names.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -87,12 +88,11 @@ class Publisher implements Closable {
   }
 
   #follow(apiVersion: string): Following {
-    const query = `fieldSelector=${encodeURIComponent(`spec.signerName=${this.#signerName}`)}`;
     const publish = (): void => this.#queue.add('publish');
     const bundles = new Informer({
       ...this.#context,
       client: this.#context.reader,
-      path: `/apis/${apiVersion}/${resource}?${query}`,
+      path: resourcePath({ apiVersion, resource, fieldSelector: `spec.signerName=${this.#signerName}` }),
       select: (object) => object,
       changed: publish,
       synced: publish,
@@ -156,8 +156,7 @@ class Publisher implements Closable {
   }
 
   #path(apiVersion: string, name?: string): string {
-    const collection = `/apis/${apiVersion}/${resource}`;
-    return name === undefined ? collection : `${collection}/${encodeURIComponent(name)}`;
+    return resourcePath({ apiVersion, resource, name });
   }
 
   close(): void {

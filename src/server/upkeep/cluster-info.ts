@@ -3,6 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { type ApiClient, ApiError, hasReason } from '../../client/api-client.ts';
+import { resourcePath } from '../../client/resource-path.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { clusterInfo } from '../../kinds/core/cluster-info.ts';
@@ -25,13 +26,13 @@ interface ClusterInfoOptions {
  */
 export class ClusterInfo implements Closable {
   readonly #options: ClusterInfoOptions;
-  readonly #collection: string;
+  readonly #location: { readonly resource: string; readonly namespace: string };
   readonly #stop = new AbortController();
   readonly #queue: WorkQueue<'publish'>;
 
   constructor(options: ClusterInfoOptions) {
     this.#options = options;
-    this.#collection = `/api/v1/namespaces/${encodeURIComponent(options.dialect.namespaces.public)}/configmaps`;
+    this.#location = { resource: 'configmaps', namespace: options.dialect.namespaces.public };
     this.#queue = new WorkQueue({ ...options, name: 'cluster-info', parallel: 1, work: () => this.#publish() });
   }
 
@@ -52,7 +53,7 @@ export class ClusterInfo implements Closable {
 
   async #publish(): Promise<void> {
     const { client, logger } = this.#options;
-    const path = `${this.#collection}/${clusterInfo.name}`;
+    const path = resourcePath({ ...this.#location, name: clusterInfo.name });
     try {
       const found = await this.#find(path);
       if (!found) return await this.#create();
@@ -82,7 +83,7 @@ export class ClusterInfo implements Closable {
       metadata: { name: clusterInfo.name, annotations: { [this.#autoupdate]: 'true' } },
       data: { [clusterInfo.contentKey]: kubeconfig() },
     };
-    await client.create(this.#collection, object, this.#stop.signal);
+    await client.create(resourcePath(this.#location), object, this.#stop.signal);
   }
 
   /** The object with the current kubeconfig; undefined if nothing is to be done. */

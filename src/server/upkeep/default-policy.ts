@@ -5,6 +5,7 @@ import { trustBundlePolicy, trustBundles } from '../../authz/rbac/bootstrap-poli
 import { reconcile } from '../../authz/rbac/reconcile.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type ApiClient, hasReason } from '../../client/api-client.ts';
+import { resourcePath } from '../../client/resource-path.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -83,8 +84,8 @@ async function write(parts: PolicyParts, expected: ApiObject): Promise<void> {
   const [error] = existing ? decode(served.kind.schema, existing).errors : [];
   if (error) return report(parts, expected, `the stored object is invalid: ${error.path}: expected ${error.expected}`);
   const step = reconcile(expected, existing, autoupdateAnnotation(dialect));
-  const collection = collectionPath(served, namespace);
-  const path = `${collection}/${encodeURIComponent(name)}`;
+  const location = { apiVersion: served.apiVersion, resource: served.kind.resource, namespace };
+  const [collection, path] = [resourcePath(location), resourcePath({ ...location, name })];
   switch (step.type) {
     case 'keep':
       return;
@@ -99,8 +100,3 @@ async function write(parts: PolicyParts, expected: ApiObject): Promise<void> {
       await client.create(collection, step.object);
   }
 }
-
-const collectionPath = ({ apiVersion, kind }: ServedResource, namespace: string): string =>
-  namespace === ''
-    ? `/apis/${apiVersion}/${kind.resource}`
-    : `/apis/${apiVersion}/namespaces/${encodeURIComponent(namespace)}/${kind.resource}`;

@@ -13,6 +13,7 @@ import { webSocketTokenAuthenticator, withOrigins } from '../../../authn/web-soc
 import type { Logger } from '../../../base/logger.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { ApiClient } from '../../../client/api-client.ts';
+import { resourcePath } from '../../../client/resource-path.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { Scope } from '../../../meta/scope.ts';
 import type { AuthenticationConfig } from '../config.ts';
@@ -89,7 +90,7 @@ const serviceAccountTokens = ({ sources, scope, objects, client }: Authenticatio
     scope: scope.name,
     objects,
     markLegacyToken: async ({ namespace, name, uid, label, date }) => {
-      const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`;
+      const path = resourcePath({ resource: 'secrets', namespace, name });
       await client.mergePatch(path, { metadata: { uid, labels: { [label]: date } } });
     },
   });
