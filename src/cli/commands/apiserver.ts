@@ -10,7 +10,7 @@ import { ignoredPluginFlags } from '../flags/admission-flags.ts';
 import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
 import { warnOfAudit } from '../flags/audit-options.ts';
 import { readBrowserOptions } from '../flags/browser-flags.ts';
-import { ignoredGates } from '../flags/feature-gate-flag.ts';
+import { warnOfGates } from '../flags/feature-gate-flag.ts';
 import { commandLogger } from '../flags/logging-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
 import { ignoredApis } from '../flags/runtime-config-flag.ts';
@@ -31,12 +31,8 @@ export const apiserver = defineCommand({
   published: apiserverPublishedFlags,
   async run(values, terminal, ignored) {
     const logger = commandLogger(values, 'json', { clock: systemClock, terminal });
-    warnOfIgnored(logger, [
-      ...ignored,
-      ...ignoredPluginFlags(values),
-      ...ignoredGates(values['feature-gates']),
-      ...ignoredApis(values),
-    ]);
+    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(values), ...ignoredApis(values)]);
+    warnOfGates(logger, values['feature-gates']);
     warnOfAudit(values, logger);
     const context = { clock: systemClock, logger };
     const tls = readTls(values, context);

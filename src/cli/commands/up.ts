@@ -11,7 +11,7 @@ import { warnOfAudit } from '../flags/audit-options.ts';
 import { readBrowserOptions } from '../flags/browser-flags.ts';
 import { clusterSigningFlags } from '../flags/cluster-signing-flags.ts';
 import { controllersFlag } from '../flags/controllers-flag.ts';
-import { ignoredGates } from '../flags/feature-gate-flag.ts';
+import { warnOfGates } from '../flags/feature-gate-flag.ts';
 import { readBytes } from '../flags/flag-files.ts';
 import { commandLogger } from '../flags/logging-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
@@ -38,12 +38,8 @@ export const up = defineCommand({
   published: apiserverPublishedFlags,
   async run(given, terminal, ignored) {
     const logger = commandLogger(given, 'text', { clock: systemClock, terminal });
-    warnOfIgnored(logger, [
-      ...ignored,
-      ...ignoredPluginFlags(given),
-      ...ignoredGates(given['feature-gates']),
-      ...ignoredApis(given),
-    ]);
+    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(given), ...ignoredApis(given)]);
+    warnOfGates(logger, given['feature-gates']);
     warnOfAudit(given, logger);
     const values = { ...given, ...ownSettings(given) };
     const run = chooseControllers(values.controllers);

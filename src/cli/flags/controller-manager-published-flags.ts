@@ -1,4 +1,5 @@
 import { publishedFlagNames as names } from '../../dialect/published-flag-names.ts';
+import { featureGateFlag } from './feature-gate-flag.ts';
 import { forms, off, type PublishedFlags } from './published-flags.ts';
 
 const { duration, float, integer, oneOf, size, text } = forms;
@@ -136,7 +137,7 @@ export const controllerManagerPublishedFlags: PublishedFlags = {
     },
     {
       because: 'the controllers have no features to switch',
-      flags: { 'emulated-version': forms.versions, 'feature-gates': forms.gates },
+      flags: { 'emulated-version': forms.versions, 'feature-gates': featureGateFlag },
     },
     {
       because: 'there are no cloud providers',

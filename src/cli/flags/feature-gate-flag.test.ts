@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
+import { ManualClock } from '../../base/time/clock.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { publishedFeatureGates } from '../../dialect/published-feature-gates.ts';
@@ -12,7 +14,7 @@ import {
   featureGates,
   featureMetrics,
 } from '../../server/wiring/features.ts';
-import { featureGateFlag, ignoredGates } from './feature-gate-flag.ts';
+import { featureGateFlag, warnOfGates } from './feature-gate-flag.ts';
 
 const parse = (...values: readonly string[]) =>
   values.reduce<typeof featureGateFlag.default>(
@@ -47,8 +49,14 @@ describe('feature gates', () => {
   }
 
   for (const [value, message] of [
-    ['Nonsense=true', /^unknown name "Nonsense"; known: /],
-    ['toString=true', /^unknown name "toString"; known: /],
+    ['Nonsense=true', /^unrecognized feature gate: Nonsense; known: /],
+    ['toString=true', /^unrecognized feature gate: toString; known: /],
+    ['AllowParsingUserUIDFromCertAuth=true', /^unrecognized feature gate: AllowParsingUserUIDFromCertAuth; /],
+    ['MemoryManager=false', /^cannot set feature gate MemoryManager to false, feature is locked to true$/],
+    [
+      'AllowServiceLBStatusOnNonLB=1',
+      /^cannot set .* AllowServiceLBStatusOnNonLB to true, feature is locked to false$/,
+    ],
     ['APIResponseCompression', /^"APIResponseCompression" is not NAME=true or NAME=false$/],
     ['APIResponseCompression=maybe', /is not NAME=true or NAME=false$/],
     ['=true', /is not NAME=true or NAME=false$/],
@@ -56,23 +64,33 @@ describe('feature gates', () => {
     it(`${value}: refused`, () => assert.throws(() => parse(value), { message }));
   }
 
-  for (const name of publishedFeatureGates) {
+  /** What is logged of a gate. */
+  function warningOf(name: string, on: boolean): string {
+    const lines: string[] = [];
+    const clock = new ManualClock();
+    const logger = createLogger({ level: 'debug', format: 'text', clock, write: (line) => lines.push(line) });
+    warnOfGates(logger, parse(`${name}=${on}`));
+    assert.ok(lines.length < 2);
+    return lines[0] ?? '';
+  }
+
+  for (const [name, { lockedTo }] of publishedFeatureGates) {
     it(`${name} of kube-apiserver works, is accepted with a warning, or cannot be changed any more`, () => {
-      const gate: FeatureGate | undefined = Object.hasOwn(featureGates, name)
-        ? featureGates[name as FeatureName]
-        : undefined;
-      const set = (on: boolean) => ignoredGates(parse(`${name}=${on}`)).map((each) => [each.name, each.because]);
-      if (gate && !gate.locked && gate.stage !== 'deprecated') {
-        assert.deepEqual([set(true), set(false)], [[], []]);
-        return;
-      }
-      const [[flag, because] = []] = set(gate ? gate.default : true);
-      assert.equal(flag, `feature-gates=${name}`);
-      assert.match(because ?? '', gate ? /will be removed in a future release$/ : /no such feature/);
-      if (!gate) assert.equal(set(false).length, 1);
-      else if (gate.locked) {
-        const message = `cannot set feature gate ${name} to ${!gate.default}, feature is locked to ${gate.default}`;
-        assert.throws(() => set(!gate.default), { message });
+      const stage = Object.hasOwn(featureGates, name) ? featureGates[name as FeatureName].stage : undefined;
+      for (const on of [true, false]) {
+        if (lockedTo === !on) {
+          const message = `cannot set feature gate ${name} to ${on}, feature is locked to ${lockedTo}`;
+          assert.throws(() => parse(`${name}=${on}`), { message });
+          continue;
+        }
+        const warning = warningOf(name, on);
+        if (stage === 'alpha' || stage === 'beta') assert.equal(warning, '');
+        else if (stage === undefined) assert.match(warning, RegExp(`--feature-gates=${name}".*switches nothing here`));
+        else {
+          const called = stage === 'stable' ? 'GA' : 'deprecated';
+          const text = `Setting ${called} feature gate ${name}=${on}. It will be removed in a future release.`;
+          assert.ok(warning.endsWith(`${text}\n`), warning);
+        }
       }
     });
   }
@@ -82,7 +100,9 @@ describe('feature gates', () => {
       if (gate.stage === 'stable') assert.deepEqual([gate.locked, gate.default], [true, true], name);
       else assert.equal(gate.locked, undefined, name);
       if (gate.stage === 'alpha') assert.equal(gate.default, false, name);
-      assert.ok(publishedFeatureGates.has(name), name);
+      const published = publishedFeatureGates.get(name);
+      assert.ok(published, name);
+      assert.equal(published.lockedTo, gate.locked && gate.default, name);
     }
   });
 

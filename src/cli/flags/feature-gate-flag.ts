@@ -1,3 +1,4 @@
+import type { Logger } from '../../base/logger.ts';
 import { publishedFeatureGates } from '../../dialect/published-feature-gates.ts';
 import {
   defaultFeatures,
@@ -7,7 +8,7 @@ import {
   featureGates,
 } from '../../server/wiring/features.ts';
 import type { Flag } from './flags.ts';
-import type { IgnoredFlag } from './published-flags.ts';
+import { warnOfIgnored } from './published-flags.ts';
 
 /** The value of `--feature-gates`. */
 interface FeatureGateSettings {
@@ -32,17 +33,22 @@ export const featureGateFlag: Flag<FeatureGateSettings> = {
       const [, name, setting] = /^\s*(?:kube:)?([^=:\s]+)\s*=\s*(true|t|1|false|f|0)\s*$/i.exec(item) ?? [];
       if (name === undefined || setting === undefined)
         throw new Error(`${JSON.stringify(item)} is not NAME=true or NAME=false`);
-      if (!Object.hasOwn(featureGates, name) && !Object.hasOwn(stages, name) && !publishedFeatureGates.has(name))
-        throw new Error(`unknown name ${JSON.stringify(name)}; known: ${Object.keys(featureGates).join(', ')}`);
       const on = /^[t1]/i.test(setting);
-      const gate = gateOf(name);
-      if (gate?.locked && on !== gate.default)
-        throw new Error(`cannot set feature gate ${name} to ${on}, feature is locked to ${gate.default}`);
+      checkGate(name, on);
       given.set(name, on);
     }
     return { given, features: featuresOf(given) };
   },
 };
+
+/** Throws an Error, with the message of kube-apiserver, for a name that is unknown or a gate that cannot be set so. */
+function checkGate(name: string, on: boolean): void {
+  if (Object.hasOwn(stages, name)) return;
+  const published = publishedFeatureGates.get(name);
+  if (!published) throw new Error(`unrecognized feature gate: ${name}; known: ${Object.keys(featureGates).join(', ')}`);
+  const { lockedTo = on } = published;
+  if (on !== lockedTo) throw new Error(`cannot set feature gate ${name} to ${on}, feature is locked to ${lockedTo}`);
+}
 
 const gateOf = (name: string): FeatureGate | undefined =>
   Object.hasOwn(featureGates, name) ? featureGates[name as FeatureName] : undefined;
@@ -56,19 +62,17 @@ function featuresOf(given: ReadonlyMap<string, boolean>): Features {
   return Object.fromEntries(settings) as Features;
 }
 
-/** Given gates without effect, and those that will go, each once. */
-export const ignoredGates = ({ given }: FeatureGateSettings): readonly IgnoredFlag[] =>
-  [...given.keys()].flatMap((name) => {
-    const because = warningOf(name);
-    return because === undefined ? [] : [{ name: `feature-gates=${name}`, because }];
-  });
-
-function warningOf(name: string): string | undefined {
-  const gate = gateOf(name);
-  if (gate?.stage === 'deprecated') return 'the gate is deprecated: it will be removed in a future release';
-  if (gate?.locked)
-    return 'the feature is generally available: the gate is deprecated, and will be removed in a future release';
-  return gate || Object.hasOwn(stages, name) ? undefined : 'this server has no such feature to switch';
+/** Logs a warning for each given gate that will go, with the message of kube-apiserver, and for each without effect. */
+export function warnOfGates(logger: Logger, { given }: FeatureGateSettings): void {
+  for (const [name, on] of given) {
+    const stage = gateOf(name)?.stage;
+    if (stage === 'deprecated' || stage === 'stable') {
+      const called = stage === 'stable' ? 'GA' : stage;
+      logger.warn(`Setting ${called} feature gate ${name}=${on}. It will be removed in a future release.`);
+    } else if (stage === undefined && !Object.hasOwn(stages, name)) {
+      warnOfIgnored(logger, [{ name: `feature-gates=${name}`, because: 'the gate switches nothing here' }]);
+    }
+  }
 }
 
 function describeGates(): string {

@@ -136,10 +136,6 @@ export const forms = {
     '[COMPONENT=]MAJOR.MINOR,...',
     listOf((item) => /^([^=]+=)?\d+\.\d+$/.test(item)),
   ),
-  gates: form(
-    'NAME=BOOL,...',
-    listOf((item) => /^[^=]+=(1|t|T|true|True|TRUE|0|f|F|false|False|FALSE)$/.test(item)),
-  ),
   /** Log levels by file pattern. */
   levels: form(
     'PATTERN=NUMBER,...',

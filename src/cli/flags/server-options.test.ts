@@ -190,7 +190,7 @@ describe('flags that conflict, or name invalid files', () => {
     ],
     [
       ['--feature-gates=Nonsense=true'],
-      /^--feature-gates: unknown name "Nonsense"; known: AllowUnsafeMalformedObjectDeletion, APIResponseCompression, /,
+      /^--feature-gates: unrecognized feature gate: Nonsense; known: AllowUnsafeMalformedObjectDeletion, APIResponseCompression, /,
     ],
     [
       ['--runtime-config=rbac.authorization.orch.io/v2=false'],
