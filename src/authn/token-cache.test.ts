@@ -172,12 +172,14 @@ describe('a cache of tokens', () => {
     await ask('late-a');
     const pending = ask('late-b');
     await assert.rejects(async () => ask('late-bad-a'));
-    const shown = (): string[] => metrics.render().match(/^authentication.*$/gm) ?? [];
+    const shown = (): string[] => metrics.render().match(/^authentication(?!.*_(?:bucket|sum)\{).*$/gm) ?? [];
     await pending;
     const expected = [
       'authentication_token_cache_active_fetch_count{status="in_flight"} 0',
       'authentication_token_cache_fetch_total{status="ok"} 2',
       'authentication_token_cache_fetch_total{status="error"} 1',
+      'authentication_token_cache_request_duration_seconds_count{status="hit"} 1',
+      'authentication_token_cache_request_duration_seconds_count{status="miss"} 3',
       'authentication_token_cache_request_total{status="hit"} 1',
       'authentication_token_cache_request_total{status="miss"} 3',
     ];

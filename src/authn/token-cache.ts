@@ -69,16 +69,28 @@ class TokenCache<Identity extends TokenIdentity> implements TokenAuthenticator<I
   ): Identity | undefined | Promise<Identity | undefined> {
     // Lone surrogates all hash alike; no token from a header contains them.
     if (!token.isWellFormed()) return this.#inner.authenticateToken(token, audiences, caller);
+    const sinceMs = this.#clock.monotonic();
     const key = this.#key(token, audiences);
-    const now = this.#clock.monotonic();
-    const known = this.#known.get(key, now)?.value;
-    if (known ? this.#isValid(known) : this.#unknown.get(key, now)) {
-      this.#counts.hits += 1;
+    const known = this.#known.get(key, sinceMs)?.value;
+    if (known ? this.#isValid(known) : this.#unknown.get(key, sinceMs)) {
+      this.#answered('hit', sinceMs);
       return known;
     }
-    this.#counts.misses += 1;
     const ask = (all: Caller) => this.#ask(key, this.#inner.authenticateToken(token, audiences, all));
-    return this.#asked.run(key, ask, caller);
+    let answer: Identity | undefined | Promise<Identity | undefined>;
+    try {
+      answer = this.#asked.run(key, ask, caller);
+    } catch (error) {
+      this.#answered('miss', sinceMs);
+      throw error;
+    }
+    if (answer instanceof Promise) return answer.finally(() => this.#answered('miss', sinceMs));
+    this.#answered('miss', sinceMs);
+    return answer;
+  }
+
+  #answered(status: 'hit' | 'miss', sinceMs: number): void {
+    this.#counts.answered(status, (this.#clock.monotonic() - sinceMs) / 1000);
   }
 
   #key(token: string, audiences: readonly string[]): string {
@@ -134,31 +146,20 @@ const prefixLength = 22;
 
 /** Counts since the start. Plain numbers, because they are updated on every request. */
 export interface TokenCacheCounts {
-  hits: number;
-  misses: number;
   /** Results of the authenticators behind the caches. */
   fetched: number;
   failed: number;
   /** Pending calls to those authenticators. */
   inFlight: number;
+  /** Counts a look-up. */
+  answered(status: 'hit' | 'miss', seconds: number): void;
 }
 
-const noCounts = (): TokenCacheCounts => ({ hits: 0, misses: 0, fetched: 0, failed: 0, inFlight: 0 });
+const noCounts = (): TokenCacheCounts => ({ fetched: 0, failed: 0, inFlight: 0, answered() {} });
 
 /** Combined counts of all caches, exported under kube-apiserver's metric names. */
 export function tokenCacheCounts(metrics: Metrics): TokenCacheCounts {
-  const counts = noCounts();
-  metrics.totals(
-    {
-      name: 'authentication_token_cache_request_total',
-      help: 'Token cache look-ups, by hit or miss.',
-      labels: ['status'],
-    },
-    () => [
-      [{ status: 'hit' }, counts.hits],
-      [{ status: 'miss' }, counts.misses],
-    ],
-  );
+  const counts = { ...noCounts(), answered: lookUps(metrics) };
   metrics.totals(
     {
       name: 'authentication_token_cache_fetch_total',
@@ -177,4 +178,26 @@ export function tokenCacheCounts(metrics: Metrics): TokenCacheCounts {
   });
   metrics.onCollect(() => active.set({ status: 'in_flight' }, counts.inFlight));
   return counts;
+}
+
+/** Hits and misses, and how long they took. */
+function lookUps(metrics: Metrics): TokenCacheCounts['answered'] {
+  const total = metrics.counter({
+    name: 'authentication_token_cache_request_total',
+    help: 'Token cache look-ups, by hit or miss.',
+    labels: ['status'],
+  });
+  const durations = metrics.histogram({
+    name: 'authentication_token_cache_request_duration_seconds',
+    help: 'Durations of token cache look-ups, by hit or miss.',
+    labels: ['status'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  });
+  const of = (status: 'hit' | 'miss') => ({ total: total.of({ status }), durations: durations.of({ status }) });
+  const series = { hit: of('hit'), miss: of('miss') };
+  return (status, seconds) => {
+    const each = series[status];
+    each.total.add();
+    each.durations.observe(seconds);
+  };
 }

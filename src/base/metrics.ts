@@ -173,6 +173,22 @@ export class Metrics implements Closable {
     };
   }
 
+  /** Shows the series of a histogram under a deprecated name too, which costs nothing until they are rendered. */
+  formerName({
+    name,
+    deprecatedIn,
+    of,
+  }: {
+    readonly name: string;
+    readonly deprecatedIn: string;
+    readonly of: string;
+  }): void {
+    const metric = this.#metrics.get(of);
+    if (!metric) throw new Error(`metric ${of} is not defined`);
+    if (this.#whole && this.#metrics.has(name)) return;
+    this.#define({ ...metric, deprecatedIn, definition: { ...metric.definition, name } });
+  }
+
   /** Defines metrics about the metrics, with the names of kube-apiserver. */
   countThemselves(): void {
     const { disabled = new Set() } = this.#options;
@@ -273,19 +289,29 @@ export class Metrics implements Closable {
     const { name, stability = 'ALPHA', deprecatedIn = '' } = definition;
     const allowed = this.#options.allowedValues?.get(name);
     const series = new SeriesSet(definition.labels, create, allowed && this.#allowedOnly(allowed));
-    const prefix = deprecatedIn === '' ? '' : `(Deprecated from ${deprecatedIn}) `;
-    const help = `[${stability}] ${prefix}${escapeHelp(definition.help)}`;
-    const head = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
-    const hidden = this.#isHidden(stability, deprecatedIn);
-    const shown = !hidden && !this.#options.disabled?.has(name);
-    this.#metrics.set(name, {
-      ...{ type, labels: definition.labels, series, stability, deprecatedIn, hidden, shown },
-      *pieces() {
-        yield head;
-        for (const [labels, state] of series.states()) yield renderState(definition.name, labels, state);
+    this.#define({
+      ...{ type, labels: definition.labels, series, stability, deprecatedIn, definition },
+      *render(shownName) {
+        for (const [labels, state] of series.states()) yield renderState(shownName, labels, state);
       },
     });
     return series;
+  }
+
+  #define(metric: Defined): void {
+    const { type, stability, deprecatedIn, definition, render } = metric;
+    const { name } = definition;
+    const prefix = deprecatedIn === '' ? '' : `(Deprecated from ${deprecatedIn}) `;
+    const head = `# HELP ${name} [${stability}] ${prefix}${escapeHelp(definition.help)}\n# TYPE ${name} ${type}\n`;
+    const hidden = this.#isHidden(stability, deprecatedIn);
+    const shown = !hidden && !this.#options.disabled?.has(name);
+    this.#metrics.set(name, {
+      ...{ ...metric, hidden, shown },
+      *pieces() {
+        yield head;
+        yield* render(name);
+      },
+    });
   }
 
   #isHidden(stability: Stability, deprecatedIn: string): boolean {
@@ -316,7 +342,7 @@ type Replace = (label: string, value: string) => string;
 /** Media type of the rendered text. */
 export const metricsMediaType = 'text/plain; version=0.0.4; charset=utf-8';
 
-interface Metric {
+interface Defined {
   readonly type: string;
   readonly labels: readonly string[];
   /** A SeriesSet of the type. */
@@ -324,6 +350,12 @@ interface Metric {
   readonly stability: Stability;
   /** '' unless it is deprecated. */
   readonly deprecatedIn: string;
+  readonly definition: Pick<MetricDefinition<string>, 'name' | 'help'>;
+  /** The series under a name. */
+  render(name: string): Iterable<string>;
+}
+
+interface Metric extends Defined {
   readonly hidden: boolean;
   readonly shown: boolean;
   pieces(): Iterable<string>;

@@ -72,6 +72,8 @@ export interface Listener extends Closable {
   readonly port: number;
   /** Open TLS connections. */
   readonly connections: number;
+  /** TLS handshakes that failed so far. */
+  readonly handshakeErrors: number;
   /**
    * Replaces the certificate and the CAs for new connections. Open connections are kept, except those whose client
    * certificate was rejected: they are asked to reconnect, since the certificate may now be accepted.
@@ -119,6 +121,7 @@ class TlsListener implements Listener {
   #serverClosed = false;
   address = '';
   port = 0;
+  handshakeErrors = 0;
 
   constructor({
     tls,
@@ -372,6 +375,7 @@ class TlsListener implements Listener {
       // Further input is dropped up to a limit.
       if (socket.bytesRead - refusedAt > limits.lingerBytesMax) socket.destroy();
     } else if (!(socket instanceof TLSSocket) || !this.#connections.has(socket)) {
+      this.handshakeErrors += 1;
       if (isPlainHttp(error)) this.#answerPlain(socket);
       socket.destroy();
     } else if (error.code === 'HPE_HEADER_OVERFLOW') this.#refuse(socket, 431, 'Request Header Fields Too Large');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
-import { requestText, sendRaw, withoutCertificate } from '../support/raw-client.ts';
+import { openTls, requestText, sendRaw, withoutCertificate } from '../support/raw-client.ts';
 
 /** What operators see of requests: an id on every answer, a line in the log, and metrics. */
 
@@ -111,7 +111,37 @@ describe('metrics of requests', () => {
     await until(async () => (await seriesValue(made)) === before + 1, 'not counted');
     assert.ok((await seriesValue(/^apiserver_request_duration_seconds_count\{verb="POST".*resource="secrets"/)) >= 1);
     assert.ok((await seriesValue(/^apiserver_response_sizes_sum\{.*subresource="\/metrics"/)) > 1_000);
-    assert.match((await server.get('/metrics')).text, /^orch_event_loop_delay_seconds\{quantile="0.99"\} \d/m);
+    assert.match((await server.get('/metrics')).text, /^nodejs_eventloop_lag_p99_seconds \d/m);
+  });
+
+  test('count what kube-apiserver counts', async () => {
+    await assert.rejects(openTls(server, { ca: [] }));
+    const watch = server.watch(
+      `${configMaps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+    );
+    await watch.until(({ events }) => events.some(({ type }) => type === 'BOOKMARK'));
+    watch.close();
+    for (const series of [
+      /^apiserver_tls_handshake_errors_total /,
+      /^apiserver_watch_list_duration_seconds_count\{group="",version="v1",resource="configmaps",scope="namespace"\}/,
+      /^apiserver_selfrequest_total\{verb="POST",resource="clusterroles",subresource=""\}/,
+      /^apiserver_request_body_size_bytes_count\{resource="configmaps",verb="create"\}/,
+      /^apiserver_client_certificate_expiration_seconds_count /,
+      /^apiserver_request_filter_duration_seconds_count\{filter="authentication"\}/,
+      /^apiserver_request_filter_duration_seconds_count\{filter="authorization"\}/,
+      /^authentication_duration_seconds_count\{result="success"\}/,
+      /^authenticated_user_requests\{username="other"\}/,
+      /^authorization_duration_seconds_count\{result="allowed"\}/,
+      /^orch_build_info\{major="1",minor="32",/,
+      /^process_open_fds /,
+      /^process_max_fds /,
+      /^process_cpu_seconds_total /,
+      /^process_virtual_memory_bytes /,
+      /^process_start_time_seconds /,
+      /^nodejs_heap_space_size_used_bytes\{space="old"\}/,
+    ]) {
+      assert.ok((await seriesValue(series)) > 0, String(series));
+    }
   });
 
   test('count watches while they are open, and what they send', async () => {

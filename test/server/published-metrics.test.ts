@@ -1,23 +1,29 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { auditMetrics } from '../../src/audit/audit-metrics.ts';
+import { certificateLifetimes } from '../../src/authn/client-certificate.ts';
 import { oidcMetrics } from '../../src/authn/oidc/oidc-metrics.ts';
 import { registerTokenMetrics } from '../../src/authn/service-account/token-metrics.ts';
 import { tokenCacheCounts } from '../../src/authn/token-cache.ts';
 import { webhookTokenMetrics } from '../../src/authn/webhook/webhook-metrics.ts';
 import { authorizationMetrics } from '../../src/authz/authorization-metrics.ts';
 import { Metrics } from '../../src/base/metrics.ts';
+import { monitorEventLoop, readProcessUsage } from '../../src/base/process-usage.ts';
 import { reloadReports } from '../../src/base/reload-reports.ts';
 import { systemClock } from '../../src/base/time/clock.ts';
 import { requestCounter } from '../../src/client/counted-transport.ts';
 import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { kubernetes } from '../../src/dialect/kubernetes.ts';
 import { honoredDurations, requestedDurations } from '../../src/kinds/certificates/requested-duration.ts';
-import { accessCounts } from '../../src/server/serving/access-counts.ts';
+import { accessMetrics } from '../../src/server/serving/access-metrics.ts';
 import { flowMetrics, observePools } from '../../src/server/serving/flow-control/flow-metrics.ts';
+import { observeHandshakes } from '../../src/server/serving/observe/connection-metrics.ts';
 import { DeprecatedApis } from '../../src/server/serving/observe/deprecated-apis.ts';
-import { RequestMetrics } from '../../src/server/serving/observe/request-metrics.ts';
+import { observeEventLoop } from '../../src/server/serving/observe/event-loop-lag.ts';
+import { observeProcess } from '../../src/server/serving/observe/process-metrics.ts';
+import { RequestMetrics, workAfterTimeout } from '../../src/server/serving/observe/request-metrics.ts';
 import { WatchMetrics } from '../../src/server/serving/observe/watch-metrics.ts';
+import { buildInfo } from '../../src/server/serving/version-info.ts';
 import { storageMetrics } from '../../src/server/upkeep/storage-metrics.ts';
 import { defaultFeatures, featureMetrics } from '../../src/server/wiring/features.ts';
 import { OrchProcess } from '../support/orch-process.ts';
@@ -42,6 +48,7 @@ const reload = ['status', 'apiserver_id_hash'];
 const fromHundredth = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+const accessBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power / 1000);
 const publishBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power / 1000);
 const queueBuckets = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 
@@ -77,6 +84,26 @@ const published: Readonly<Record<string, Described>> = {
   apiserver_current_inflight_requests: gauge(['request_kind'], 'STABLE'),
   apiserver_current_inqueue_requests: gauge(['request_kind']),
   apiserver_watch_events_total: counter(kind),
+  apiserver_watch_list_duration_seconds: histogram(
+    ['group', 'version', 'resource', 'scope'],
+    [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60],
+  ),
+  apiserver_request_slo_duration_seconds: { ...histogram(request, fromHundredth), deprecatedIn: '1.27' },
+  apiserver_request_body_size_bytes: histogram(
+    ['resource', 'verb'],
+    Array.from({ length: 31 }, (_, at) => 50_000 + at * 100_000),
+  ),
+  apiserver_selfrequest_total: counter(['verb', 'resource', 'subresource']),
+  apiserver_request_post_timeout_total: counter(['source', 'status']),
+  apiserver_tls_handshake_errors_total: counter([]),
+  field_validation_request_duration_seconds: histogram(['field_validation'], fromHundredth),
+  apiserver_client_certificate_expiration_seconds: histogram(
+    [],
+    [
+      ...[0, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800],
+      ...[2_592_000, 7_776_000, 15_552_000, 31_104_000],
+    ],
+  ),
   apiserver_watch_events_sizes: histogram(kind, [1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072]),
   apiserver_flowcontrol_rejected_requests_total: counter([...level, 'reason'], 'BETA'),
   apiserver_flowcontrol_request_wait_duration_seconds: histogram(
@@ -91,14 +118,34 @@ const published: Readonly<Record<string, Described>> = {
   apiserver_storage_objects: gauge(['resource'], 'STABLE'),
   apiserver_storage_size_bytes: gauge(['storage_cluster_id'], 'STABLE'),
   apiserver_storage_db_total_size_in_bytes: { ...gauge(['endpoint']), deprecatedIn: '1.28' },
+  // Of the library for processes.
+  process_cpu_seconds_total: counter([]),
+  process_start_time_seconds: gauge([]),
+  process_resident_memory_bytes: gauge([]),
+  process_virtual_memory_bytes: gauge([]),
+  process_virtual_memory_max_bytes: gauge([]),
+  process_open_fds: gauge([]),
+  process_max_fds: gauge([]),
   registered_metrics_total: counter(['stability_level', 'deprecated_version'], 'BETA'),
   disabled_metrics_total: counter([], 'BETA'),
   hidden_metrics_total: counter([], 'BETA'),
   cardinality_enforcement_unexpected_categorizations_total: counter([]),
+  kubernetes_build_info: gauge([
+    ...['major', 'minor', 'git_version', 'git_commit', 'git_tree_state', 'build_date', 'go_version'],
+    ...['compiler', 'platform'],
+  ]),
   kubernetes_feature_enabled: gauge(['name', 'stage'], 'BETA'),
   authentication_attempts: counter(['result']),
+  authentication_duration_seconds: histogram(['result'], accessBuckets),
+  authenticated_user_requests: counter(['username']),
   authorization_attempts_total: counter(['result']),
+  authorization_duration_seconds: histogram(['result'], accessBuckets),
+  apiserver_request_filter_duration_seconds: histogram(
+    ['filter'],
+    [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5, 10, 15, 30],
+  ),
   authentication_token_cache_request_total: counter(['status']),
+  authentication_token_cache_request_duration_seconds: histogram(['status'], seconds),
   authentication_token_cache_fetch_total: counter(['status']),
   authentication_token_cache_active_fetch_count: gauge(['status']),
   apiserver_delegated_authn_request_total: counter(['code']),
@@ -166,6 +213,12 @@ class DescribedMetrics extends Metrics {
     return super.gauge(definition);
   };
 
+  override formerName: Metrics['formerName'] = (former) => {
+    const { name, deprecatedIn, of } = former;
+    this.described[name] = { ...(this.described[of] as Described), deprecatedIn };
+    super.formerName(former);
+  };
+
   override histogram: Metrics['histogram'] = (definition) => {
     this.#note('histogram', definition, definition.buckets);
     return super.histogram(definition);
@@ -181,7 +234,13 @@ describe('metrics of published servers', () => {
   new DeprecatedApis(metrics);
   flowMetrics(metrics);
   observePools(metrics, {});
-  accessCounts(metrics);
+  accessMetrics(metrics, kubernetes);
+  buildInfo(metrics, kubernetes);
+  observeHandshakes(metrics, () => 0);
+  workAfterTimeout(metrics);
+  certificateLifetimes(metrics, systemClock);
+  observeProcess(metrics, readProcessUsage);
+  observeEventLoop(metrics, monitorEventLoop).close();
   tokenCacheCounts(metrics);
   webhookTokenMetrics(metrics);
   oidcMetrics({ metrics, clock: systemClock, serverId: '' });
@@ -217,7 +276,7 @@ test('a server shows the published ones, its own, and no others', async () => {
   const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
   assert.ok(types.length > 20);
   for (const [, name = '', type] of types) {
-    if (name.startsWith('orch_')) continue;
+    if (/^(orch|nodejs)_/.test(name)) continue;
     assert.deepEqual([helps.get(name), type], [published[name]?.stability, published[name]?.type], name);
   }
 });
@@ -234,7 +293,7 @@ describe('flags of metrics (spec section 9)', { timeout: 120_000 }, () => {
     await using server = await OrchProcess.start();
     const { text } = await server.get('/metrics');
     assert.ok(!text.includes(former));
-    assert.equal(sampleOf(text, 'hidden_metrics_total'), '1');
+    assert.equal(sampleOf(text, 'hidden_metrics_total'), '2');
     assert.equal(sampleOf(text, 'disabled_metrics_total'), '0');
   });
 
@@ -242,7 +301,7 @@ describe('flags of metrics (spec section 9)', { timeout: 120_000 }, () => {
     const flags = [
       '--dialect=kubernetes',
       '--show-hidden-metrics-for-version=1.31',
-      '--disabled-metrics=apiserver_storage_objects,orch_event_loop_delay_seconds',
+      '--disabled-metrics=apiserver_storage_objects,nodejs_eventloop_lag_seconds',
       '--allow-metric-labels=apiserver_request_total,verb=GET',
     ];
     await using server = await OrchProcess.start({ flags });
@@ -252,7 +311,7 @@ describe('flags of metrics (spec section 9)', { timeout: 120_000 }, () => {
     const { text } = await server.get('/metrics');
     assert.match(text, new RegExp(`^# HELP ${former} \\[ALPHA\\] \\(Deprecated from 1\\.28\\) `, 'm'));
     assert.match(text, new RegExp(`^${former}\\{endpoint="sqlite-0"\\} [1-9]`, 'm'));
-    assert.doesNotMatch(text, /apiserver_storage_objects|orch_event_loop_delay_seconds/);
+    assert.doesNotMatch(text, /apiserver_storage_objects|nodejs_eventloop_lag_seconds/);
     assert.equal(sampleOf(text, 'disabled_metrics_total'), '2');
     assert.equal(sampleOf(text, 'hidden_metrics_total'), '0');
     const verbs = new Set([...text.matchAll(/^apiserver_request_total\{verb="([^"]*)"/gm)].map((match) => match[1]));

@@ -1,6 +1,6 @@
 import { type FinalAuthenticator, withAnonymous } from '../../authn/anonymous.ts';
 import { bearerAuthenticator } from '../../authn/bearer.ts';
-import { clientCertificateAuthenticator } from '../../authn/client-certificate.ts';
+import { certificateLifetimes, clientCertificateAuthenticator } from '../../authn/client-certificate.ts';
 import { withFailureLog } from '../../authn/failure-log.ts';
 import { cachedTokens, tokenCacheCounts } from '../../authn/token-cache.ts';
 import { unionAuthenticator } from '../../authn/union.ts';
@@ -52,10 +52,12 @@ interface DelegatedAccess {
 
 /** Throws if a connection file cannot be used; the message names it. */
 export function openDelegatedAccess(config: DelegatedAccessConfig, parts: AccessParts): DelegatedAccess {
-  const { dialect, logger, environment } = parts;
+  const { dialect, logger, environment, metrics, clock } = parts;
   const pool = openPool(config.clientAuthorities, { ...parts, files: environment.files });
   const known = unionAuthenticator([
-    ...(pool ? [clientCertificateAuthenticator({ dialect, pool })] : []),
+    ...(pool
+      ? [clientCertificateAuthenticator({ dialect, pool, lifetimes: certificateLifetimes(metrics, clock) })]
+      : []),
     bearerAuthenticator(reviewedTokens(config, parts), []),
   ]);
   return {

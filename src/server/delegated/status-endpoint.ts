@@ -2,12 +2,16 @@ import type { FinalAuthenticator } from '../../authn/anonymous.ts';
 import { type Authorizer, requirePermission } from '../../authz/authorizer.ts';
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
 import type { Metrics } from '../../base/metrics.ts';
+import { monitorEventLoop, readProcessUsage } from '../../base/process-usage.ts';
 import type { Random } from '../../base/random.ts';
 import { sendStatus } from '../../content/status.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { type Listener, listen } from '../../http/listener.ts';
 import { PathRouter } from '../../http/router.ts';
+import { observeEventLoop } from '../serving/observe/event-loop-lag.ts';
+import { observeProcess } from '../serving/observe/process-metrics.ts';
 import { routeHealth, sendMetrics } from '../serving/status-pages.ts';
+import { buildInfo } from '../serving/version-info.ts';
 import type { HealthChecks } from '../upkeep/health-checks.ts';
 import { ServedCertificates } from '../wiring/access/served-certificates.ts';
 import type { WebhookParts } from '../wiring/access/webhooks.ts';
@@ -35,8 +39,11 @@ export async function openStatusEndpoint(
   config: StatusEndpointConfig,
   parts: StatusEndpointParts,
 ): Promise<StatusEndpoint> {
-  const { clock, logger, random } = parts;
+  const { clock, logger, random, metrics, dialect } = parts;
   const held = new ClosableStack();
+  buildInfo(metrics, dialect);
+  observeProcess(metrics, readProcessUsage);
+  held.add(observeEventLoop(metrics, monitorEventLoop));
   let listener: Listener | undefined;
   try {
     const access = openDelegatedAccess(config.access, {

@@ -7,7 +7,7 @@ import { orch } from '../../dialect/orch.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { isReadVerb, parseRequestInfo, type RequestInfo } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
-import { accessCounts } from './access-counts.ts';
+import { accessMetrics } from './access-metrics.ts';
 import { FlowControl, type FlowScope } from './flow-control/flow-control.ts';
 import { type CapacityOptions, SharedCapacity } from './flow-control/shared-capacity.ts';
 import type { Operation } from './operation.ts';
@@ -44,7 +44,7 @@ export function pipelineParts({ flow, ...options }: FixtureOptions): PipelinePar
     dialect: orch,
     authenticator: { authenticate: () => jane },
     authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
-    counts: accessCounts(metrics),
+    access: accessMetrics(metrics, orch),
     flowControl: new FlowControl(capacity, { name: '', isLoopback: () => false, hasRole: () => true, ...flow }),
     requestMsMax: limits.requestMsMax,
     refuse: ({ exchange }, error) => {

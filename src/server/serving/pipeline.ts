@@ -39,6 +39,8 @@ interface PipelineEnds {
   readonly refuse: (context: RequestContext, error: unknown) => void;
   readonly flowControl: Pick<FlowControl, 'answered'>;
   readonly observers: readonly RequestObserver[];
+  /** Counts work that went on after its request had timed out. */
+  readonly workAfterTimeout?: (result: 'ok' | 'error') => void;
 }
 
 /**
@@ -48,7 +50,7 @@ interface PipelineEnds {
  */
 export function servePipeline(
   list: readonly Stage[],
-  { refuse, flowControl, observers }: PipelineEnds,
+  { refuse, flowControl, observers, workAfterTimeout }: PipelineEnds,
 ): (exchange: Exchange) => void {
   const answered = observers.flatMap((each) => each.answered ?? []);
   const end = (context: RequestContext): void => {
@@ -57,6 +59,7 @@ export function servePipeline(
     if (context.ticket) flowControl.answered(context.ticket);
   };
   const fail = (context: RequestContext, error: unknown): void => {
+    if (context.timedOut) workAfterTimeout?.('error');
     refuse(context, error);
     end(context);
   };
@@ -76,6 +79,7 @@ export function servePipeline(
       fail(context, error);
       return;
     }
+    if (context.timedOut) workAfterTimeout?.('ok');
     end(context);
   };
   return (exchange) => run(newContext(exchange), 0);

@@ -32,6 +32,8 @@ export interface RequestContext {
   receivedMs: number;
   /** The server ended the request to protect itself: no seat, or too slow. */
   terminated?: true;
+  /** The request was answered because its time was over, whatever its work does. */
+  timedOut?: true;
   /** Time spent waiting for a seat. Milliseconds. */
   waitedMs: number;
   /** The audit record; undefined if the request is not recorded. Set by the stage `audit`. */

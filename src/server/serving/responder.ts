@@ -31,6 +31,7 @@ import type { RequestAudit } from './audit/request-audit.ts';
 import { OverloadError } from './flow-control/too-many-requests.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
 import { DeprecatedApis } from './observe/deprecated-apis.ts';
+import { scopeLabel } from './observe/scope-label.ts';
 import { WatchMetrics } from './observe/watch-metrics.ts';
 import { type Operation, seatOf } from './operation.ts';
 import { annotate, type RequestContext } from './request-context.ts';
@@ -319,11 +320,8 @@ export class Responder {
     };
   }
 
-  #sendWatch(
-    { exchange, ticket, webSocketProtocol }: RequestContext,
-    reply: WatchReply,
-    presentation: Presentation,
-  ): void {
+  #sendWatch(context: RequestContext, reply: WatchReply, presentation: Presentation): void {
+    const { exchange, ticket, webSocketProtocol } = context;
     const webSocket = exchange.webSocket && { request: exchange.webSocket, protocol: webSocketProtocol };
     const { heavy } = this.#parts;
     const { target } = exchange;
@@ -335,8 +333,18 @@ export class Responder {
           heavy.eventObject(bytes, presentation, { target, signal, owner: ticket?.tenant }, first),
       },
     });
-    this.#watches.serve(exchange, reply, { encoding, counts: this.#watchMetrics.of(reply.served) });
+    this.#watches.serve(exchange, reply, {
+      encoding,
+      counts: this.#watchMetrics.of(reply.served),
+      initialEnded: () => this.#initialEnded(context, reply.served),
+    });
     if (ticket) ticket.longRunning = true;
+  }
+
+  #initialEnded({ info, receivedMs }: RequestContext, served: ServedResource): void {
+    if (info.type !== 'resource') return;
+    const seconds = (this.#parts.clock.monotonic() - receivedMs) / 1000;
+    this.#watchMetrics.initialEnded(served, scopeLabel(info), seconds);
   }
 
   /** Resolves when watches can take more events; undefined if they can now. */

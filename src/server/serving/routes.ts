@@ -24,6 +24,7 @@ import {
 import type { Health } from '../upkeep/health.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
 import { queryOf, routeHealth, sendMetrics } from './status-pages.ts';
+import { versionInfo } from './version-info.ts';
 
 interface RouteParts {
   readonly clock: Clock;
@@ -103,22 +104,6 @@ function routeDiscovery(router: PathRouter, { issuerDiscovery }: RouteParts): vo
 
 /** Removes a trailing slash, which does not change the document. */
 const trimmed = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path);
-
-/** `GET /version`: clients compare their own release with it. */
-const versionInfo = ({ gitVersion }: Dialect) => {
-  const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(gitVersion) ?? [];
-  return {
-    major,
-    minor,
-    gitVersion,
-    gitCommit: '',
-    gitTreeState: '',
-    buildDate: '1970-01-01T00:00:00Z',
-    goVersion: '',
-    compiler: `node ${process.version}`,
-    platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
-  };
-};
 
 /** Sends data about the server itself; it has no ETag, since clients do not cache it. */
 function sendJson({ negotiator }: RouteParts, exchange: Exchange, json: Buffer): void | Promise<void> {

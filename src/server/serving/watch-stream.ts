@@ -37,6 +37,8 @@ export interface WatchSource {
 interface WatchAnswer {
   readonly encoding: WatchEncoding;
   readonly counts: WatchCounts;
+  /** Called when all initial events and the bookmark that marks their end are on their way. */
+  readonly initialEnded?: () => void;
 }
 
 /** Precision of timeouts and bookmarks: all watches share one timer. */
@@ -75,11 +77,11 @@ export class WatchStreams implements Closable {
    * Answers an exchange with a watch. Throws, with nothing sent, if the watch cannot be opened; a later failure is sent
    * as an ERROR event with a Status, after which the stream ends.
    */
-  serve(exchange: Exchange, source: WatchSource, { encoding, counts }: WatchAnswer): void {
+  serve(exchange: Exchange, source: WatchSource, answer: WatchAnswer): void {
     if (this.#closed) {
       throw serviceUnavailable('the server is shutting down');
     }
-    const stream = new WatchStream(this, source, { encoding, counts }, this.#clock.monotonic());
+    const stream = new WatchStream(this, source, answer, this.#clock.monotonic());
     stream.open(exchange);
     this.#open.add(stream);
     exchange.onEnd(() => {
@@ -122,6 +124,7 @@ class WatchStream implements WatchSink, Pending {
   readonly #source: WatchSource;
   readonly #encoding: WatchEncoding;
   readonly #counts: WatchCounts;
+  readonly #initialEnded: (() => void) | undefined;
   readonly #endsAt: number;
   #bookmarkAt: number;
   #writer: BodyWriter | undefined;
@@ -142,11 +145,12 @@ class WatchStream implements WatchSink, Pending {
   /** Set while waiting for the frame of a large object; no other event is sent then. */
   #large: Closable | undefined;
 
-  constructor(all: WatchStreams, source: WatchSource, { encoding, counts }: WatchAnswer, now: number) {
+  constructor(all: WatchStreams, source: WatchSource, { encoding, counts, initialEnded }: WatchAnswer, now: number) {
     this.#all = all;
     this.#source = source;
     this.#encoding = encoding;
     this.#counts = counts;
+    this.#initialEnded = initialEnded;
     this.#endsAt = now + source.timeoutMs;
     this.#bookmarkAt = now + limits.bookmarkMs;
   }
@@ -254,7 +258,9 @@ class WatchStream implements WatchSink, Pending {
   }
 
   #endInitial(): void {
-    if (!this.#ended && this.#source.initialEventsEnd) this.#send(this.#bookmark(this.#source.revision, true));
+    if (this.#ended || !this.#source.initialEventsEnd) return;
+    this.#send(this.#bookmark(this.#source.revision, true));
+    this.#initialEnded?.();
   }
 
   get preparing(): boolean {

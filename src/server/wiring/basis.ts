@@ -6,6 +6,7 @@ import { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import { buildInfo } from '../serving/version-info.ts';
 import { Shutdown } from '../upkeep/shutdown.ts';
 import type { ApiServerConfig } from './config.ts';
 import type { Environment } from './environment.ts';
@@ -31,6 +32,7 @@ export function makeBasis(config: ApiServerConfig, environment: Environment): Ba
   const shutdown = new Shutdown({ clock, logger, delayMs, drainMs: limits.drainMsMax });
   const [metrics, held] = [new Metrics(config.metrics), new ClosableStack()];
   metrics.countThemselves();
+  buildInfo(metrics, dialect);
   featureMetrics(metrics, dialect, config.features);
   return { environment, clock, random, files, dialect, logger, metrics, shutdown, held };
 }

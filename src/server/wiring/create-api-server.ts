@@ -1,6 +1,7 @@
 import type { Closable } from '../../base/disposable.ts';
 import type { Listener } from '../../http/listener.ts';
 import { authoritiesOf } from '../../pki/trust-pool.ts';
+import { observeHandshakes } from '../serving/observe/connection-metrics.ts';
 import { makeBasis } from './basis.ts';
 import type { ApiServerConfig, ExternalAddress, ListenAddress } from './config.ts';
 import { type Environment, systemEnvironment } from './environment.ts';
@@ -53,6 +54,7 @@ export async function createApiServer(
   try {
     let attached: Attached | undefined;
     const storage = await openStorage(config, basis);
+    observeHandshakes(basis.metrics, () => attached?.listener.handshakeErrors ?? 0);
     const serverAddress = () => (attached ? hostAndPort(attached.listener, config.external) : '');
     const authoritiesChanged = () => attached?.authoritiesChanged();
     const shared = await openSharedParts(config, { ...basis, ...storage, serverAddress, authoritiesChanged });

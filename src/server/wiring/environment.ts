@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Worker } from 'node:worker_threads';
 import { type Files, systemFiles } from '../../base/files.ts';
 import type { LogOutput } from '../../base/log-output.ts';
 import type { Logger } from '../../base/logger.ts';
+import { monitorEventLoop, type ProcessUsage, readProcessUsage } from '../../base/process-usage.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import { openRotatedFile, type RotatedFileOptions } from '../../base/rotated-file.ts';
 import { StandardOutput } from '../../base/standard-output.ts';
@@ -12,7 +12,7 @@ import { type Network, systemNetwork } from '../../outbound/network.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { startHeavyWorker } from '../serving/heavy/job-thread.ts';
-import type { EventLoopDelays } from '../serving/observe/event-loop-delay.ts';
+import type { EventLoopDelays } from '../serving/observe/event-loop-lag.ts';
 import type { StorageConfig } from './storage-config.ts';
 
 /**
@@ -38,6 +38,8 @@ export interface Environment {
   readonly startHeavyWorker: () => Worker;
   /** Starts the event loop monitor; if absent, nothing is measured. `resolutionMs` is the sampling interval. */
   readonly measureEventLoop?: (resolutionMs: number) => EventLoopDelays;
+  /** What the process takes of the machine; if absent, it is not shown. */
+  readonly measureProcess?: () => Promise<ProcessUsage>;
 }
 
 /** Where a log goes. */
@@ -76,9 +78,6 @@ export const systemEnvironment: Environment = {
     }
   },
   startHeavyWorker,
-  measureEventLoop(resolution) {
-    const delays = monitorEventLoopDelay({ resolution });
-    delays.enable();
-    return delays;
-  },
+  measureEventLoop: monitorEventLoop,
+  measureProcess: readProcessUsage,
 };

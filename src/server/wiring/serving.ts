@@ -3,11 +3,11 @@ import type { Exchange } from '../../http/exchange.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
-import { accessCounts } from '../serving/access-counts.ts';
+import { accessMetrics } from '../serving/access-metrics.ts';
 import { FlowControl } from '../serving/flow-control/flow-control.ts';
 import { HeavyWork } from '../serving/heavy/heavy-work.ts';
 import { accessLog } from '../serving/observe/access-log.ts';
-import { RequestMetrics } from '../serving/observe/request-metrics.ts';
+import { RequestMetrics, workAfterTimeout } from '../serving/observe/request-metrics.ts';
 import type { RequestObserver } from '../serving/observe/request-observer.ts';
 import { tracing } from '../serving/observe/tracing.ts';
 import { servePipeline, stages } from '../serving/pipeline.ts';
@@ -48,12 +48,12 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
       authenticator: authentication.authenticator,
       requestHeaders: config.authentication.requestHeader?.names,
       authorizer: authorization.authorizer,
-      counts: accessCounts(metrics),
+      access: accessMetrics(metrics, dialect),
       requestMsMax: config.requests.timeoutMs,
       prepare: (context) => responder.prepare(context),
       answer: (context, operation) => responder.answer(context, operation),
     }),
-    { refuse, flowControl, observers },
+    { refuse, flowControl, observers, workAfterTimeout: workAfterTimeout(metrics) },
   );
   return { registry, responder, handle: parts.cors.wrap(handle) };
 }

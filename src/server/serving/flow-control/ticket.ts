@@ -23,6 +23,8 @@ export class Ticket implements Flow {
   /** True if the answer is a watch. */
   longRunning = false;
   body: ReceivedBody | undefined = undefined;
+  /** Length of the body, also after its release; undefined if none was received. */
+  bodyBytes: number | undefined = undefined;
   seat: Seat | undefined = undefined;
   /** Bytes of the answer that were handed over and are accounted as unread by the client. */
   unreadBytes = 0;

@@ -6,14 +6,17 @@ import type { LogFields } from '../../../base/logger.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import { Metrics } from '../../../base/metrics.ts';
 import { ManualClock } from '../../../base/time/clock.ts';
+import { orch } from '../../../dialect/orch.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
+import { accessMetrics } from '../access-metrics.ts';
 import { ExchangeFixture } from '../exchange-fixture.ts';
 import type { Operation } from '../operation.ts';
+import { servePipeline, stages } from '../pipeline.ts';
 import { operationOf, pipelineOf, pipelineParts } from '../pipeline-fixture.ts';
 import type { RequestContext } from '../request-context.ts';
 import { accessLog, loggedTarget } from './access-log.ts';
-import { RequestMetrics } from './request-metrics.ts';
+import { RequestMetrics, workAfterTimeout } from './request-metrics.ts';
 import type { Outcome, RequestObserver } from './request-observer.ts';
 import { type RequestMessage, requestChannels, tracing } from './tracing.ts';
 import { WatchMetrics } from './watch-metrics.ts';
@@ -254,6 +257,70 @@ describe('metrics of requests', () => {
     assert.match(metrics.render(), /^apiserver_request_duration_seconds_sum\S+ 0.04$/m);
     assert.match(metrics.render(), /^apiserver_request_sli_duration_seconds_sum\S+ 0.015$/m);
   });
+
+  for (const [query, label] of [
+    ['', ''],
+    ['?dryRun=All', ''],
+    ['?fieldValidation=Strict', 'Strict'],
+    ['?fieldValidation=made-up', 'invalid'],
+    ['?fieldValidation=Warn&fieldValidation=Warn', 'invalid'],
+  ] as const) {
+    it(`field validation: ${query}`, async () => {
+      const metrics = new Metrics();
+      await serve([new RequestMetrics(metrics, find)], { exchange: new ExchangeFixture('GET', `/version${query}`) });
+      assert.deepEqual(
+        counted(metrics, 'field_validation_request_duration_seconds_count').filter((line) => line.endsWith(' 1')),
+        [`field_validation_request_duration_seconds_count{field_validation="${label}"} 1`],
+      );
+    });
+  }
+
+  for (const [username, own] of [
+    ['system:apiserver', 1],
+    ['jane', 0],
+  ] as const) {
+    it(`requests of ${username} to itself: ${own}`, async () => {
+      const metrics = new Metrics();
+      const user = { username, uid: '', groups: [], extra: {} };
+      await serve([new RequestMetrics(metrics, find)], { authenticator: { authenticate: () => user } });
+      assert.equal(counted(metrics, 'apiserver_selfrequest_total').length, own);
+    });
+  }
+
+  it('usernames are no labels', () => {
+    const metrics = new Metrics();
+    const { user } = accessMetrics(metrics, orch);
+    for (let at = 0; at < 3; at++) for (const name of [`jane-${at}`, `jane-${at}@example.com`, 'admin']) user(name);
+    assert.deepEqual(counted(metrics, 'authenticated_user_requests').sort(), [
+      'authenticated_user_requests{username="admin"} 3',
+      'authenticated_user_requests{username="email_id"} 3',
+      'authenticated_user_requests{username="other"} 3',
+    ]);
+  });
+
+  for (const result of ['ok', 'error'] as const) {
+    it(`work that ends after the time of its request: ${result}`, async () => {
+      const [metrics, clock, work] = [new Metrics(), new ManualClock(), Promise.withResolvers<void>()];
+      const parts = pipelineParts({
+        clock,
+        requestMsMax: 1_000,
+        answer: () => work.promise,
+        refuse: ({ exchange }) => exchange.responded || exchange.respond(504, {}),
+      });
+      const exchange = new ExchangeFixture('GET', '/version');
+      const counter = workAfterTimeout(metrics);
+      servePipeline(stages(parts), { ...parts, workAfterTimeout: counter })(exchange);
+      clock.advance(2_000);
+      assert.deepEqual([exchange.status, counted(metrics, 'apiserver_request_post_timeout_total')], [504, []]);
+      if (result === 'ok') work.resolve();
+      else work.reject(new Error('too late'));
+      await settled();
+      const series = `apiserver_request_post_timeout_total{source="rest-handler",status="${result}"} 1`;
+      assert.deepEqual(counted(metrics, 'apiserver_request_post_timeout_total'), [series]);
+      exchange.end();
+      parts.resources.close();
+    });
+  }
 
   it('an answer that the server cuts off', async () => {
     const metrics = new Metrics();

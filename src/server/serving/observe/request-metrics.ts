@@ -1,17 +1,31 @@
 import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Counter, Gauge, Histogram, HistogramSeries, Metrics } from '../../../base/metrics.ts';
 import type { BodyForm } from '../../../content/body.ts';
-import type { ResourceRequest } from '../../../request/request-info.ts';
+import { qualifiedResource } from '../../../meta/status-error.ts';
+import type { ResourceRequest, ResourceVerb } from '../../../request/request-info.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
+import { serverUser } from '../../upkeep/bootstrap.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Outcome, RequestObserver } from './request-observer.ts';
+import { scopeIndex, scopeLabels } from './scope-label.ts';
 import { methodLabel, resourceVerbLabel, resourceVerbLabels } from './verb-label.ts';
+
+/** Counts work that a request left behind when its time was over. */
+export function workAfterTimeout(metrics: Metrics): (result: 'ok' | 'error') => void {
+  const counter = metrics.counter({
+    name: 'apiserver_request_post_timeout_total',
+    help: 'Work that ended after its request had timed out, by result.',
+    labels: ['source', 'status'],
+  });
+  return (status) => counter.add({ source: 'rest-handler', status });
+}
 
 /** The buckets of kube-apiserver. */
 const durationBuckets = [
   ...[0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60],
 ];
 const sliBuckets = durationBuckets.slice(2);
+const bodyBuckets = Array.from({ length: 31 }, (_, at) => 50_000 + at * 100_000);
 const sizeBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
 const endpointLabels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const;
@@ -22,7 +36,6 @@ type EndpointLabels = Readonly<Record<(typeof endpointLabels)[number], string>>;
 type RequestLabels = Readonly<Record<(typeof requestLabels)[number], string>>;
 
 const verbIndex = new Map(resourceVerbLabels.map((verb, at) => [verb, at]));
-const scopes = ['resource', 'namespace', 'cluster'] as const;
 const dryRuns = ['', 'All', 'invalid'] as const;
 
 /** The series of one kind of request, each created when first used. */
@@ -33,14 +46,18 @@ class Endpoint {
   #durations: HistogramSeries | undefined;
   #sliDurations: HistogramSeries | undefined;
   #sizes: HistogramSeries | undefined;
+  #bodySizes: HistogramSeries | undefined;
+  readonly #bodyLabels: BodyLabels | undefined;
 
-  constructor(families: Families, labels: RequestLabels) {
+  constructor(families: Families, labels: RequestLabels, bodyLabels?: BodyLabels) {
     this.#families = families;
     this.#labels = labels;
+    this.#bodyLabels = bodyLabels;
   }
 
-  ended({ status, bytes, durationMs, ending }: Outcome, { waitedMs, terminated }: RequestContext): void {
+  ended({ status, bytes, durationMs, ending }: Outcome, context: RequestContext): void {
     const [families, labels] = [this.#families, this.#labels];
+    const { waitedMs, terminated } = context;
     getOrAdd(this.#codes, status, () => families.total.of({ ...labels, code: String(status) })).add();
     this.#durations ??= families.durations.of(labels);
     this.#durations.observe(durationMs / 1000);
@@ -50,6 +67,13 @@ class Endpoint {
       this.#sizes ??= families.sizes.of(labels);
       this.#sizes.observe(bytes);
     }
+    families.fieldValidation(context.info.query).observe(durationMs / 1000);
+    const bodyBytes = context.ticket?.bodyBytes;
+    if (bodyBytes !== undefined && this.#bodyLabels) {
+      this.#bodySizes ??= families.bodySizes.of(this.#bodyLabels);
+      this.#bodySizes.observe(bodyBytes);
+    }
+    if (context.user.username === serverUser.username) families.own.add(labels);
     if (ending === 'cutOff') families.aborts.add(labels);
     if (terminated) families.terminations.add({ ...labels, code: String(status) });
   }
@@ -59,7 +83,15 @@ class Endpoint {
   }
 }
 
+interface BodyLabels {
+  readonly resource: string;
+  readonly verb: string;
+}
+
 interface Families {
+  readonly fieldValidation: (query: URLSearchParams) => HistogramSeries;
+  readonly bodySizes: Histogram<keyof BodyLabels>;
+  readonly own: Counter<'verb' | 'resource' | 'subresource'>;
   readonly total: Counter<(typeof requestLabels)[number] | 'code'>;
   readonly durations: Histogram<(typeof requestLabels)[number]>;
   readonly sliDurations: Histogram<(typeof componentLabels)[number]>;
@@ -70,7 +102,19 @@ interface Families {
 }
 
 function families(metrics: Metrics): Families {
-  return {
+  const made = {
+    fieldValidation: fieldValidationTimes(metrics),
+    bodySizes: metrics.histogram({
+      name: 'apiserver_request_body_size_bytes',
+      help: 'Bytes of request bodies, after content encoding.',
+      labels: ['resource', 'verb'],
+      buckets: bodyBuckets,
+    }),
+    own: metrics.counter({
+      name: 'apiserver_selfrequest_total',
+      help: 'Requests of the server to itself.',
+      labels: ['verb', 'resource', 'subresource'],
+    }),
     total: metrics.counter({
       name: 'apiserver_request_total',
       stability: 'STABLE',
@@ -113,6 +157,31 @@ function families(metrics: Metrics): Families {
       help: 'Open watches.',
       labels: componentLabels,
     }),
+  };
+  metrics.formerName({
+    name: 'apiserver_request_slo_duration_seconds',
+    deprecatedIn: '1.27',
+    of: 'apiserver_request_sli_duration_seconds',
+  });
+  return made;
+}
+
+/** Durations by the value of the query parameter `fieldValidation`; '' if it is absent. */
+function fieldValidationTimes(metrics: Metrics): Families['fieldValidation'] {
+  const times = metrics.histogram({
+    name: 'field_validation_request_duration_seconds',
+    help: 'Duration of requests, by the field validation that they ask for.',
+    labels: ['field_validation'],
+    buckets: sliBuckets,
+  });
+  const of = (value: string) => times.of({ field_validation: value });
+  const [absent, invalid] = [of(''), of('invalid')];
+  const asked = new Map(['Ignore', 'Warn', 'Strict'].map((value) => [value, of(value)]));
+  return (query) => {
+    if (query.size === 0) return absent;
+    const values = query.getAll('fieldValidation');
+    if (values.length === 0) return absent;
+    return (values.length === 1 && asked.get(values[0] ?? '')) || invalid;
   };
 }
 
@@ -157,19 +226,23 @@ export class RequestMetrics implements RequestObserver {
   #resourceEndpoint(served: ServedResource, info: ResourceRequest, form: BodyForm | undefined): Endpoint {
     const bySubresource = getOrAdd(this.#resources, served, () => new Map<string, Endpoint[]>());
     const endpoints = getOrAdd(bySubresource, info.subresource, () => []);
-    const scope = scopeOf(info);
+    const scope = scopeIndex(info);
     const dryRun = dryRunOf(info);
     const verb = resourceVerbLabel(info.verb, form);
-    const at = ((verbIndex.get(verb) ?? 0) * scopes.length + scope) * dryRuns.length + dryRun;
+    const at = ((verbIndex.get(verb) ?? 0) * scopeLabels.length + scope) * dryRuns.length + dryRun;
     let endpoint = endpoints[at];
     if (!endpoint) {
       const { group, version, resource } = served.kind;
-      endpoint = new Endpoint(this.#families, {
-        ...{ verb, group, version, resource, subresource: info.subresource },
-        scope: scopes[scope] ?? '',
-        component: 'apiserver',
-        dry_run: dryRuns[dryRun] ?? '',
-      });
+      endpoint = new Endpoint(
+        this.#families,
+        {
+          ...{ verb, group, version, resource, subresource: info.subresource },
+          scope: scopeLabels[scope],
+          component: 'apiserver',
+          dry_run: dryRuns[dryRun] ?? '',
+        },
+        { resource: qualifiedResource(served.kind), verb: bodyVerb(info.verb) },
+      );
       endpoints[at] = endpoint;
     }
     return endpoint;
@@ -186,6 +259,8 @@ export class RequestMetrics implements RequestObserver {
   }
 }
 
+const bodyVerb = (verb: ResourceVerb): string => (verb === 'deletecollection' ? 'delete_collection' : verb);
+
 /** The first segment of a handled path: paths below it are counted together. */
 function firstSegment(path: string): string {
   const end = path.indexOf('/', 1);
@@ -194,12 +269,6 @@ function firstSegment(path: string): string {
 
 const hasSubresource = ({ kind }: ServedResource, subresource: string): boolean =>
   subresource === '' || kind.subresources.some(({ name }) => name === subresource);
-
-/** The index of the request's scope in `scopes`, as kube-apiserver determines it. */
-function scopeOf({ name, verb, namespace }: ResourceRequest): number {
-  if (name !== '' || verb === 'create') return 0;
-  return namespace === '' ? 2 : 1;
-}
 
 /** The index of the request's dry-run value in `dryRuns`. */
 function dryRunOf({ query }: ResourceRequest): number {

@@ -1,4 +1,4 @@
-import type { Metrics } from '../../../base/metrics.ts';
+import type { Histogram, Metrics } from '../../../base/metrics.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
 
 /** Counts the events that a watch sends. */
@@ -13,6 +13,7 @@ export interface WatchCounts {
 export class WatchMetrics {
   readonly #counts = new WeakMap<ServedResource, WatchCounts>();
   readonly #make: (served: ServedResource) => WatchCounts;
+  readonly #initialDurations: Histogram<'group' | 'version' | 'resource' | 'scope'>;
 
   constructor(metrics: Metrics) {
     const labels = ['group', 'version', 'kind'] as const;
@@ -27,6 +28,12 @@ export class WatchMetrics {
       labels,
       buckets: Array.from({ length: 8 }, (_, power) => 1024 * 2 ** power),
     });
+    this.#initialDurations = metrics.histogram({
+      name: 'apiserver_watch_list_duration_seconds',
+      help: 'Time from the headers of a watch with initial events until all of these were sent.',
+      labels: ['group', 'version', 'resource', 'scope'],
+      buckets: [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60],
+    });
     this.#make = ({ kind: { group, version, kind } }) => {
       const [count, size] = [total.of({ group, version, kind }), sizes.of({ group, version, kind })];
       return {
@@ -36,6 +43,11 @@ export class WatchMetrics {
         },
       };
     };
+  }
+
+  /** The initial events of a watch, and the bookmark that ends them, were sent. */
+  initialEnded({ kind: { group, version, resource } }: ServedResource, scope: string, seconds: number): void {
+    this.#initialDurations.observe({ group, version, resource, scope }, seconds);
   }
 
   of(served: ServedResource): WatchCounts {

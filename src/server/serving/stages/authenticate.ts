@@ -13,12 +13,16 @@ import type { PipelineParts } from './parts.ts';
 export function authenticate({
   authenticator,
   requestHeaders,
-  counts: { authentication },
+  access,
+  clock,
   auditor,
-}: Pick<PipelineParts, 'authenticator' | 'requestHeaders' | 'counts' | 'auditor'>): Stage {
+}: Pick<PipelineParts, 'authenticator' | 'requestHeaders' | 'access' | 'clock' | 'auditor'>): Stage {
   const isCredential = credentialHeaders(requestHeaders);
+  // Nothing in front of this stage waits, so its start need not be looked at.
+  const secondsSince = ({ receivedMs }: RequestContext): number => (clock.monotonic() - receivedMs) / 1000;
   const identify = (context: RequestContext, user: UserInfo): void => {
-    authentication.success += 1;
+    access.authenticated('success', secondsSince(context));
+    access.user(user.username);
     context.user = user;
     const { exchange } = context;
     if (exchange.webSocket) {
@@ -28,7 +32,8 @@ export function authenticate({
     exchange.hideHeaders(isCredential);
   };
   const refuse = (context: RequestContext, error: unknown): never => {
-    authentication[error instanceof StatusError && error.code === 401 ? 'failure' : 'error'] += 1;
+    const result = error instanceof StatusError && error.code === 401 ? 'failure' : 'error';
+    access.authenticated(result, secondsSince(context));
     auditor?.receiveUnauthenticated(context);
     throw error;
   };

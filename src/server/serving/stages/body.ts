@@ -8,6 +8,7 @@ export const body = ({ flowControl: { bodies } }: Pick<PipelineParts, 'flowContr
     if (!ticket || operation?.type !== 'resource' || !operation.form) return undefined;
     return bodies.receive(ticket).then((received) => {
       ticket.body = received;
+      ticket.bodyBytes = received.bytes.length;
     });
   },
 });

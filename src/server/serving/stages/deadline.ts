@@ -18,6 +18,7 @@ export function deadline({
     const tooLong = `the request did not complete within ${afterMs / 1000} s`;
     const error = context.writeSent ? unknownOutcome(tooLong) : new StatusError('Timeout', tooLong);
     context.terminated = true;
+    context.timedOut = true;
     context.exchange.abort(error);
     if (!context.exchange.responded) refuse(context, error);
   };

@@ -3,17 +3,19 @@ import { describe, it } from 'node:test';
 import { requestHeaderNames } from '../../../authn/identity-headers.ts';
 import type { Authorizer, Decision, ResourceAttributes } from '../../../authz/authorizer.ts';
 import { Metrics } from '../../../base/metrics.ts';
+import { ManualClock } from '../../../base/time/clock.ts';
 import { orch } from '../../../dialect/orch.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import { parseRequestInfo } from '../../../request/request-info.ts';
 import { anonymousUser, type UserInfo } from '../../../request/user-info.ts';
-import { accessCounts } from '../access-counts.ts';
+import { accessMetrics } from '../access-metrics.ts';
 import { ExchangeFixture } from '../exchange-fixture.ts';
 import { newContext, type RequestContext } from '../request-context.ts';
 import { authenticate } from './authenticate.ts';
 import { impersonate } from './impersonate.ts';
 
-const counts = accessCounts(new Metrics());
+const clock = new ManualClock();
+const access = accessMetrics(new Metrics(), orch);
 
 type Headers = Readonly<Record<string, string | readonly string[]>>;
 
@@ -49,7 +51,7 @@ describe('the stage authenticate', () => {
           return user;
         },
       };
-      await authenticate({ authenticator, requestHeaders, counts }).run(one);
+      await authenticate({ authenticator, requestHeaders, clock, access }).run(one);
       assert.deepEqual(seen, ['Bearer x', 'root']);
       assert.equal(one.user, jane);
       assert.deepEqual(one.exchange.headerNames(), ['accept', 'impersonate-user']);
@@ -58,13 +60,13 @@ describe('the stage authenticate', () => {
 
   it('hides the default proxy headers if no proxy is trusted', () => {
     const one = context(headers);
-    void authenticate({ authenticator: { authenticate: () => jane }, counts }).run(one);
+    void authenticate({ authenticator: { authenticate: () => jane }, clock, access }).run(one);
     assert.deepEqual(one.exchange.headerNames(), ['accept', 'x-who', 'x-more-a', 'impersonate-user']);
   });
 
   it('refuses identity headers listed as hop-by-hop, before authentication', () => {
     const authenticator = { authenticate: () => assert.fail('asked') };
-    const stage = authenticate({ authenticator, requestHeaders, counts });
+    const stage = authenticate({ authenticator, requestHeaders, clock, access });
     for (const connection of ['X-Who', 'close, impersonate-user', 'authorization', ['close', 'x-more-b']]) {
       assert.throws(() => stage.run(context({ connection })), { code: 400 });
     }
@@ -101,14 +103,14 @@ describe('the stage impersonate', () => {
   it('passes requests without impersonation synchronously', () => {
     const { asked, authorizer } = authorizerOf(() => false);
     const one = context({ accept: '*/*' });
-    assert.equal(impersonate({ authorizer, dialect: orch }).run(one), undefined);
+    assert.equal(impersonate({ authorizer, dialect: orch, clock, access }).run(one), undefined);
     assert.deepEqual([one.user, 'impersonatedBy' in one, asked.length], [jane, false, 0]);
   });
 
   it('refuses an empty user instead of using the sender', async () => {
     const { asked, authorizer } = authorizerOf(() => true);
     const one = context({ 'impersonate-user': '' });
-    await assert.rejects(async () => impersonate({ authorizer, dialect: orch }).run(one), { code: 400 });
+    await assert.rejects(async () => impersonate({ authorizer, dialect: orch, clock, access }).run(one), { code: 400 });
     assert.deepEqual([one.user, 'impersonatedBy' in one, asked.length], [jane, false, 0]);
   });
 
@@ -119,7 +121,7 @@ describe('the stage impersonate', () => {
     it(`impersonates if allowed, ${when}, and keeps the sender`, async () => {
       const { asked, authorizer } = authorizerOf(allows);
       const one = context(headers);
-      await impersonate({ authorizer, dialect: orch }).run(one);
+      await impersonate({ authorizer, dialect: orch, clock, access }).run(one);
       assert.deepEqual(one.user, {
         username: 'bob',
         uid: '2',
@@ -157,7 +159,10 @@ describe('the stage impersonate', () => {
     it(`is refused without ${missing}, and changes nothing`, async () => {
       const { asked, authorizer } = authorizerOf(({ resource }) => resource !== missing);
       const one = context(headers);
-      await assert.rejects(async () => impersonate({ authorizer, dialect: orch }).run(one), { code: 403, message });
+      await assert.rejects(async () => impersonate({ authorizer, dialect: orch, clock, access }).run(one), {
+        code: 403,
+        message,
+      });
       assert.deepEqual([one.user, 'impersonatedBy' in one], [jane, false]);
       assert.match(asked.at(-1)?.what ?? '', new RegExp(`^${missing} `), 'nothing is asked after a refusal');
     });
@@ -166,7 +171,7 @@ describe('the stage impersonate', () => {
   it('names the namespace of a service account', async () => {
     const { authorizer } = authorizerOf(() => false);
     const one = context({ 'impersonate-user': 'system:serviceaccount:ci:bot' });
-    await assert.rejects(async () => impersonate({ authorizer, dialect: orch }).run(one), {
+    await assert.rejects(async () => impersonate({ authorizer, dialect: orch, clock, access }).run(one), {
       code: 403,
       message:
         'serviceaccounts "bot" is forbidden: User "jane" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "ci": no',
@@ -175,7 +180,7 @@ describe('the stage impersonate', () => {
 
   it('without a user is a bad request', async () => {
     const { authorizer } = authorizerOf(() => true);
-    const stage = impersonate({ authorizer, dialect: orch });
+    const stage = impersonate({ authorizer, dialect: orch, clock, access });
     for (const header of ['impersonate-group', 'impersonate-uid', 'impersonate-extra-a', 'impersonate-other']) {
       await assert.rejects(async () => stage.run(context({ [header]: 'x' })), { code: 400 });
     }
@@ -188,7 +193,7 @@ describe('the stage impersonate', () => {
       one.exchange.abort(gone);
       return true;
     });
-    await assert.rejects(async () => impersonate({ authorizer, dialect: orch }).run(one), gone);
+    await assert.rejects(async () => impersonate({ authorizer, dialect: orch, clock, access }).run(one), gone);
     assert.equal(asked.length, 1);
     assert.equal(one.user, jane);
   });

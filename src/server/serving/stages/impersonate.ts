@@ -9,9 +9,15 @@ import type { PipelineParts } from './parts.ts';
  * is authorized separately; the first refusal ends the request. Later stages see only the impersonated user; the sender
  * is kept for logs and audit.
  */
-export function impersonate({ authorizer, dialect }: Pick<PipelineParts, 'authorizer' | 'dialect'>): Stage {
+export function impersonate({
+  authorizer,
+  dialect,
+  clock,
+  access,
+}: Pick<PipelineParts, 'authorizer' | 'dialect' | 'clock' | 'access'>): Stage {
   const become = async (context: RequestContext): Promise<void> => {
     const { exchange } = context;
+    const sinceMs = clock.monotonic();
     const impersonation = readImpersonation(exchange);
     exchange.hideHeaders(isImpersonationHeader);
     if (!impersonation) return;
@@ -19,6 +25,7 @@ export function impersonate({ authorizer, dialect }: Pick<PipelineParts, 'author
       await requirePermission(authorizer, attributes, context.user, exchange);
       exchange.signal.throwIfAborted();
     }
+    access.stages.impersonation.observe((clock.monotonic() - sinceMs) / 1000);
     context.impersonatedBy = context.user;
     context.user = impersonatedUser(impersonation);
   };

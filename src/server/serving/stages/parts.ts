@@ -5,7 +5,7 @@ import type { ClosableStack } from '../../../base/disposable.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
-import type { AccessCounts } from '../access-counts.ts';
+import type { AccessMetrics } from '../access-metrics.ts';
 import type { Auditor } from '../audit/auditor.ts';
 import type { FlowControl } from '../flow-control/flow-control.ts';
 import type { RequestObserver } from '../observe/request-observer.ts';
@@ -27,7 +27,7 @@ export interface PipelineParts {
   /** The headers of a trusted authenticating proxy, if any. They are hidden in addition to the default ones. */
   readonly requestHeaders?: RequestHeaderNames | undefined;
   readonly authorizer: Authorizer;
-  readonly counts: AccessCounts;
+  readonly access: AccessMetrics;
   readonly flowControl: FlowControl;
   /** Maximum duration of a request, except watches. Milliseconds. */
   readonly requestMsMax: number;

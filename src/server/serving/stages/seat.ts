@@ -5,7 +5,11 @@ import type { PipelineParts } from './parts.ts';
  * Takes a seat; if none is free, waits in a fair queue. The seat is released when the answer, or its first part, has
  * been handed over (`servePipeline`).
  */
-export const seat = ({ clock, flowControl: { pools } }: Pick<PipelineParts, 'clock' | 'flowControl'>): Stage => ({
+export const seat = ({
+  clock,
+  access: { stages },
+  flowControl: { pools },
+}: Pick<PipelineParts, 'clock' | 'access' | 'flowControl'>): Stage => ({
   name: 'seat',
   run(context) {
     const { operation, ticket, exchange } = context;
@@ -16,6 +20,7 @@ export const seat = ({ clock, flowControl: { pools } }: Pick<PipelineParts, 'clo
     const since = clock.monotonic();
     return pool.wait(ticket, exchange.signal).then((granted) => {
       context.waitedMs = clock.monotonic() - since;
+      stages.priorityAndFairness.observe(context.waitedMs / 1000);
       ticket.seat = granted;
     });
   },

@@ -48,7 +48,7 @@ export interface Authentication {
 /** Authentication of a scope (spec section 5): all configured authenticators as one. */
 export function openAuthentication(parts: AuthenticationParts): Authentication {
   const { config, sources, dialect, own, logger } = parts;
-  const { clients, proxies, oidc, webhooks } = sources;
+  const { clients, lifetimes, proxies, oidc, webhooks } = sources;
   const serviceAccounts = serviceAccountTokens(parts);
   const tokens = tokenUnion(
     [
@@ -68,7 +68,7 @@ export function openAuthentication(parts: AuthenticationParts): Authentication {
   const union = unionAuthenticator([
     own,
     ...(proxies && requestHeader ? [requestHeaderAuthenticator({ ...requestHeader, pool: proxies })] : []),
-    ...(clients ? [clientCertificateAuthenticator({ dialect, pool: clients })] : []),
+    ...(clients ? [clientCertificateAuthenticator({ dialect, pool: clients, lifetimes })] : []),
     ...shown,
   ]);
   const all = withOrigins(withAnonymous(union, narrowed(parts, sources.anonymous)), {

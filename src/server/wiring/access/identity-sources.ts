@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type AnonymousPolicy, anonymousPolicy } from '../../../authn/anonymous.ts';
 import type { TokenAuthenticator } from '../../../authn/authenticator.ts';
+import { type CertificateLifetimes, certificateLifetimes } from '../../../authn/client-certificate.ts';
 import {
   type AuthenticationSettings,
   readAuthenticationConfiguration,
@@ -55,6 +56,7 @@ interface SourceParts {
 export interface IdentitySources {
   /** Issuers of client certificates and of proxy certificates. */
   readonly clients: TrustPool | undefined;
+  readonly lifetimes: CertificateLifetimes;
   readonly proxies: TrustPool | undefined;
   /** Undefined if no key verifies service account tokens. */
   readonly serviceAccounts: ServiceAccountTokens | undefined;
@@ -73,7 +75,8 @@ export async function openIdentitySources(parts: SourceParts): Promise<IdentityS
   const { authenticators: oidc, anonymous } = await openProviders(parts, counts);
   const webhooks = webhookTokens(parts, counts);
   if (serviceAccounts) held.add(serviceAccounts);
-  return { clients, proxies, serviceAccounts, oidc, webhooks, anonymous };
+  const lifetimes = certificateLifetimes(parts.metrics, parts.clock);
+  return { clients, lifetimes, proxies, serviceAccounts, oidc, webhooks, anonymous };
 }
 
 type PoolParts = Pick<SourceParts, 'clock' | 'files' | 'logger' | 'held' | 'authoritiesChanged'>;

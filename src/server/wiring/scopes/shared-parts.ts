@@ -3,7 +3,8 @@ import { ControllerMetrics } from '../../../controllers/controller-metrics.ts';
 import type { Auditor } from '../../serving/audit/auditor.ts';
 import { SharedCapacity } from '../../serving/flow-control/shared-capacity.ts';
 import { JobThread } from '../../serving/heavy/job-thread.ts';
-import { observeEventLoopDelay } from '../../serving/observe/event-loop-delay.ts';
+import { observeEventLoop } from '../../serving/observe/event-loop-lag.ts';
+import { observeProcess } from '../../serving/observe/process-metrics.ts';
 import { cacheHealth } from '../../upkeep/cache-health.ts';
 import { Health } from '../../upkeep/health.ts';
 import { storeHealth, storeProbe } from '../../upkeep/store-health.ts';
@@ -46,8 +47,9 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
   const capacity = held.add(new SharedCapacity({ clock, dialect, metrics, max, requestMsMax }));
   const thread = new JobThread({ clock, logger, startWorker: environment.startHeavyWorker });
   shutdown.add('the thread for heavy work', () => thread.close());
-  const { measureEventLoop } = environment;
-  if (measureEventLoop) held.add(observeEventLoopDelay(metrics, measureEventLoop));
+  const { measureEventLoop, measureProcess } = environment;
+  if (measureEventLoop) held.add(observeEventLoop(metrics, measureEventLoop));
+  if (measureProcess) observeProcess(metrics, measureProcess);
   return {
     ...{ ...parts, capacity, thread, auditor },
     cors: await openCors(config, random),
