@@ -1,12 +1,12 @@
 import { asBuffer } from './collections/byte-span.ts';
 /**
  * The protobuf wire format (https://protobuf.dev/programming-guides/encoding), as far as the API's and etcd's messages
- * use it: varints, doubles and length-delimited fields. Groups are refused: no message has them.
+ * use it: varints, doubles and length-delimited fields. Groups are only skipped: no message of ours has them.
  */
 
 import { isUtf8 } from 'node:buffer';
 
-export const wireType = { varint: 0, fixed64: 1, delimited: 2, fixed32: 5 } as const;
+export const wireType = { varint: 0, fixed64: 1, delimited: 2, startGroup: 3, endGroup: 4, fixed32: 5 } as const;
 
 /** The bytes are not a valid message of the expected type. */
 export class MalformedMessage extends Error {
@@ -140,8 +140,21 @@ export class WireReader {
     this.#end = outer;
   }
 
-  /** Skips the value of a field. */
+  /** Skips the value of a field: of a group, everything up to its end, whatever number that has. */
   skip(): void {
+    if (this.type !== wireType.startGroup) {
+      this.#skipValue();
+      return;
+    }
+    for (let depth = 1; depth > 0; ) {
+      if (!this.next()) throw cutOff();
+      if (this.type === wireType.startGroup) depth++;
+      else if (this.type === wireType.endGroup) depth--;
+      else this.#skipValue();
+    }
+  }
+
+  #skipValue(): void {
     switch (this.type) {
       case wireType.varint:
         this.#varint();
@@ -158,15 +171,6 @@ export class WireReader {
       default:
         throw new MalformedMessage(`field ${this.field} has wire type ${this.type}`);
     }
-  }
-
-  /** Skips the value of a field; true if the value is not a default: something other than zeros. */
-  skipMeaning(): boolean {
-    const at = this.#at;
-    if (this.type === wireType.varint) return this.bool();
-    if (this.type === wireType.delimited) return !isZeroMessage(this.bytes());
-    this.skip();
-    return this.#bytes.subarray(at, this.#at).some((byte) => byte !== 0);
   }
 
   #advance(size: number): void {
@@ -200,26 +204,6 @@ export class WireReader {
       high |= (byte & 0x7f) << shift;
     }
     this.#high = high >>> 0;
-  }
-}
-
-const zeroDepthMax = 8;
-
-/**
- * True for the bytes of an empty message: all of its fields are zero or empty, or are such messages. Clients write
- * unused fields of newer releases in this form.
- */
-function isZeroMessage(bytes: Buffer, depth = 1): boolean {
-  if (bytes.length > 0 && depth > zeroDepthMax) return false;
-  const reader = new WireReader(bytes);
-  try {
-    while (reader.next()) {
-      if (reader.type === wireType.delimited ? !isZeroMessage(reader.bytes(), depth + 1) : reader.skipMeaning())
-        return false;
-    }
-    return true;
-  } catch {
-    return false; // not a message, so a non-empty text or bytes
   }
 }
 

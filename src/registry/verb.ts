@@ -47,8 +47,6 @@ export interface RegistryParts {
 export interface RequestBody extends ParsedJson {
   /** PATCH only: the patch format, by media type. */
   readonly patch?: PatchFormat;
-  /** Paths of fields that the decoder has dropped because the format has no names for them. */
-  readonly unknown?: readonly string[];
 }
 
 /** One request for an API resource, after authentication and authorization. */

@@ -121,8 +121,7 @@ const formats: Readonly<Record<string, Format>> = {
       });
       assert.equal(answer.status, 201, answer.text);
       const { raw, ...type } = openEnvelope(answer.bytes);
-      const { value, unknown } = decodeMessage(schema, raw);
-      assert.deepEqual(unknown, []);
+      const value = decodeMessage(schema, raw);
       return { ...(withoutZeros(value) as Review<T>), kind: type.kind, apiVersion: type.apiVersion };
     },
   },

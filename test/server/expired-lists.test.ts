@@ -102,7 +102,7 @@ for (const [what, { path, query }] of Object.entries(places)) {
       assert.equal(yaml.status, 410);
       assert.ok(yaml.text.includes(`continue: ${json.metadata.continue}`), yaml.text);
       const binary = await server.get(old(), { headers: { accept: 'application/vnd.orch.protobuf' } });
-      const { value } = decodeMessage(statusSchema, openEnvelope(binary.bytes).raw);
+      const value = decodeMessage(statusSchema, openEnvelope(binary.bytes).raw);
       assert.equal((value as unknown as List).metadata.continue, json.metadata.continue);
     });
 

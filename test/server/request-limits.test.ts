@@ -64,7 +64,7 @@ async function whileReviewing(during: () => Promise<void>): Promise<void> {
 const readStatus: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
   'application/json': (bytes) => JSON.parse(bytes.toString()),
   'application/yaml': (bytes) => parseYaml(bytes).value,
-  'application/vnd.orch.protobuf': (bytes) => decodeMessage(statusSchema, openEnvelope(bytes).raw).value,
+  'application/vnd.orch.protobuf': (bytes) => decodeMessage(statusSchema, openEnvelope(bytes).raw),
 };
 
 test('who waits too long for a place is told so, with when to come back, in every format over both protocols', async () => {

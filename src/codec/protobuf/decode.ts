@@ -1,32 +1,22 @@
 import { limits } from '../../base/limits.ts';
 import { MalformedMessage, WireReader, wireType } from '../../base/protobuf-wire.ts';
 import { badRequest } from '../../meta/status-error.ts';
-import { joinPath } from '../../schema/field-path.ts';
 import { getOwn, isRecord, setOwn } from '../../schema/own-property.ts';
 import { type Schema, type StructSchema, schemaOf } from '../../schema/schema.ts';
 import { parseJson } from '../json.ts';
 import { isWrapped, type Member, membersOf, numbers } from './message.ts';
 
-interface DecodedMessage {
-  /** In the form that `parseJson` returns, with absent fields absent. Not yet decoded by the schema. */
-  readonly value: Record<string, unknown>;
-  /**
-   * Unknown fields by number: `spec.99`. Without those that contain only zero values: clients of newer releases write
-   * their non-pointer fields even if unset.
-   */
-  readonly unknown: readonly string[];
-}
-
 /**
- * Decodes the protobuf message of a struct (spec section 4.3). Fields may be in any order; if a field that is not a list
- * is repeated, the last value wins, and structs are merged. Throws BadRequest if the message is invalid, nested deeper
- * than `limits.depthMax`, or has more than `limits.elementsMax` elements.
+ * Decodes the protobuf message of a struct (spec section 4.3), in the form that `parseJson` returns, with absent fields
+ * absent; not yet decoded by the schema. Fields may be in any order; if a field that is not a list is repeated, the last
+ * value wins, and messages are merged. Unknown fields are skipped: they have no names that could be told, and clients of
+ * newer releases send them. Throws BadRequest if the message is invalid, nested deeper than `limits.depthMax`, or has
+ * more than `limits.elementsMax` elements.
  */
-export function decodeMessage(schema: StructSchema, bytes: Uint8Array): DecodedMessage {
-  const context: Context = { depth: 0, elements: 0, path: [], unknown: [] };
+export function decodeMessage(schema: StructSchema, bytes: Uint8Array): Record<string, unknown> {
   const value: Record<string, unknown> = {};
-  readSent(() => readFields(new WireReader(bytes), fieldsOf(schema), value, context));
-  return { value, unknown: context.unknown };
+  readSent(() => readFields(new WireReader(bytes), fieldsOf(schema), value, { depth: 0, elements: 0 }));
+  return value;
 }
 
 /** Decodes data from a client: a malformed message becomes a BadRequest. */
@@ -43,16 +33,13 @@ interface Context {
   depth: number;
   /** Number of list and map elements so far. */
   elements: number;
-  /** Field names and indexes of the current position. */
-  readonly path: (string | number)[];
-  readonly unknown: string[];
 }
 
 /** Reads the value of the field that `reader.next` found into `target`. */
 type FieldReader = (reader: WireReader, target: Record<string, unknown>, context: Context) => void;
 type FieldReaders = ReadonlyMap<number, FieldReader>;
 
-/** Reads one value of a wire type; a struct is merged into the existing value. */
+/** Reads one value of a wire type; a message is merged into the existing value, except that a time replaces it. */
 interface ValueReader {
   readonly type: number;
   readonly read: (reader: WireReader, context: Context, existing: unknown) => unknown;
@@ -91,9 +78,7 @@ function compileField(name: string, schema: Schema): FieldReader {
       const value = valueReader(schema);
       return (reader, target, context) => {
         reader.expect(value.type);
-        context.path.push(name);
         setOwn(target, name, value.read(reader, context, getOwn(target, name)));
-        context.path.pop();
       };
     }
   }
@@ -117,9 +102,7 @@ function compileList(name: string, items: Schema): FieldReader {
     }
     reader.expect(element.type);
     countElement(context);
-    context.path.push(name, list.length);
     list.push(element.read(reader, context, undefined));
-    context.path.length -= 2;
   };
 }
 
@@ -131,18 +114,12 @@ function compileMap(name: string, values: Schema): FieldReader {
     const existing = getOwn(target, name);
     const map: Record<string, unknown> = isRecord(existing) ? existing : {};
     if (map !== existing) setOwn(target, name, map);
-    readNested(reader, context, () => readEntry(reader, element, map, name, context));
+    readNested(reader, context, () => readEntry(reader, element, map, context));
   };
 }
 
 /** A map entry without a key or value has the zero value; for the value as null, which decoding by the schema converts. */
-function readEntry(
-  reader: WireReader,
-  element: ValueReader,
-  map: Record<string, unknown>,
-  name: string,
-  context: Context,
-): void {
+function readEntry(reader: WireReader, element: ValueReader, map: Record<string, unknown>, context: Context): void {
   let key = '';
   let value: unknown = null;
   while (reader.next()) {
@@ -151,9 +128,7 @@ function readEntry(
       key = reader.string();
     } else if (reader.field === numbers.mapValue) {
       reader.expect(element.type);
-      context.path.push(name, key);
       value = element.read(reader, context, value);
-      context.path.length -= 2;
     } else reader.skip();
   }
   setOwn(map, key, value);
@@ -224,17 +199,8 @@ function readFields(reader: WireReader, fields: FieldReaders, target: Record<str
   while (reader.next()) {
     const field = fields.get(reader.field);
     if (field) field(reader, target, context);
-    else {
-      const { field: number } = reader;
-      if (reader.skipMeaning()) reportUnknown(context, number);
-    }
+    else reader.skip();
   }
-}
-
-function reportUnknown({ path, unknown }: Context, number: number): void {
-  if (unknown.length >= limits.findingsMax) return;
-  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : step));
-  unknown.push([...steps, String(number)].reduceRight((rest, step) => joinPath(step, rest)));
 }
 
 function countElement(context: Context): void {
@@ -263,8 +229,8 @@ function readTimestamp(reader: WireReader): Timestamp | undefined {
   const outer = reader.enter();
   const empty = !reader.more;
   while (reader.next()) {
-    if (reader.field === numbers.seconds && reader.type === wireType.varint) seconds = reader.int64();
-    else if (reader.field === numbers.nanos && reader.type === wireType.varint) nanos = reader.int32();
+    if (reader.field === numbers.seconds) seconds = expected(reader, wireType.varint).int64();
+    else if (reader.field === numbers.nanos) nanos = expected(reader, wireType.varint).int32();
     else reader.skip();
   }
   reader.leave(outer);
@@ -292,26 +258,26 @@ function readMicroTime(reader: WireReader): string | null {
   return `${wholeSeconds(timestamp)}.${String(micros).padStart(6, '0')}Z`;
 }
 
-function readQuantity(reader: WireReader): string {
-  let text = '0';
+function readQuantity(reader: WireReader, _context: Context, existing: unknown): string {
+  let text = typeof existing === 'string' ? existing : '0';
   const outer = reader.enter();
   while (reader.next()) {
-    if (reader.field === numbers.text && reader.type === wireType.delimited) text = reader.string();
+    if (reader.field === numbers.text) text = expected(reader, wireType.delimited).string();
     else reader.skip();
   }
   reader.leave(outer);
   return text;
 }
 
-function readIntOrString(reader: WireReader): number | string {
-  let isString = false;
-  let int = 0;
-  let string = '';
+function readIntOrString(reader: WireReader, _context: Context, existing: unknown): number | string {
+  let isString = typeof existing === 'string';
+  let int = typeof existing === 'number' ? existing : 0;
+  let string = typeof existing === 'string' ? existing : '';
   const outer = reader.enter();
   while (reader.next()) {
-    if (reader.field === numbers.intOrString && reader.type === wireType.varint) isString = reader.int64() === 1;
-    else if (reader.field === numbers.int && reader.type === wireType.varint) int = reader.int32();
-    else if (reader.field === numbers.string && reader.type === wireType.delimited) string = reader.string();
+    if (reader.field === numbers.intOrString) isString = expected(reader, wireType.varint).int64() === 1;
+    else if (reader.field === numbers.int) int = expected(reader, wireType.varint).int32();
+    else if (reader.field === numbers.string) string = expected(reader, wireType.delimited).string();
     else reader.skip();
   }
   reader.leave(outer);
@@ -319,16 +285,21 @@ function readIntOrString(reader: WireReader): number | string {
 }
 
 /** The message contains JSON text. */
-function readAny(reader: WireReader): unknown {
-  let value: unknown = null;
+function readAny(reader: WireReader, _context: Context, existing: unknown): unknown {
+  let value: unknown = existing ?? null;
   const outer = reader.enter();
   while (reader.next()) {
-    if (reader.field !== numbers.text || reader.type !== wireType.delimited) reader.skip();
+    if (reader.field !== numbers.text) reader.skip();
     else {
-      const bytes = reader.bytes();
+      const bytes = expected(reader, wireType.delimited).bytes();
       value = bytes.length === 0 ? null : parseJson(bytes).value;
     }
   }
   reader.leave(outer);
   return value;
+}
+
+function expected(reader: WireReader, type: number): WireReader {
+  reader.expect(type);
+  return reader;
 }

@@ -52,6 +52,11 @@ const refused: readonly (readonly [why: string, bytes: string, message: RegExp])
   ['another version of the envelope', '6b38730112030a0178', /must begin with/],
   ['a cut off envelope', `${magic}12050a`, /cut off/],
   ['a cut off type', `${magic}0a030a0576`, /cut off/],
+  ['a number in the place of the type', `${magic}0801`, /wire type 0/],
+  ['a number in the place of the object', `${magic}1001`, /wire type 0/],
+  ['a number in the place of the content encoding', `${magic}1801`, /wire type 0/],
+  ['a number in the place of the content type', `${magic}2001`, /wire type 0/],
+  ['a number in the place of the kind', `${magic}0a021001`, /wire type 0/],
   ['content that is encoded once more', `${magic}12030a01781a04677a6970`, /encoded once more/],
 ];
 for (const [why, bytes, message] of refused) {

@@ -24,7 +24,10 @@ interface Envelope extends TypeMeta {
   readonly raw: Buffer;
 }
 
-/** Opens an envelope. Throws BadRequest if there is none, or if its content is not plain protobuf. */
+/**
+ * Opens an envelope. Throws BadRequest if there is none, or if its content is encoded once more. The content type is
+ * not looked at, as in kube-apiserver.
+ */
 export function openEnvelope(bytes: Uint8Array): Envelope {
   if (!magic.equals(bytes.subarray(0, magic.length))) {
     throw badRequest('error decoding protobuf: the body must begin with the bytes 6b 38 73 00');
@@ -35,25 +38,42 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
 function readEnvelope(reader: WireReader): Envelope {
   let envelope: Envelope = { apiVersion: '', kind: '', raw: Buffer.alloc(0) };
   while (reader.next()) {
-    const { field } = reader;
-    if (reader.type !== wireType.delimited) reader.skip();
-    else if (field === numbers.typeMeta) envelope = { ...envelope, ...readTypeMeta(reader) };
-    else if (field === numbers.raw) envelope = { ...envelope, raw: reader.bytes() };
-    else if (field !== numbers.contentEncoding) reader.skip();
-    else if (reader.skipMeaning())
-      throw new MalformedMessage('an object whose content is encoded once more cannot be read');
+    switch (reader.field) {
+      case numbers.typeMeta:
+        reader.expect(wireType.delimited);
+        envelope = { ...envelope, ...readTypeMeta(reader, envelope) };
+        break;
+      case numbers.raw:
+        reader.expect(wireType.delimited);
+        envelope = { ...envelope, raw: reader.bytes() };
+        break;
+      case numbers.contentEncoding:
+        reader.expect(wireType.delimited);
+        if (reader.bytes().length === 0) break;
+        throw new MalformedMessage('an object whose content is encoded once more cannot be read');
+      case numbers.contentType:
+        reader.expect(wireType.delimited);
+        reader.skip();
+        break;
+      default:
+        reader.skip();
+    }
   }
   return envelope;
 }
 
-function readTypeMeta(reader: WireReader): TypeMeta {
-  let [apiVersion, kind] = ['', ''];
+function readTypeMeta(reader: WireReader, { apiVersion, kind }: TypeMeta): TypeMeta {
   const outer = reader.enter();
   while (reader.next()) {
-    const wanted = reader.type === wireType.delimited;
-    if (wanted && reader.field === numbers.apiVersion) apiVersion = reader.string();
-    else if (wanted && reader.field === numbers.kind) kind = reader.string();
-    else reader.skip();
+    if (reader.field !== numbers.apiVersion && reader.field !== numbers.kind) {
+      reader.skip();
+      continue;
+    }
+    const { field } = reader;
+    reader.expect(wireType.delimited);
+    const text = reader.string();
+    if (field === numbers.kind) kind = text;
+    else apiVersion = text;
   }
   reader.leave(outer);
   return { apiVersion, kind };

@@ -70,7 +70,7 @@ describe('an object is the same in every format', () => {
             const options = { pretty: false, schemaOf: () => schema };
             const bytes = format.encode(given.value as Shown, options);
             const read = format.decode(bytes, { kind, schema });
-            assert.deepEqual([read.duplicates, read.unknown ?? []], [[], []]);
+            assert.deepEqual(read.duplicates, []);
             const again = decode(schema, read.value);
             assert.deepEqual(comparable(again, format), comparable(given, format), format.name);
             assert.deepEqual(format.encode(given.value as Shown, options), bytes, `${format.name} is deterministic`);

@@ -24,8 +24,7 @@ export const protobuf: Format = {
     const { apiVersion, kind, raw } = openEnvelope(bytes);
     // An object of another kind is not decoded: the registry rejects it by its kind.
     if (kind !== '' && kind !== expected.kind) return { value: { apiVersion, kind }, duplicates: [] };
-    const { value, unknown } = decodeMessage(expected.schema, raw);
-    return { value: { apiVersion, kind, ...value }, duplicates: [], unknown };
+    return { value: { apiVersion, kind, ...decodeMessage(expected.schema, raw) }, duplicates: [] };
   },
   encode: (shown, { schemaOf }) => encodeEnvelope(schemaOf(shown.kind, shown.apiVersion), { ...shown }),
   // The length is computed first, since it precedes the content.

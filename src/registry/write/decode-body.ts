@@ -26,11 +26,7 @@ export function decodeBody(
   const { body } = request;
   if (body === undefined) throw badRequest(`a ${expected.kind} is expected in the body of the request`);
   return decodeObject(body.value, expected, (fields) =>
-    checkUnknown(request, options, [
-      ...fields,
-      ...unknownFields(body.unknown ?? []),
-      ...duplicateFields(body.duplicates),
-    ]),
+    checkUnknown(request, options, [...fields, ...duplicateFields(body.duplicates)]),
   );
 }
 
