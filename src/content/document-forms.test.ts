@@ -3,10 +3,14 @@ import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { limits } from '../base/limits.ts';
+import { decodeMessage } from '../codec/protobuf/decode.ts';
+import { openEnvelope } from '../codec/protobuf/envelope.ts';
 import { decodeOpenapi } from '../codec/protobuf/openapi/decode-fixture.ts';
 import { kubernetes } from '../dialect/kubernetes.ts';
 import { orch } from '../dialect/orch.ts';
 import { kinds } from '../kinds/kinds.ts';
+import { discoveryDocuments } from '../kinds/meta/discovery-documents.ts';
+import { aggregatedVersions } from '../registry/documents/discovery.ts';
 import { type ApiDocument, ApiDocuments } from '../registry/documents/documents.ts';
 import { withoutObjects } from '../registry/registry-fixture.ts';
 import { isRecord } from '../schema/own-property.ts';
@@ -32,6 +36,21 @@ function sayable(value: unknown): unknown {
   return Object.fromEntries(said);
 }
 
+/** Without what is null, empty, false or zero, which protobuf cannot tell from what is absent. */
+function meaning(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(meaning);
+  if (!isRecord(value)) return value;
+  const fields = Object.entries(value).map(([name, field]) => [name, meaning(field)] as const);
+  return Object.fromEntries(fields.filter(([, field]) => !isNothing(field)));
+}
+
+const isNothing = (value: unknown): boolean =>
+  value === null ||
+  value === '' ||
+  value === false ||
+  value === 0 ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
+
 for (const dialect of [orch, kubernetes]) {
   const documents = new ApiDocuments({ dialect, cbor: false }, withoutObjects(kinds(dialect)), () => '');
   const { paths } = JSON.parse(documents.openapiIndex().json.toString()) as {
@@ -45,12 +64,38 @@ for (const dialect of [orch, kubernetes]) {
     }),
   ];
 
+  describe(`discovery in protobuf says all that the JSON says (${dialect.name})`, () => {
+    const groups = [...new Set(groupVersions.map(([group = '']) => group))];
+    for (const [name, document] of [
+      ['/api', documents.coreVersions()],
+      ['/apis', documents.groupList()],
+      ...groups.flatMap((group) => (group === '' ? [] : [[`/apis/${group}`, documents.group(group)] as const])),
+      ...groupVersions.map(
+        ([group = '', version = '']) => [`${group}/${version}`, documents.resourceList(group, version)] as const,
+      ),
+      ...(['api', 'apis'] as const).flatMap((root) =>
+        aggregatedVersions.map((version) => [`${root} ${version}`, documents.aggregated(root, version)] as const),
+      ),
+    ] as const) {
+      test(name, () => {
+        assert.ok(document);
+        const said = JSON.parse(document.json.toString());
+        const { raw, ...type } = openEnvelope(writeDocument(document, 'protobuf'));
+        assert.deepEqual(type, { apiVersion: said.apiVersion ?? '', kind: said.kind });
+        const schema = discoveryDocuments.get(said.kind);
+        assert.ok(schema);
+        const { apiVersion: _, kind: __, ...fields } = said;
+        assert.deepEqual(meaning(decodeMessage(schema, raw)), meaning(fields));
+      });
+    }
+  });
+
   describe(`OpenAPI in protobuf says all that the JSON says (${dialect.name})`, () => {
     for (const [name, document] of served) {
       test(name, () => {
-        assert.ok(document?.openapi);
+        assert.ok(document?.message && document.message !== 'discovery');
         const bytes = new DocumentForms().bytes(document, 'protobuf');
-        const decoded = decodeOpenapi(bytes, document.openapi);
+        const decoded = decodeOpenapi(bytes, document.message === 'openapi v2' ? 2 : 3);
         assert.deepEqual(decoded, sayable(JSON.parse(document.json.toString())));
         assert.ok(bytes.length > 10_000);
       });
@@ -68,7 +113,7 @@ describe('forms of a document', () => {
     assert.deepEqual(JSON.parse(forms.bytes(document, 'pretty').toString()), value);
     assert.ok(forms.bytes(document, 'pretty').includes('\n  '));
     assert.deepEqual(parse(forms.bytes(document, 'yaml').toString()), value);
-    assert.throws(() => forms.bytes(document, 'protobuf'), /only OpenAPI documents/);
+    assert.throws(() => forms.bytes(document, 'protobuf'), /has no protobuf form/);
   });
 
   test('are encoded once', () => {

@@ -1,7 +1,9 @@
 import { limits } from '../base/limits.ts';
 import { parseStored } from '../codec/json.ts';
 import { encodeOpenapi } from '../codec/protobuf/openapi/encode.ts';
-import type { ApiDocument } from '../registry/documents/documents.ts';
+import { discoveryDocuments } from '../kinds/meta/discovery-documents.ts';
+import type { ApiDocument, DocumentMessage } from '../registry/documents/documents.ts';
+import type { StructSchema } from '../schema/schema.ts';
 import type { Shown } from './formats/format.ts';
 import { formatNamed } from './formats/formats.ts';
 import { json as jsonFormat } from './formats/json.ts';
@@ -63,18 +65,37 @@ export class DocumentForms {
 const keyOf = ({ hash }: ApiDocument, form: DocumentForm): string => `${hash} ${form}`;
 
 /** Encodes a document in a form, without the cache. */
-export function writeDocument({ json, openapi }: Pick<ApiDocument, 'json' | 'openapi'>, form: DocumentForm): Buffer {
+export function writeDocument({ json, message }: Pick<ApiDocument, 'json' | 'message'>, form: DocumentForm): Buffer {
   if (form === 'json') return json;
   const value = parseStored(json);
-  if (form === protobuf.name) {
-    if (!openapi) throw new Error('only OpenAPI documents have a protobuf form');
-    return encodeOpenapi(value, openapi);
-  }
+  if (form === protobuf.name) return documentMessage(value, message);
   const pretty = form === 'pretty';
   return formatNamed(pretty ? jsonFormat.name : form).encode(value as Shown, { pretty, schemaOf: noSchema });
 }
 
-/** The formats in which documents are offered need no schema. */
+function documentMessage(value: unknown, message: DocumentMessage | undefined): Buffer {
+  switch (message) {
+    case 'openapi v2':
+      return encodeOpenapi(value, 2);
+    case 'openapi v3':
+      return encodeOpenapi(value, 3);
+    case 'discovery':
+      return protobuf.encode({ ...noVersion, ...(value as Shown) }, { pretty: false, schemaOf: discoverySchema });
+    case undefined:
+      throw new TypeError('the document has no protobuf form');
+  }
+}
+
+/** `/api` names no version. */
+const noVersion: { readonly apiVersion?: string } = { apiVersion: '' };
+
+function discoverySchema(kind: string): StructSchema {
+  const schema = discoveryDocuments.get(kind);
+  if (!schema) throw new TypeError(`no discovery document is of the kind ${kind}`);
+  return schema;
+}
+
+/** The text formats need no schema. */
 function noSchema(): never {
   throw new TypeError('a document has no schema');
 }

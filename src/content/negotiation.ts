@@ -3,14 +3,20 @@ import type { Dialect } from '../dialect/dialect.ts';
 import { type MediaRange, parseAccept, parseMediaRange } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { StatusError } from '../meta/status-error.ts';
+import { type AggregatedVersion, aggregatedVersions } from '../registry/documents/discovery.ts';
+import type { DocumentMessage } from '../registry/documents/documents.ts';
 import { type PatchMediaType, patchMediaTypes } from '../registry/write/patch-formats.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import type { Format } from './formats/format.ts';
 import { enabledFormats } from './formats/formats.ts';
 import { json } from './formats/json.ts';
+import { protobuf } from './formats/protobuf.ts';
 
 /** Transformation of an object before encoding (spec section 4.3). */
 type RepresentationType = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+
+/** The same, or the aggregated form of discovery (KEP-3352). */
+type Requested = RepresentationType | 'APIGroupDiscoveryList';
 
 /** A media type that the server reads and writes. */
 interface Offer {
@@ -36,6 +42,8 @@ export interface Negotiated {
   readonly as: RepresentationType;
   /** API version requested for a table or metadata; the dialect's default for whole objects. */
   readonly metaVersion: string;
+  /** Version of the aggregated form of discovery, if requested. */
+  readonly aggregated?: AggregatedVersion;
   /** For `content-type`. */
   readonly mediaType: string;
   /** Indented for human readers. */
@@ -48,11 +56,11 @@ export interface NegotiateOptions {
   /** The response is a stream of watch events. */
   readonly watch?: boolean;
   /** Transformations that the endpoint supports besides whole objects. */
-  readonly representations?: readonly Exclude<RepresentationType, 'object'>[];
+  readonly representations?: readonly Exclude<Requested, 'object'>[];
   /** Schema of the response, or of the request body. Default: none, for documents of any form. */
   readonly schema?: StructSchema;
-  /** The response is an OpenAPI document of this version, which has its own protobuf encoding. */
-  readonly openapi?: 2 | 3 | undefined;
+  /** The response is a document with this protobuf message. Its other formats are those of documents of any form. */
+  readonly message?: DocumentMessage | undefined;
 }
 
 /** The media types of the given formats. */
@@ -71,9 +79,9 @@ const offersOf = (covering: readonly Format[], dialect: Dialect): readonly Offer
 /**
  * Media types of OpenAPI in protobuf: the current one, and the old one that clients still send (invalid by RFC 9110).
  */
-const openapiOffers = (version: 2 | 3, documents: readonly Offer[]): readonly Offer[] => {
-  const mediaType = `application/com.github.proto-openapi.spec.v${version}.v1.0+protobuf`;
-  const old = `application/com.github.proto-openapi.spec.v${version}@v1.0+protobuf`;
+const openapiOffers = (version: 'v2' | 'v3', documents: readonly Offer[]): readonly Offer[] => {
+  const mediaType = `application/com.github.proto-openapi.spec.${version}.v1.0+protobuf`;
+  const old = `application/com.github.proto-openapi.spec.${version}@v1.0+protobuf`;
   const cannot = { streams: false, streamsOnly: false, tables: false } as const;
   const offer = { format: 'protobuf', mediaType, ...cannot, advertised: true } as const;
   return [...documents, offer, { ...offer, mediaType: old, sentAs: mediaType, advertised: false }];
@@ -88,6 +96,7 @@ const remembered = { countMax: 512, lengthMax: 1024 };
 /** Selects formats by request headers. One per server, since it caches the results by header. */
 export class Negotiator {
   readonly #metaGroups: readonly string[];
+  readonly #discoveryGroup: string;
   readonly #ranges = boundedMemo(parseAccept, remembered);
   readonly #mediaTypes = boundedMemo(readMediaType, remembered);
   readonly #dialect: Dialect;
@@ -95,16 +104,17 @@ export class Negotiator {
   readonly #formats: readonly Format[];
   readonly #patches: readonly PatchMediaType[];
   readonly #documents: readonly Offer[];
-  readonly #openapi: Readonly<Record<2 | 3, readonly Offer[]>>;
+  readonly #messages: Readonly<Record<DocumentMessage, readonly Offer[]>>;
   /** By the names of the formats that support a schema, and by the schema itself. */
   readonly #byFormats = new Map<string, readonly Offer[]>();
   readonly #bySchema = new WeakMap<StructSchema, readonly Offer[]>();
   /** Results by header. Lists of representations are constants, so their identity is the key. */
-  readonly #choices = new WeakMap<readonly Offer[], WeakMap<readonly RepresentationType[], Choices>>();
+  readonly #choices = new WeakMap<readonly Offer[], WeakMap<readonly Requested[], Choices>>();
 
   /** `features` are the names of the enabled feature gates. */
   constructor(dialect: Dialect, features: ReadonlySet<string>) {
     this.#metaGroups = dialect.tableGroups;
+    this.#discoveryGroup = dialect.group('apidiscovery');
     this.#dialect = dialect;
     this.#formats = enabledFormats(features);
     this.#patches = patchMediaTypes.filter(({ format }) => this.#formats.some(({ name }) => name === format));
@@ -112,7 +122,11 @@ export class Negotiator {
       this.#formats.filter((format) => format.covers(undefined)),
       dialect,
     );
-    this.#openapi = { 2: openapiOffers(2, this.#documents), 3: openapiOffers(3, this.#documents) };
+    this.#messages = {
+      'openapi v2': openapiOffers('v2', this.#documents),
+      'openapi v3': openapiOffers('v3', this.#documents),
+      discovery: [...this.#documents, ...offersOf([protobuf], dialect)],
+    };
   }
 
   /** How to encode the response. Throws NotAcceptable if the client accepts none of the supported media types. */
@@ -141,8 +155,8 @@ export class Negotiator {
     return { patch: found.patch, format: found.format };
   }
 
-  #offersFor({ schema, openapi }: NegotiateOptions): readonly Offer[] {
-    if (openapi) return this.#openapi[openapi];
+  #offersFor({ schema, message }: NegotiateOptions): readonly Offer[] {
+    if (message) return this.#messages[message];
     if (!schema) return this.#documents;
     const known = this.#bySchema.get(schema);
     if (known) return known;
@@ -159,8 +173,8 @@ export class Negotiator {
     return options.watch ? choices.watch(accept) : choices.answer(accept);
   }
 
-  #choicesOf(offers: readonly Offer[], representations: readonly RepresentationType[]): Choices {
-    const known = this.#choices.get(offers) ?? new WeakMap<readonly RepresentationType[], Choices>();
+  #choicesOf(offers: readonly Offer[], representations: readonly Requested[]): Choices {
+    const known = this.#choices.get(offers) ?? new WeakMap<readonly Requested[], Choices>();
     this.#choices.set(offers, known);
     const found = known.get(representations);
     if (found) return found;
@@ -181,8 +195,9 @@ export class Negotiator {
         if (!as || !streamFits(range, watch)) continue;
         const { format, sentAs: mediaType = offer.mediaType } = offer;
         const { parameters } = range;
+        const how = as === 'APIGroupDiscoveryList' ? discoveryForm(parameters.get('v')) : { as };
         const metaVersion = `${parameters.get('g') ?? this.#metaGroups[0]}/${parameters.get('v') ?? metaVersions[0]}`;
-        return { format, as, metaVersion, mediaType, pretty: parameters.get('pretty') === '1' };
+        return { format, ...how, metaVersion, mediaType, pretty: parameters.get('pretty') === '1' };
       }
     }
     return null;
@@ -192,16 +207,28 @@ export class Negotiator {
   #representation(
     { parameters }: MediaRange,
     offer: Offer,
-    representations: readonly RepresentationType[],
-  ): RepresentationType | undefined {
+    representations: readonly Requested[],
+  ): Requested | undefined {
     const as = parameters.get('as');
     const group = parameters.get('g');
     const version = parameters.get('v');
     if (as === undefined && group === undefined && version === undefined) return 'object';
+    if (as === 'APIGroupDiscoveryList') {
+      const isKnown = group === this.#discoveryGroup && aggregatedVersion(version) !== undefined;
+      return isKnown ? representations.find((representation) => representation === as) : undefined;
+    }
     if (!this.#metaGroups.includes(group ?? '') || !metaVersions.includes(version ?? '')) return undefined;
     if (as === 'Table' && !offer.tables) return undefined;
     return representations.find((representation) => representation === as);
   }
+}
+
+const aggregatedVersion = (name: string | undefined): AggregatedVersion | undefined =>
+  aggregatedVersions.find((each) => each === name);
+
+function discoveryForm(name: string | undefined): Pick<Negotiated, 'as' | 'aggregated'> {
+  const aggregated = aggregatedVersion(name);
+  return { as: 'object', ...(aggregated && { aggregated }) };
 }
 
 /** Results by header, for single responses and for watches. */
@@ -209,11 +236,11 @@ type Choices = Readonly<Record<'answer' | 'watch', (accept: string) => Negotiate
 
 interface Search {
   readonly offers: readonly Offer[];
-  readonly representations: readonly RepresentationType[];
+  readonly representations: readonly Requested[];
   readonly watch: boolean;
 }
 
-const none: readonly RepresentationType[] = [];
+const none: readonly Requested[] = [];
 
 const anything: readonly MediaRange[] = [{ type: '*', subtype: '*', parameters: new Map(), quality: 1 }];
 

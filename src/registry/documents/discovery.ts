@@ -69,10 +69,10 @@ function groupFields({ group, versions }: GroupDiscovery) {
   return { name: group, versions: entries, preferredVersion: entries[0] };
 }
 
-/** `GET /api/v1` and `GET /apis/<group>/<version>`. */
+/** `GET /api/v1` and `GET /apis/<group>/<version>`. As in kube-apiserver, that of the core group has no `apiVersion`. */
 export const resourceList = (group: string, version: string, resources: readonly ServedResource[]): unknown => ({
   kind: 'APIResourceList',
-  apiVersion: 'v1',
+  ...(group !== '' && { apiVersion: 'v1' }),
   groupVersion: apiVersionOf({ group, version }),
   resources: resources.flatMap((served) => [
     resourceEntry(served),

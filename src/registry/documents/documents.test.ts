@@ -6,6 +6,7 @@ import { ManualClock } from '../../base/time/clock.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { configMap } from '../../kinds/core/config-map.ts';
+import type { Kind } from '../../kinds/kind.ts';
 import { kinds } from '../../kinds/kinds.ts';
 import { withoutObjects } from '../registry-fixture.ts';
 import { type ApiDocument, ApiDocuments, type OpenapiName } from './documents.ts';
@@ -48,6 +49,18 @@ for (const dialect of [orch, kubernetes]) {
     assert.deepEqual(groupsOf('api'), ['']);
     assert.ok(groupsOf('apis').includes(leases));
     assert.ok(!groupsOf('apis').includes(''));
+  });
+
+  test(`groups stand in the published order (${dialect.name})`, () => {
+    const short = ['events', 'authentication', 'authorization', 'certificates', 'rbac.authorization', 'coordination'];
+    const custom = ['a.example.com', 'b.example.com'].map((group): Kind => ({ ...configMap(dialect), group }));
+    const all = [...custom.toReversed(), ...kinds(dialect)];
+    const served = new ApiDocuments({ dialect, cbor: false }, withoutObjects(all), address);
+    const expected = [...short.map(dialect.group), ...custom.map(({ group }) => group)];
+    const named = (groups: readonly { readonly name: string }[]): readonly string[] => groups.map(({ name }) => name);
+    assert.deepEqual(named(read(served.groupList()).groups), expected);
+    const { items } = read(served.aggregated('apis', 'v2')) as { items: readonly { metadata: { name: string } }[] };
+    assert.deepEqual(named(items.map(({ metadata }) => metadata)), expected);
   });
 
   test(`both versions of the aggregated form say the same (${dialect.name})`, () => {

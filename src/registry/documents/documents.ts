@@ -18,6 +18,7 @@ import {
   groupResources,
   resourceList,
 } from './discovery.ts';
+import { groupOrder } from './group-order.ts';
 import { type DescribedApi, openapiV2, openapiV3 } from './openapi.ts';
 
 /** URL of the OpenAPI document of a group version with this hash. */
@@ -27,13 +28,16 @@ export const openapiUrl = (group: string, version: string, hash: string): string
 const openapiPath = (group: string, version: string): string =>
   group === '' ? `api/${version}` : `apis/${group}/${version}`;
 
+/** The protobuf message of a document: the one that its `kind` names, or that of OpenAPI of a version. */
+export type DocumentMessage = 'discovery' | 'openapi v2' | 'openapi v3';
+
 /** An encoded discovery or OpenAPI document. */
 export interface ApiDocument {
   readonly json: Buffer;
   /** SHA-512 of the content in hexadecimal digits. */
   readonly hash: string;
-  /** The OpenAPI version, if the document has a protobuf form; undefined for other documents. */
-  readonly openapi?: 2 | 3;
+  /** Undefined if the document has no protobuf form. */
+  readonly message?: DocumentMessage;
 }
 
 /** An OpenAPI document: the one of version 2, one of a group version in version 3, or the index of the latter. */
@@ -44,7 +48,7 @@ export type OpenapiName =
 interface DocumentOptions {
   /** The only group that the document describes. Default: all. */
   readonly group?: string;
-  readonly openapi?: 2 | 3;
+  readonly message?: DocumentMessage;
   /** The resources that, with name and dialect, determine the document. Undefined if it depends on more. */
   readonly of?: () => readonly ServedResource[];
 }
@@ -61,6 +65,7 @@ const inUse = new WeakValues<ApiDocument>();
  */
 export class ApiDocuments {
   readonly #dialect: Dialect;
+  readonly #groupOrder: (a: string, b: string) => number;
   readonly #api: DescribedApi;
   readonly #resources: ResourceRegistry;
   readonly #serverAddress: () => string;
@@ -75,6 +80,7 @@ export class ApiDocuments {
 
   constructor({ dialect, cbor }: DescribedApi, resources: ResourceRegistry, serverAddress: () => string) {
     this.#dialect = dialect;
+    this.#groupOrder = groupOrder(dialect);
     this.#api = { dialect, cbor };
     this.#resources = resources;
     this.#serverAddress = serverAddress;
@@ -93,7 +99,7 @@ export class ApiDocuments {
     const json = (function* () {
       yield JSON.stringify(make());
     })();
-    return finished(this.#making(name, json, options));
+    return finished(this.#making(name, json, { ...options, message: 'discovery' }));
   }
 
   /** The cached document, or one built from `json`, yielding between its pieces. */
@@ -110,7 +116,7 @@ export class ApiDocuments {
     return document;
   }
 
-  *#shared(name: string, json: Iterable<string>, { of, openapi }: DocumentOptions): Making {
+  *#shared(name: string, json: Iterable<string>, { of, message }: DocumentOptions): Making {
     const { dialect, cbor } = this.#api;
     const key = of && `${dialect.name} ${cbor ? 'cbor ' : ''}${name} ${of().map(contentOf).join()}`;
     const known = key === undefined ? undefined : inUse.get(key);
@@ -133,7 +139,7 @@ export class ApiDocuments {
     const document = {
       json: Buffer.concat(pieces),
       hash: hash.digest('hex').toUpperCase(),
-      ...(openapi && { openapi }),
+      ...(message && { message }),
     };
     if (key !== undefined) inUse.set(key, document);
     return document;
@@ -142,7 +148,9 @@ export class ApiDocuments {
   readonly #everything = (): readonly ServedResource[] => [...this.#resources.all()];
 
   #groups(): readonly GroupDiscovery[] {
-    this.#all ??= [...groupNames(this.#resources.all())].flatMap((name) => this.#group(name) ?? []);
+    this.#all ??= [...groupNames(this.#resources.all())]
+      .sort(this.#groupOrder)
+      .flatMap((name) => this.#group(name) ?? []);
     return this.#all;
   }
 
@@ -245,14 +253,14 @@ export class ApiDocuments {
 
   *#makingV2(): Making {
     const all = this.#everything();
-    const options = { openapi: 2, of: () => all } as const;
+    const options = { message: 'openapi v2', of: () => all } as const;
     return yield* this.#making('/openapi/v2', openapiV2(all, this.#api), options);
   }
 
   *#makingV3(group: string, version: string): Generator<void, ApiDocument | undefined> {
     const resources = this.#resourcesOf(group, version);
     if (!resources) return undefined;
-    const options = { group, openapi: 3, of: () => resources } as const;
+    const options = { group, message: 'openapi v3', of: () => resources } as const;
     return yield* this.#making(`/openapi/v3/${group}/${version}`, openapiV3(resources, this.#api), options);
   }
 

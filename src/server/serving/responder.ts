@@ -84,6 +84,7 @@ export class Responder {
       negotiator: this.#negotiator,
       forms: parts.forms,
       heavy: parts.heavy,
+      compresses: features.APIResponseCompression,
       issuerDiscovery: parts.issuerDiscovery,
     });
   }

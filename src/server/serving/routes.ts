@@ -9,12 +9,10 @@ import type { Clock } from '../../base/time/clock.ts';
 import { type DocumentForm, type DocumentForms, entityTag, writeDocument } from '../../content/document-forms.ts';
 import type { Negotiated, Negotiator } from '../../content/negotiation.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
-import { parseAccept } from '../../http/accept.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { sendBytes, wantsGzip } from '../../http/respond.ts';
 import { PathRouter } from '../../http/router.ts';
 import { noSuchPath } from '../../meta/status-error.ts';
-import { type AggregatedVersion, aggregatedVersions } from '../../registry/documents/discovery.ts';
 import {
   type ApiDocument,
   type ApiDocuments,
@@ -37,6 +35,8 @@ interface RouteParts {
   readonly forms: DocumentForms;
   /** Encodes large documents. */
   readonly heavy: Pick<HeavyWork, 'takesDocument' | 'document'>;
+  /** Whether clients that accept gzip are answered in it. */
+  readonly compresses: boolean;
   /** OIDC discovery of the service account issuer; undefined if there are no tokens that others could verify. */
   readonly issuerDiscovery: IssuerDiscovery | undefined;
 }
@@ -106,17 +106,17 @@ function routeDiscovery(router: PathRouter, { issuerDiscovery }: RouteParts): vo
 const trimmed = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path);
 
 /** Sends data about the server itself; it has no ETag, since clients do not cache it. */
-function sendJson({ negotiator }: RouteParts, exchange: Exchange, json: Buffer): void | Promise<void> {
+function sendJson({ negotiator, compresses }: RouteParts, exchange: Exchange, json: Buffer): void | Promise<void> {
   const negotiated = negotiator.negotiate(exchange);
   const body = writeDocument({ json }, formOf(negotiated));
-  return sendBytes(exchange, { status: 200, contentType: negotiated.mediaType, body, compress: true });
+  return sendBytes(exchange, { status: 200, contentType: negotiated.mediaType, body, compress: compresses });
 }
 
 const formOf = ({ format, pretty }: Negotiated): DocumentForm => (format === 'json' && pretty ? 'pretty' : format);
 
 function sendDocument(parts: RouteParts, exchange: Exchange, document: ApiDocument | undefined): void | Promise<void> {
   if (!document) throw noSuchPath();
-  const negotiated = parts.negotiator.negotiate(exchange, { openapi: document.openapi });
+  const negotiated = parts.negotiator.negotiate(exchange, { message: document.message });
   return sendForm(parts, exchange, { document, form: formOf(negotiated), contentType: negotiated.mediaType });
 }
 
@@ -128,11 +128,11 @@ interface Sent {
 
 /** Answers 304 to a client that has this form of the document (RFC 9110 section 13.1.2). */
 function sendForm(
-  { forms, heavy }: RouteParts,
+  { forms, heavy, compresses }: RouteParts,
   exchange: Exchange,
   { document, form, contentType }: Sent,
 ): void | Promise<void> {
-  const etag = entityTag(document, form, { gzip: wantsGzip(exchange) });
+  const etag = entityTag(document, form, { gzip: compresses && wantsGzip(exchange) });
   exchange.setHeader('etag', etag);
   exchange.setHeader('vary', 'accept, accept-encoding');
   if (isKnown(etag, exchange.header('if-none-match'))) {
@@ -142,7 +142,8 @@ function sendForm(
   const bytes = heavy.takesDocument(document, form)
     ? forms.bytesMade(document, form, () => heavy.document(document, form, forms))
     : forms.bytes(document, form);
-  return whenMade(exchange, bytes, (body) => sendBytes(exchange, { status: 200, contentType, body, compress: true }));
+  const answer = { status: 200, contentType, compress: compresses };
+  return whenMade(exchange, bytes, (body) => sendBytes(exchange, { ...answer, body }));
 }
 
 /** Waits for what is not there yet, without a promise if it is. Does nothing if a response was sent meanwhile. */
@@ -161,29 +162,19 @@ const isKnown = (etag: string, ifNoneMatch: string | undefined): boolean =>
 
 /** `/api` and `/apis`, in the aggregated form for clients that prefer it (KEP-3352). */
 function sendDiscovery(parts: RouteParts, exchange: Exchange, root: 'api' | 'apis'): void | Promise<void> {
-  const { documents, dialect } = parts;
-  const group = dialect.group('apidiscovery');
-  const version = aggregatedVersion(exchange.header('accept') ?? '', group);
-  if (version === undefined) {
-    return sendDocument(parts, exchange, root === 'api' ? documents.coreVersions() : documents.groupList());
+  const { dialect, documents, negotiator } = parts;
+  const negotiated = negotiator.negotiate(exchange, { message: 'discovery', representations: aggregatedForm });
+  const { aggregated, mediaType } = negotiated;
+  const form = formOf(negotiated);
+  if (aggregated === undefined) {
+    const document = root === 'api' ? documents.coreVersions() : documents.groupList();
+    return sendForm(parts, exchange, { document, form, contentType: mediaType });
   }
-  const contentType = `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
-  return sendForm(parts, exchange, { document: documents.aggregated(root, version), form: 'json', contentType });
+  const contentType = `${mediaType};g=${dialect.group('apidiscovery')};v=${aggregated};as=APIGroupDiscoveryList`;
+  return sendForm(parts, exchange, { document: documents.aggregated(root, aggregated), form, contentType });
 }
 
-/** The aggregated version if the first supported type in the Accept header is the aggregated form. */
-function aggregatedVersion(accept: string, group: string): AggregatedVersion | undefined {
-  for (const { type, subtype, parameters, quality } of parseAccept(accept)) {
-    if (quality === 0 || type === '*' || (type === 'application' && parameters.size === 0 && subtype !== '*')) {
-      if (subtype === 'json' || subtype === 'yaml' || subtype === '*') return undefined;
-      continue;
-    }
-    const isAggregated = parameters.get('as') === 'APIGroupDiscoveryList' && parameters.get('g') === group;
-    const version = aggregatedVersions.find((each) => each === parameters.get('v'));
-    if (type === 'application' && subtype === 'json' && isAggregated && version !== undefined) return version;
-  }
-  return undefined;
-}
+const aggregatedForm = ['APIGroupDiscoveryList'] as const;
 
 /** One year, the longest useful freshness lifetime (RFC 9111 section 5.3). */
 const keptMs = 365 * 24 * 3600_000;
@@ -213,7 +204,7 @@ function sendOpenapiVersion(parts: RouteParts, exchange: Exchange, path: string)
 }
 
 function sendForGood(parts: RouteParts, exchange: Exchange, document: ApiDocument): void | Promise<void> {
-  const negotiated = parts.negotiator.negotiate(exchange, { openapi: 3 });
+  const negotiated = parts.negotiator.negotiate(exchange, { message: 'openapi v3' });
   exchange.setHeader('cache-control', 'public, immutable');
   exchange.setHeader('expires', new Date(parts.clock.now() + keptMs).toUTCString());
   return sendForm(parts, exchange, { document, form: formOf(negotiated), contentType: negotiated.mediaType });

@@ -251,8 +251,8 @@ export class HeavyWork {
   }
 
   /** Encodes a document. Not aborted when a client disconnects, since requests share the result. */
-  async document({ json, openapi }: ApiDocument, form: DocumentForm, owner: unknown): Promise<Buffer> {
-    const input = (): DocumentInput => ({ json: ownBytes(json), form, ...(openapi && { openapi }) });
+  async document({ json, message }: ApiDocument, form: DocumentForm, owner: unknown): Promise<Buffer> {
+    const input = (): DocumentInput => ({ json: ownBytes(json), form, ...(message && { message }) });
     const job = { name: 'document', owner, input, bytes: json.length, calls: {}, warn() {}, patient: true };
     return asBuffer((await this.#parts.thread.run(job)) as Uint8Array);
   }

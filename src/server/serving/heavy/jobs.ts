@@ -81,7 +81,7 @@ export interface RepresentInput {
 }
 
 /** A document to encode in another format. */
-export interface DocumentInput extends Pick<ApiDocument, 'openapi'> {
+export interface DocumentInput extends Pick<ApiDocument, 'message'> {
   readonly json: Uint8Array;
   readonly form: DocumentForm;
 }
@@ -153,8 +153,8 @@ function yaml({ bytes }: YamlInput): YamlOutput {
   return { json: new Uint8Array(Buffer.from(stringifyJson(value))), duplicates };
 }
 
-const document = ({ json, openapi, form }: DocumentInput): Uint8Array =>
-  new Uint8Array(writeDocument({ json: asBuffer(json), ...(openapi && { openapi }) }, form));
+const document = ({ json, message, form }: DocumentInput): Uint8Array =>
+  new Uint8Array(writeDocument({ json: asBuffer(json), ...(message && { message }) }, form));
 
 /** Encodings of an object: as a single reply, a list item, or the object of a watch event. */
 const represented = {
