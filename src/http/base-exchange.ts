@@ -1,3 +1,4 @@
+import type { RosterPlace } from '../base/collections/roster.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { BodyWriter, Ending, Exchange, Headers, Peer } from './exchange.ts';
 import { nullWriter } from './response-writer.ts';
@@ -52,6 +53,8 @@ export abstract class BaseExchange implements Exchange {
   protected cutOff = false;
   /** Listener sweeps since `answered`; counted here so that requests need not read the clock. */
   sweepsAnswered = 0;
+  /** Among the exchanges of its connection. */
+  place: RosterPlace = 0;
   #hidden: ((name: string) => boolean) | undefined;
   annotate: ((key: string, value: string) => void) | undefined = undefined;
   beforeResponse: ((status: number) => Promise<unknown> | undefined) | undefined = undefined;

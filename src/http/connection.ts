@@ -1,4 +1,5 @@
 import type { TLSSocket } from 'node:tls';
+import { Roster } from '../base/collections/roster.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { TimeSlice } from '../base/time/time-slice.ts';
 import type { BaseExchange, ExchangeOwner } from './base-exchange.ts';
@@ -23,7 +24,7 @@ export class Connection implements ExchangeOwner {
   readonly peer: Peer;
   readonly headers: readonly string[];
   readonly #ending: ConnectionEnding;
-  readonly #exchanges = new Set<BaseExchange>();
+  readonly #exchanges = new Roster<BaseExchange>();
   #requests = 0;
   #requestsAtSweep = 0;
   #idleSweeps = 0;
@@ -47,11 +48,11 @@ export class Connection implements ExchangeOwner {
 
   started(exchange: BaseExchange): void {
     this.#requests += 1;
-    this.#exchanges.add(exchange);
+    exchange.place = this.#exchanges.add(exchange);
   }
 
   ended(exchange: BaseExchange): void {
-    this.#exchanges.delete(exchange);
+    this.#exchanges.delete(exchange.place, exchange);
     if (this.#retired && this.#exchanges.size === 0) this.#ending.retire();
   }
 
@@ -67,7 +68,6 @@ export class Connection implements ExchangeOwner {
    */
   async closed(clock: Clock): Promise<void> {
     const slice = new TimeSlice(clock);
-    // An exchange that ends is deleted from the set.
     for (const exchange of this.#exchanges) {
       if (slice.over) await slice.next();
       exchange.connectionClosed();
@@ -76,7 +76,7 @@ export class Connection implements ExchangeOwner {
 
   /** Aborts all requests with the given reason and closes. */
   destroy(reason: Error): void {
-    for (const exchange of [...this.#exchanges]) exchange.abort(reason);
+    for (const exchange of this.#exchanges) exchange.abort(reason);
     this.#ending.destroy();
   }
 

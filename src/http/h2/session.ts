@@ -24,6 +24,7 @@ import { ReadPacing } from './read-pacing.ts';
 import { type RequestHead, RequestHeadBuilder } from './request-head.ts';
 import { ourSettings, type PeerSettings, readSettings } from './settings.ts';
 import { ServerStream, type StreamSession } from './stream.ts';
+import { StreamTable } from './stream-table.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 export type SessionLimits = Readonly<
@@ -54,7 +55,7 @@ export class Http2Session implements StreamSession {
   readonly #reader = new FrameReader(limits.framePayloadBytesMax);
   readonly #decoder = new HpackDecoder(limits.headerTableBytes);
   readonly #head: RequestHeadBuilder;
-  readonly #streams = new Map<number, ServerStream>();
+  readonly #streams = new StreamTable();
   readonly #finished: FinishedStreams;
   readonly #pacing: ReadPacing;
   readonly #resets: TokenBucket;
@@ -80,7 +81,7 @@ export class Http2Session implements StreamSession {
   /** Bytes of DATA not yet returned to the connection window by WINDOW_UPDATE. */
   #uncredited = 0;
   /** Streams that received body data in the current read. */
-  readonly #fed = new Set<ServerStream>();
+  readonly #fed: ServerStream[] = [];
   #trailersAreFaulty = false;
 
   constructor(options: SessionOptions) {
@@ -125,7 +126,7 @@ export class Http2Session implements StreamSession {
   /** Closes immediately; the client sees that responses in progress are truncated. */
   destroy(): void {
     if (this.#state === 'closed') return;
-    for (const stream of [...this.#streams.values()]) stream.reset(errorCode.cancel);
+    for (const stream of this.#streams.values()) stream.reset(errorCode.cancel);
     this.#goaway(this.#lastStream, errorCode.noError);
     this.#end();
   }
@@ -191,8 +192,7 @@ export class Http2Session implements StreamSession {
         else this.#onFrame();
         if (this.#state === 'closed') return;
       } while (this.#pacing.mayGoOn());
-      for (const stream of this.#fed) stream.deliver();
-      this.#fed.clear();
+      this.#deliver();
     } catch (error) {
       this.#fail(this.#connectionError(error));
       return;
@@ -295,7 +295,7 @@ export class Http2Session implements StreamSession {
 
   #open(id: number, head: RequestHead, ended: boolean): void {
     const stream = new ServerStream(this, { id, head, ended, sendWindow: this.#initialWindow });
-    this.#streams.set(id, stream);
+    this.#streams.add(stream);
     this.#pacing.requestRead();
     this.#onRequest(stream);
   }
@@ -330,9 +330,24 @@ export class Http2Session implements StreamSession {
     if (outcome !== 'taken') {
       this.#fault(stream, outcome === 'lengthError' ? errorCode.protocolError : errorCode.flowControlError);
     } else if (last && flags & frameFlag.endStream) {
-      this.#fed.delete(stream);
+      stream.isFed = false;
       if (!stream.receiveEnd()) this.#fault(stream, errorCode.protocolError);
-    } else this.#fed.add(stream);
+    } else this.#feed(stream);
+  }
+
+  #feed(stream: ServerStream): void {
+    if (stream.isFed) return;
+    stream.isFed = true;
+    this.#fed.push(stream);
+  }
+
+  /** Passes on what came, except to streams that ended and so have it. */
+  #deliver(): void {
+    if (this.#fed.length === 0) return;
+    for (const stream of this.#fed.splice(0)) {
+      if (stream.isFed) stream.deliver();
+      stream.isFed = false;
+    }
   }
 
   #beginData(): void {
@@ -412,7 +427,7 @@ export class Http2Session implements StreamSession {
     if (initialWindow === undefined) return;
     const difference = initialWindow - this.#initialWindow;
     this.#initialWindow = initialWindow;
-    for (const stream of [...this.#streams.values()]) {
+    for (const stream of this.#streams.values()) {
       if (!stream.widen(difference)) throw new ConnectionError(errorCode.flowControlError, 'too large a window');
     }
   }
@@ -511,14 +526,13 @@ export class Http2Session implements StreamSession {
     this.#state = 'closed';
     this.#block = undefined;
     this.writer.close();
-    this.#fed.clear();
+    this.#fed.length = 0;
     if (this.#streams.size > 0) void this.#cutStreams();
   }
 
   /** In time slices: many connections with very many watches may close together. */
   async #cutStreams(): Promise<void> {
     const slice = new TimeSlice(this.#clock);
-    // `cut` deletes the stream from the map.
     for (const stream of this.#streams.values()) {
       if (slice.over) await slice.next();
       stream.cut();

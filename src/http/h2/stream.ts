@@ -36,6 +36,8 @@ export class ServerStream implements DataSource {
   readonly bodiless: boolean;
   readonly #session: StreamSession;
   owner: StreamOwner | undefined;
+  /** Body data came in the current read of the connection, which delivers it at its end. */
+  isFed = false;
   #closed = false;
 
   /** Bytes of the body that the client may still send. */

@@ -29,19 +29,23 @@ test('items expire within a second of their deadline, oldest first', () => {
 });
 
 test('removed items do not expire', () => {
-  queue.add('a');
+  const place = queue.add('a');
+  queue.remove('a', place);
   queue.add('b');
-  queue.remove('a');
-  queue.remove('never added');
+  queue.remove('a', place);
   clock.advance(61_000);
   assert.deepEqual(expired, ['b at 60000']);
+  queue.add('c');
+  queue.remove('b', place);
+  clock.advance(61_000);
+  assert.deepEqual(expired.slice(1), ['c at 121000'], 'one that has expired is not removed again');
 });
 
 test('one timer serves all items, and none runs for an empty queue', () => {
   assert.equal(clock.pending, 0);
-  for (let item = 0; item < 100; item++) queue.add(String(item));
+  const places = Array.from({ length: 100 }, (_, item) => queue.add(String(item)));
   assert.equal(clock.pending, 1);
-  for (let item = 0; item < 100; item++) queue.remove(String(item));
+  for (const [item, place] of places.entries()) queue.remove(String(item), place);
   clock.advance(1_000);
   assert.equal(clock.pending, 0);
   queue.add('later');
@@ -57,12 +61,12 @@ test('expiry callbacks may add and remove items', () => {
     afterMs: 10_000,
     expire(item) {
       seen.push(item);
-      own.remove('b');
+      own.remove('b', placeOfB);
       if (item === 'a') own.add('c');
     },
   });
   own.add('a');
-  own.add('b');
+  const placeOfB = own.add('b');
   clock.advance(10_000);
   assert.deepEqual(seen, ['a']);
   clock.advance(10_000);

@@ -1,3 +1,4 @@
+import { Roster, type RosterPlace } from '../../base/collections/roster.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Clock } from '../../base/time/clock.ts';
 
@@ -9,7 +10,9 @@ export class DeadlineQueue<T> implements Closable {
   readonly #clock: Clock;
   readonly #afterMs: number;
   readonly #expire: (item: T) => void;
-  readonly #due = new Map<T, number>();
+  #waiting = new Roster<T>();
+  /** By place. Monotonic milliseconds. */
+  readonly #due: number[] = [];
   #timer: Closable | undefined;
 
   constructor(options: { readonly clock: Clock; readonly afterMs: number; readonly expire: (item: T) => void }) {
@@ -18,29 +21,34 @@ export class DeadlineQueue<T> implements Closable {
     this.#expire = options.expire;
   }
 
-  add(item: T): void {
-    this.#due.set(item, this.#clock.monotonic() + this.#afterMs);
+  /** The place is for `remove`. */
+  add(item: T): RosterPlace {
+    const place = this.#waiting.add(item);
+    this.#due[place] = this.#clock.monotonic() + this.#afterMs;
     this.#timer ??= this.#clock.after(precisionMs, () => this.#sweep());
+    return place;
   }
 
-  remove(item: T): void {
-    this.#due.delete(item);
+  /** Without effect on an item that has expired. */
+  remove(item: T, place: RosterPlace): void {
+    this.#waiting.delete(place, item);
   }
 
   #sweep(): void {
     const now = this.#clock.monotonic();
-    for (const [item, due] of this.#due) {
-      if (due > now) break;
-      this.#due.delete(item);
-      this.#expire(item);
+    for (let oldest = this.#waiting.first(); oldest; oldest = this.#waiting.first()) {
+      const { member, place } = oldest;
+      if ((this.#due[place] as number) > now) break;
+      this.#waiting.delete(place, member);
+      this.#expire(member);
     }
-    this.#timer = this.#due.size > 0 ? this.#clock.after(precisionMs, () => this.#sweep()) : undefined;
+    this.#timer = this.#waiting.size > 0 ? this.#clock.after(precisionMs, () => this.#sweep()) : undefined;
   }
 
   close(): void {
     this.#timer?.close();
     this.#timer = undefined;
-    this.#due.clear();
+    this.#waiting = new Roster();
   }
 }
 

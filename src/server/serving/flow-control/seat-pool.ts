@@ -181,6 +181,7 @@ export class SeatPool implements Closable {
         queue,
         flow,
         sinceMs: this.#clock.monotonic(),
+        latePlace: 0,
         grant(seat) {
           end('granted');
           resolve(seat);
@@ -192,7 +193,7 @@ export class SeatPool implements Closable {
       };
       signal.addEventListener('abort', cancel, { once: true });
       startWaiting(waiter);
-      this.#late.add(waiter);
+      waiter.latePlace = this.#late.add(waiter);
       this.#waiting += 1;
       if (this.#waiting > this.#waitingPeak) this.#waitingPeak = this.#waiting;
     });
@@ -200,7 +201,7 @@ export class SeatPool implements Closable {
 
   #end(waiter: Waiter, outcome: 'granted' | RefusalReason): void {
     stopWaiting(waiter);
-    this.#late.remove(waiter);
+    this.#late.remove(waiter, waiter.latePlace);
     this.#waiting -= 1;
     const { flow, sinceMs } = waiter;
     this.#metrics.waited(flow.schema, outcome === 'granted', (this.#clock.monotonic() - sinceMs) / 1000);

@@ -1,4 +1,5 @@
 import type { FairQueue } from '../../../base/collections/fair-queue.ts';
+import type { RosterPlace } from '../../../base/collections/roster.ts';
 import type { PriorityLevel } from './priority-levels.ts';
 import type { Flow } from './ticket.ts';
 import type { RefusalReason } from './too-many-requests.ts';
@@ -36,6 +37,8 @@ export interface Waiter {
   readonly flow: Flow;
   /** When waiting began. Monotonic milliseconds. */
   readonly sinceMs: number;
+  /** Among those that may wait too long. */
+  latePlace: RosterPlace;
   readonly grant: (seat: Seat) => void;
   readonly refuse: (reason: RefusalReason, error: Error) => void;
 }

@@ -1,3 +1,4 @@
+import { Roster } from '../../../base/collections/roster.ts';
 import { limits } from '../../../base/limits.ts';
 import { FairShare, type Holding } from './fair-share.ts';
 import type { Level, TenantQueue } from './tenant-queue.ts';
@@ -15,7 +16,7 @@ export class Tenant {
   readonly bodyBytes: Holding = { held: 0 };
   readonly unreadBytes: Holding = { held: 0 };
   /** Requests whose answers the client has not fully read, in the order of the answers. */
-  readonly unread = new Set<Ticket>();
+  readonly unread = new Roster<Ticket>();
   /** Its seats and waiting requests, by level. */
   readonly queues = new Map<Level, TenantQueue>();
 

@@ -1,3 +1,4 @@
+import type { RosterPlace } from '../../../base/collections/roster.ts';
 import type { Exchange } from '../../../http/exchange.ts';
 import type { ReceivedBody } from './body-intake.ts';
 import type { FlowSchema } from './flow-schemas.ts';
@@ -28,6 +29,8 @@ export class Ticket implements Flow {
   seat: Seat | undefined = undefined;
   /** Bytes of the answer that were handed over and are accounted as unread by the client. */
   unreadBytes = 0;
+  /** Among the unread answers of the tenant. */
+  unreadPlace: RosterPlace = 0;
 
   constructor(exchange: Exchange, { schema, tenant, key }: Flow) {
     this.exchange = exchange;

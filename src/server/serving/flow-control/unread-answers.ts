@@ -21,12 +21,12 @@ export function addUnread(ticket: Ticket, metrics: FlowMetrics): void {
 /** Called when the client has read the whole answer or is gone. */
 export function deleteUnread(ticket: Ticket): void {
   const { tenant } = ticket;
-  if (tenant.unread.delete(ticket)) recount(ticket, 0);
+  if (tenant.unread.delete(ticket.unreadPlace, ticket)) recount(ticket, 0);
 }
 
 /** Cuts off the oldest unread answer of a tenant; undefined if there is none. */
 export function cutOldestUnread({ unread }: Tenant, metrics: FlowMetrics): Ticket | undefined {
-  const [oldest] = unread;
+  const oldest = unread.first()?.member;
   if (!oldest) return undefined;
   deleteUnread(oldest);
   cutOff(oldest, metrics);
@@ -37,7 +37,7 @@ function take(ticket: Ticket, bytes: number): boolean {
   const { tenant } = ticket;
   if (!tenant.shared.unreadBytes.take(tenant.unreadBytes, bytes)) return false;
   ticket.unreadBytes = bytes;
-  tenant.unread.add(ticket);
+  ticket.unreadPlace = tenant.unread.add(ticket);
   return true;
 }
 

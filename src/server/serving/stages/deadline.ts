@@ -39,8 +39,8 @@ export function deadline({
         const timer = clock.after(askedMs, () => expire(context, askedMs));
         exchange.onEnd(() => timer.close());
       } else {
-        queue.add(context);
-        exchange.onEnd(() => queue.remove(context));
+        const place = queue.add(context);
+        exchange.onEnd(() => queue.remove(context, place));
       }
     },
   };
