@@ -104,6 +104,17 @@ it('keeps a bounded number of series', () => {
   assert.equal(lines.at(-1), 'requests_total{path="overflow"} 8000');
 });
 
+it('values are read again by each refresh, once for those that wait at the same time', async () => {
+  const metrics = new Metrics();
+  const size = metrics.gauge({ name: 'size_bytes', help: 'Size.', labels: [] });
+  let reads = 0;
+  metrics.onRefresh(async () => size.set({}, ++reads));
+  await Promise.all([metrics.refresh(), metrics.part().refresh()]);
+  assert.match(metrics.render(), /^size_bytes 1$/m);
+  await metrics.refresh();
+  assert.match(metrics.render(), /^size_bytes 2$/m);
+});
+
 it('refuses a second metric of the same name', () => {
   const metrics = new Metrics();
   metrics.gauge({ name: 'x', help: '', labels: [] });

@@ -188,9 +188,9 @@ function itemParts(kind: Kind, { negotiated, table }: Presentation): Omit<ItemPa
 
 type ListContent = Omit<ListParts, keyof EncodeOptions | 'elsewhere' | 'signal' | 'slice'>;
 
-function listParts({ served, metadata, items, runs }: ListReply, presentation: Presentation): ListContent {
+function listParts({ served, metadata, items, count, runs }: ListReply, presentation: Presentation): ListContent {
   const { negotiated, table } = presentation;
-  const parts = itemParts(served.kind, presentation);
+  const parts = { ...itemParts(served.kind, presentation), count };
   switch (negotiated.as) {
     case 'Table':
       return { ...parts, head: { ...tableHead(metadata, table) }, field: 'rows', items };

@@ -24,6 +24,8 @@ export interface ListReply {
   readonly metadata: ListMetadata;
   /** In key order. Can be iterated once. */
   readonly items: Iterable<CacheEntry>;
+  /** Number of the items, without iterating over them. */
+  readonly count: () => number;
   /**
    * The bytes of the items (`Snapshot.runs`), if all are stored in the version served. Read instead of `items`, once.
    */

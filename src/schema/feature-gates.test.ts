@@ -8,11 +8,16 @@ const part = struct('test.Part', 'A part.', {
   fresh: ptr(2, string(), 'New.', { gate: 'Fresh' }),
   steady: ptr(3, string(), 'Not so new.', { gate: 'Steady' }),
 });
+const anyName: StructSchema = {
+  ...struct('test.Open', 'Fields of any name.', { one: opt(1, part, 'A part.') }),
+  additional: part,
+};
 const thing: StructSchema = struct('test.Thing', 'A thing.', {
   parts: opt(1, list(part), 'Parts.'),
   byName: opt(2, map(part), 'Parts.'),
   within: ptr(3, part, 'A part.', { gate: 'Fresh' }),
   next: ptr(4, () => thing, 'Next.'),
+  open: opt(5, anyName, 'Open.'),
 });
 
 const full = { name: 'a', fresh: 'x', steady: 'y' };
@@ -23,6 +28,7 @@ const rows: readonly (readonly [name: string, value: object, old: object | undef
   ['in a map', { byName: { k: full } }, {}, { byName: { k: left } }],
   ['a whole struct', { within: full }, undefined, {}],
   ['far below', { next: { next: { parts: [full] } } }, undefined, { next: { next: { parts: [left] } } }],
+  ['in a field of any name', { open: { one: full, k: full } }, undefined, { open: { one: left, k: left } }],
   ['in use elsewhere', { parts: [full] }, { byName: { k: { fresh: '' } } }, { parts: [full] }],
   ['another field in use', { parts: [full] }, { within: { name: 'x' } }, { parts: [left] }],
   ['nothing there', {}, undefined, {}],

@@ -4,6 +4,7 @@ import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { once } from '../../src/base/waits-fixture.ts';
 import { parseCbor } from '../../src/codec/cbor/decode.ts';
 import { encodeCbor } from '../../src/codec/cbor/encode.ts';
@@ -214,8 +215,38 @@ describe('with the gate on', () => {
         ['Table', true],
       ],
     );
+    const [error] = await watchEvents(server, 'resourceVersion=1', 1);
+    assert.deepEqual(
+      [error?.type, error?.object.kind, error?.object['code'], error?.object['reason']],
+      ['ERROR', 'Status', 410, 'Expired'],
+    );
     const expired = await server.get(`${path}?watch=1&resourceVersion=x`, { headers: { accept: cbor } });
     assert.equal(refusal(expired)[0], 400);
+  });
+
+  test('a list is compressed where the client accepts it', async () => {
+    const roles = '/apis/rbac.authorization.orch.io/v1/clusterroles';
+    const [plain, compressed] = await Promise.all(
+      ['identity', 'gzip'].map((encoding) =>
+        server.get(roles, { headers: { accept: cbor, 'accept-encoding': encoding } }),
+      ),
+    );
+    assert.deepEqual(
+      [plain?.headers['content-encoding'], compressed?.headers['content-encoding']],
+      [undefined, 'gzip'],
+    );
+    assert.ok(plain && compressed);
+    assert.deepEqual(gunzipSync(compressed.bytes), plain.bytes);
+  });
+
+  test('a body that is answered and not stored has few elements', async () => {
+    const groups = Array.from({ length: 4_100 }, () => 'g');
+    const review = { spec: { user: 'u', groups, nonResourceAttributes: { path: '/', verb: 'get' } } };
+    const reviews = '/apis/authorization.orch.io/v1/subjectaccessreviews';
+    const refused = await server.post(reviews, encodeCbor(review), { headers: asCbor });
+    assert.match(refusal(refused)[2], /expected no more than 4000 elements/);
+    const few = { spec: { ...review.spec, groups: groups.slice(200) } };
+    assert.equal((await server.post(reviews, encodeCbor(few), { headers: asCbor })).status, 201);
   });
 
   test('a configuration is applied', async () => {

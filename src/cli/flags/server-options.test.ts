@@ -192,6 +192,7 @@ describe('flags that conflict, or name invalid files', () => {
       ['--feature-gates=Nonsense=true'],
       /^--feature-gates: unrecognized feature gate: Nonsense; known: AllowUnsafeMalformedObjectDeletion, APIResponseCompression, /,
     ],
+    [['--runtime-config=/v2=false'], /^--runtime-config: group version v2 that has not been registered$/],
     [
       ['--runtime-config=rbac.authorization.orch.io/v2=false'],
       /^--runtime-config: group version rbac.authorization.orch.io\/v2 that has not been registered$/,

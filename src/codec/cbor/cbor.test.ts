@@ -16,6 +16,9 @@ import {
 } from '../../schema/schema.ts';
 import { parseCbor } from './decode.ts';
 import { encodeCbor, encodeElement } from './encode.ts';
+import { FieldNames } from './field-names.ts';
+import { encodeCborList } from './list.ts';
+import { CborWriter } from './writer.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const read = (text: string): unknown => parseCbor(hex(text)).value;
@@ -200,6 +203,14 @@ describe('refused', () => {
     assert.throws(() => parseCbor(nested), /expected no more than 250000 elements/);
   });
 
+  test('a long key is named by its start', () => {
+    const key = written('k'.repeat(100_000));
+    assert.throws(
+      () => read(`a2 ${key} 01 ${key} 02`),
+      ({ message }: StatusError) => /the map has the key "k+" twice/.test(message) && message.length < 250,
+    );
+  });
+
   test('the deepest item is read', () => {
     const max = limits.depthMax;
     assert.doesNotThrow(() => read(`${'81'.repeat(max)}00`));
@@ -208,6 +219,10 @@ describe('refused', () => {
 });
 
 const leaf = struct('test.v1.Leaf', 'A leaf.', { data: opt(1, bytes(), 'Bytes.'), text: opt(2, string(), 'Text.') });
+const anyName: StructSchema = {
+  ...struct('test.v1.Open', 'Fields of any name.', { one: opt(1, string(), 'Text.') }),
+  additional: bytes(),
+};
 const tree: StructSchema = struct('test.v1.Tree', 'A tree.', {
   kind: opt(0, string(), 'Kind.'),
   leaf: opt(1, leaf, 'One.'),
@@ -215,6 +230,7 @@ const tree: StructSchema = struct('test.v1.Tree', 'A tree.', {
   data: opt(3, map(bytes()), 'Bytes by name.'),
   next: opt(4, () => tree, 'The next.'),
   any: opt(5, anyValue(), 'Anything.'),
+  open: opt(6, anyName, 'More.'),
 });
 
 describe('bytes', () => {
@@ -224,6 +240,7 @@ describe('bytes', () => {
       [{ leaves: [{ data: '' }] }, 'a1 466c6561766573 81 a1 4464617461 d640'],
       [{ data: { k: 'aGk=' } }, 'a1 4464617461 a1 416b d6426869'],
       [{ next: { data: { k: 'aA==' } } }, 'a1 446e657874 a1 4464617461 a1 416b d64168'],
+      [{ open: { k: 'aA==', one: 'aA==' } }, 'a1 446f70656e a2 416b d64168 436f6e65 4461413d3d'],
       [{ any: { data: 'aA==' } }, 'a1 43616e79 a1 4464617461 4461413d3d'],
       [{ other: 'aA==' }, 'a1 456f74686572 4461413d3d'],
       [{ data: { k: null } }, 'a1 4464617461 a1 416b f6'],
@@ -263,10 +280,55 @@ describe('deterministic encoding', () => {
     assert.equal(written(-0), '00');
   });
 
+  test('an integer is the same item whatever its type', () => {
+    for (const number of [0, -1, 23, 24, -257, 2 ** 40, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER])
+      assert.equal(written(BigInt(number)), written(number));
+  });
+
+  test('two writers at once share nothing', () => {
+    const [first, second] = [new CborWriter(), new CborWriter()];
+    first.text('a');
+    second.text('bb');
+    first.text('c');
+    assert.deepEqual([first.finish(), second.finish()], [hex('41614163'), hex('426262')]);
+  });
+
   test('undefined fields are omitted; names that become equal are one', () => {
     assert.equal(written({ a: undefined, b: 1 }), 'a1416201');
     assert.equal(written({ '\ud800': 1, '\ud801': 2 }), 'a143efbfbd02');
   });
+});
+
+test('the items of a list are read one by one, as they are sent', () => {
+  let taken = 0;
+  const items = function* (): Generator<string, void> {
+    for (const item of ['a', 'b']) {
+      taken++;
+      yield item;
+    }
+  };
+  const shape = { head: { kind: 'L', metadata: {} }, field: 'items', items: items(), count: () => 2 };
+  const pieces: Uint8Array[] = [];
+  const takenBefore: number[] = [];
+  for (const piece of encodeCborList(shape, (item) => encodeElement(item))) {
+    assert.ok(piece instanceof Uint8Array);
+    pieces.push(piece);
+    takenBefore.push(taken);
+  }
+  assert.deepEqual(takenBefore, [0, 1, 2, 2]);
+  assert.deepEqual(Buffer.concat(pieces), encodeCbor({ ...shape.head, items: ['a', 'b'] }));
+});
+
+test('a kept name is not found by bytes that are its characters', () => {
+  // Some of these share a place in the table with their characters.
+  for (let first = 0x80; first <= 0xff; first++) {
+    for (let second = 0x20; second < 0x7f; second++) {
+      const name = String.fromCharCode(first, second);
+      const [names, utf8, latin1] = [new FieldNames(), Buffer.from(name), Buffer.from(name, 'latin1')];
+      names.keep(utf8, 0, utf8.length, name);
+      assert.equal(names.find(latin1, 0, latin1.length), undefined, name);
+    }
+  }
 });
 
 test('names that were read before do not stand for other bytes', () => {

@@ -26,7 +26,7 @@ export const cbor: Format = {
     const { elsewhere } = parts;
     return {
       type: 'pieces',
-      pieces: encodeCborList(parts, parts.items, (entry) => elsewhere(entry) ?? encodeItem(parts.shown(entry), parts)),
+      pieces: encodeCborList(parts, (entry) => elsewhere(entry) ?? encodeItem(parts.shown(entry), parts)),
     };
   },
   item: (entry, parts) => encodeItem(parts.shown(entry), parts),

@@ -54,6 +54,8 @@ export interface ListParts extends ItemParts {
   /** Field that holds the items. */
   readonly field: 'items' | 'rows';
   readonly items: Iterable<CacheEntry>;
+  /** Number of the items, for formats that write it before them. */
+  readonly count: () => number;
   /** Encodes an item off the event loop, like `Format.item`; undefined if the item is small enough for this thread. */
   readonly elsewhere: (entry: CacheEntry) => Promise<Uint8Array> | undefined;
   /** All items as single-line JSON, if available without parsing. Used instead of `items`: see `ListBody`. */

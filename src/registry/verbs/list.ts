@@ -70,13 +70,12 @@ async function fromSnapshot(target: ListTarget, snapshot: Snapshot, clock: Clock
   if (!selection.matches) return lazyRange(target, snapshot, range);
   const entries = candidates(target.served, snapshot, prefix, selection, range);
   const slice = new TimeSlice(clock, { owner });
-  if (limit === undefined)
-    return reply(target, snapshot.revision, { items: await select(entries, selection, { slice }) });
+  if (limit === undefined) return reply(target, snapshot.revision, page(await select(entries, selection, { slice })));
   const found = await select(entries, selection, { slice, countMax: limit + 1 });
   const items = found.slice(0, limit);
   const last = items.at(-1);
-  if (found.length <= limit || !last) return reply(target, snapshot.revision, { items });
-  return reply(target, snapshot.revision, { items, cut: { last, remaining: 0 } });
+  if (found.length <= limit || !last) return reply(target, snapshot.revision, page(items));
+  return reply(target, snapshot.revision, page(items, { last, remaining: 0 }));
 }
 
 /** All entries of a range, up to the limit. They are read lazily while the response is sent. */
@@ -87,6 +86,7 @@ function lazyRange(target: ListTarget, snapshot: Snapshot, range: RangeOptions):
   const shown = cut ? { ...range, before: cut.next.key } : range;
   return reply(target, snapshot.revision, {
     items: snapshot.entries(prefix, shown),
+    count: () => snapshot.count(prefix, shown),
     runs: snapshot.runs(prefix, shown),
     ...(cut && { cut }),
   });
@@ -106,25 +106,25 @@ async function fromStore(
   const items: CacheEntry[] = [];
   let after = options.after === undefined ? undefined : prefix + options.after;
   for (;;) {
-    const page = await store.list(prefix, {
+    const read = await store.list(prefix, {
       at,
       limit: limits.storePageMax,
       remaining,
       ...(after !== undefined && { after }),
     });
-    for (const [index, record] of page.records.entries()) {
+    for (const [index, record] of read.records.entries()) {
       if (slice.over) await slice.next();
       const entry = served.collection.decode(record);
       if (options.selection.matches && !options.selection.matches(entry)) continue;
       const last = items.at(-1);
       if (last && items.length === wanted) {
-        const cut = { last, remaining: page.remaining + page.records.length - index };
-        return reply(target, at, { items, cut });
+        const cut = { last, remaining: read.remaining + read.records.length - index };
+        return reply(target, at, page(items, cut));
       }
       items.push(entry);
     }
-    after = page.records.at(-1)?.key;
-    if (page.remaining === 0 || after === undefined) return reply(target, at, { items });
+    after = read.records.at(-1)?.key;
+    if (read.remaining === 0 || after === undefined) return reply(target, at, page(items));
   }
 }
 
@@ -137,11 +137,15 @@ interface Cut {
   readonly remaining: number;
 }
 
-function reply(
-  target: ListTarget,
-  revision: Revision,
-  { items, runs, cut }: Pick<ListReply, 'items' | 'runs'> & { readonly cut?: Cut },
-): ListReply {
+type Page = Pick<ListReply, 'items' | 'count' | 'runs'> & { readonly cut?: Cut };
+
+const page = (items: readonly CacheEntry[], cut?: Cut): Page => ({
+  items,
+  count: () => items.length,
+  ...(cut && { cut }),
+});
+
+function reply(target: ListTarget, revision: Revision, { items, count, runs, cut }: Page): ListReply {
   const { served, prefix, options } = target;
   const metadata: ListMetadata = {
     resourceVersion: String(revision),
@@ -151,6 +155,6 @@ function reply(
       ...(!options.selection.matches && { remainingItemCount: cut.remaining }),
     }),
   };
-  if (served.forms) return { type: 'list', served, metadata, items: served.forms.entries(items) };
-  return { type: 'list', served, metadata, items, runs };
+  if (served.forms) return { type: 'list', served, metadata, items: served.forms.entries(items), count };
+  return { type: 'list', served, metadata, items, count, runs };
 }

@@ -56,7 +56,13 @@ class Lists {
     const served = resources.find('', 'v1', 'configmaps');
     assert.ok(served);
     const woken = new Promise<void>((resolve) => setImmediate(resolve));
-    const reply = (): ListReply => ({ type: 'list', served, metadata: { resourceVersion: '1' }, items: this.#items() });
+    const reply = (): ListReply => ({
+      type: 'list',
+      served,
+      metadata: { resourceVersion: '1' },
+      items: this.#items(),
+      count: () => 0,
+    });
     const responder = new Responder({
       config: { dialect: orch, features: { APIResponseCompression: false }, logger: silentLogger },
       clock: this.#clock,

@@ -71,7 +71,7 @@ export class AuditedObjects {
     const form = asJson(options.presentation);
     const slice = new TimeSlice(clock);
     const items = options.omitManagedFields ? sent.map((entry) => new BareEntry(entry)) : sent;
-    const list = await representation.list({ ...reply, items, runs: undefined }, form, {
+    const list = await representation.list({ ...reply, items, count: () => items.length, runs: undefined }, form, {
       exchange: { signal: never },
       slice,
       elsewhere: ({ bytes }) =>
