@@ -1,18 +1,23 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { silentLogger } from '../src/base/logger.ts';
 import { noJitter } from '../src/base/time/backoff-fixture.ts';
 import { systemClock } from '../src/base/time/clock.ts';
 import { createWatchCache } from '../src/cache/watch-cache.ts';
+import { writeDocument } from '../src/content/document-forms.ts';
 import type { Dialect } from '../src/dialect/dialect.ts';
 import { kubernetes } from '../src/dialect/kubernetes.ts';
 import { orch } from '../src/dialect/orch.ts';
+import { storesObjects } from '../src/kinds/kind.ts';
 import { kinds } from '../src/kinds/kinds.ts';
+import { apiVersionOf } from '../src/kinds/stored-as.ts';
 import { defaultScope } from '../src/meta/scope.ts';
 import { type ApiDocument, ApiDocuments } from '../src/registry/documents/documents.ts';
 import { cachedResources } from '../src/resources/resource.ts';
 import { ResourceRegistry } from '../src/resources/resource-registry.ts';
 import { openMemoryStore } from '../src/store/drivers/memory/memory-store.ts';
+import { messageBytes, messageFields } from './golden-messages.ts';
 
 const folder = join(import.meta.dirname, '..', 'test', 'golden');
 
@@ -72,11 +77,43 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
   };
   await cache.close();
   await store.close();
-  return Object.entries(named).map(([name, document]) => ({
-    file: join(folder, dialect.name, `${name}.json`),
-    text: `${JSON.stringify(JSON.parse(document?.json.toString() ?? 'null'), null, 1)}\n`,
-  }));
+  const texts: Readonly<Record<string, string>> = {
+    'protobuf-messages.txt': messageFields(dialect),
+    'protobuf-objects.txt': messageBytes(dialect),
+    'protobuf-documents.txt': documentBytes(named),
+    'tables.json': indented(tables(dialect)),
+  };
+  return [
+    ...Object.entries(named).map(([name, document]) => ({
+      file: join(folder, dialect.name, `${name}.json`),
+      text: indented(JSON.parse(document?.json.toString() ?? 'null')),
+    })),
+    ...Object.entries(texts).map(([name, text]) => ({ file: join(folder, dialect.name, name), text })),
+  ];
 }
+
+const indented = (value: unknown): string => `${JSON.stringify(value, null, 1)}\n`;
+
+/** The documents in protobuf: `<name> <bytes> <SHA-256>`. */
+function documentBytes(named: Readonly<Record<string, ApiDocument | undefined>>): string {
+  const lines = Object.entries(named).flatMap(([name, document]) => {
+    if (!document) return [];
+    const bytes = writeDocument(document, 'protobuf');
+    return [`${name} ${bytes.length} ${createHash('sha256').update(bytes).digest('hex')}\n`];
+  });
+  return lines.join('');
+}
+
+/** The columns of the tables of each kind. */
+const tables = (dialect: Dialect): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    kinds(dialect)
+      .filter(storesObjects)
+      .map((kind) => [
+        `${apiVersionOf(kind)} ${kind.kind}`,
+        kind.columns.map(({ value: _, ...definition }) => definition),
+      ]),
+  );
 
 /** What the file says; '' where there is none yet. */
 export function recorded({ file }: Golden): string {

@@ -59,6 +59,25 @@ interface Typed {
   readonly data?: unknown;
 }
 
+const discovery = 'application/json;g=apidiscovery.orch.io;v=v2;as=APIGroupDiscoveryList';
+
+/** What is compressed: every answer of GET but watches and metrics. */
+const compressed: readonly (readonly [what: string, path: string, accept: string])[] = [
+  ['a small object', `${collection}/a`, 'application/json'],
+  ['a large object', `${collection}/large`, 'application/json'],
+  ['a list', listOf, 'application/json'],
+  ['a large list', collection, 'application/json'],
+  ['a list in YAML', listOf, 'application/yaml'],
+  ['a large list in protobuf', collection, 'application/vnd.orch.protobuf'],
+  ['a table', collection, as('Table')],
+  ['metadata', collection, as('PartialObjectMetadataList')],
+  ['discovery', '/api/v1', 'application/json'],
+  ['aggregated discovery', '/apis', discovery],
+  ['the version', '/version', 'application/json'],
+  ['OpenAPI', '/openapi/v2', 'application/json'],
+  ['OpenAPI in protobuf', '/openapi/v2', 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'],
+];
+
 /** What a client accepts: the type of the answer, and the kinds of one object and of a list in it. */
 const formats: readonly (readonly [accept: string, type: string, one: string, list: string])[] = [
   ['application/json', 'application/json', 'v1 ConfigMap', 'v1 ConfigMapList'],
@@ -193,17 +212,7 @@ for (const [protocol, send] of Object.entries(protocols)) {
       }
     });
 
-    for (const [what, path, accept] of [
-      ['a small object', `${collection}/a`, 'application/json'],
-      ['a large object', `${collection}/large`, 'application/json'],
-      ['a list', listOf, 'application/json'],
-      ['a large list', collection, 'application/json'],
-      ['a list in YAML', listOf, 'application/yaml'],
-      ['a table', collection, as('Table')],
-      ['discovery', '/api/v1', 'application/json'],
-      ['OpenAPI', '/openapi/v2', 'application/json'],
-      ['OpenAPI in protobuf', '/openapi/v2', 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'],
-    ] as const) {
+    for (const [what, path, accept] of compressed) {
       test(`${what} is compressed for who takes gzip, and for no one else`, async () => {
         const headers = { accept };
         const plain = await send(path, headers);
@@ -214,7 +223,11 @@ for (const [protocol, send] of Object.entries(protocols)) {
         assert.match(String(packed.headers['vary']), /accept-encoding/i);
         assert.deepEqual(gunzipSync(packed.bytes), plain.bytes);
         if (plain.bytes.length > 100_000) assert.ok(packed.bytes.length < plain.bytes.length / 2);
-        for (const refused of ['gzip;q=0', 'identity', 'br']) {
+        for (const taken of ['gzip;q=0.5', 'br, gzip', 'GZIP', '*']) {
+          const answer = await send(path, { ...headers, 'accept-encoding': taken });
+          assert.deepEqual([answer.headers['content-encoding'], answer.bytes], ['gzip', packed.bytes], taken);
+        }
+        for (const refused of ['gzip;q=0', 'identity', 'br', '*, gzip;q=0', '*;q=0']) {
           const answer = await send(path, { ...headers, 'accept-encoding': refused });
           assert.equal(answer.headers['content-encoding'], undefined, refused);
         }
@@ -428,4 +441,15 @@ test('writes are answered in the format that was asked for', async () => {
   assert.equal(table.json.kind, 'Table');
   const deleted = await server.delete(`${collection}/yaml`, { headers: { accept: 'application/yaml' } });
   assert.equal(parse(deleted.text).status, 'Success');
+});
+
+test('nothing is compressed while the feature is off', async () => {
+  await using plain = await OrchProcess.start({ flags: ['--feature-gates=APIResponseCompression=false'] });
+  await plain.post('/api/v1/namespaces', { metadata: { name: 'formats' } });
+  await plain.post(collection, { metadata: { name: 'a', labels: { of: 'test' } }, data: { key: 'of a' } });
+  await plain.post(collection, { metadata: { name: 'large' }, data: { large } });
+  for (const [what, path, accept] of compressed) {
+    const { status, headers } = await plain.get(path, { headers: { accept, 'accept-encoding': 'gzip' } });
+    assert.deepEqual([status, headers['content-encoding']], [200, undefined], what);
+  }
 });

@@ -14,6 +14,44 @@ import { type ApiDocument, ApiDocuments, type OpenapiName } from './documents.ts
 const address = (): string => '127.0.0.1:6443';
 const read = (document: ApiDocument | undefined) => JSON.parse(document?.json.toString() ?? 'null');
 
+interface Described {
+  readonly description?: unknown;
+  readonly properties?: Readonly<Record<string, Described>>;
+  readonly items?: Described;
+  readonly additionalProperties?: Described;
+  readonly [field: string]: unknown;
+}
+
+/** What has a description in an OpenAPI document of either version. */
+function* partsOf(document: {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly definitions?: Readonly<Record<string, Described>>;
+  readonly components?: { readonly schemas: Readonly<Record<string, Described>> };
+}): Generator<readonly [path: string, part: Described]> {
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      yield [`${method} ${path}`, operation];
+      for (const parameter of (operation['parameters'] as readonly (Described & { name: string })[] | undefined) ??
+        []) {
+        if (parameter['in'] !== 'body') yield [`${method} ${path} ${parameter.name}`, parameter];
+      }
+    }
+  }
+  for (const [name, schema] of Object.entries(document.definitions ?? document.components?.schemas ?? {})) {
+    yield [name, schema];
+    yield* fieldsOf(name, schema);
+  }
+}
+
+function* fieldsOf(path: string, schema: Described): Generator<readonly [path: string, part: Described]> {
+  for (const [name, field] of Object.entries(schema.properties ?? {})) {
+    yield [`${path}.${name}`, field];
+    yield* fieldsOf(`${path}.${name}`, field);
+  }
+  if (schema.items) yield* fieldsOf(`${path}[]`, schema.items);
+  if (typeof schema.additionalProperties === 'object') yield* fieldsOf(`${path}{}`, schema.additionalProperties);
+}
+
 for (const dialect of [orch, kubernetes]) {
   const documents = new ApiDocuments({ dialect, cbor: false }, withoutObjects(kinds(dialect)), address);
   const leases = dialect.group('coordination');
@@ -49,6 +87,22 @@ for (const dialect of [orch, kubernetes]) {
     assert.deepEqual(groupsOf('api'), ['']);
     assert.ok(groupsOf('apis').includes(leases));
     assert.ok(!groupsOf('apis').includes(''));
+  });
+
+  test(`OpenAPI describes every schema, field, operation and parameter (${dialect.name})`, () => {
+    const { paths } = read(documents.openapiIndex()) as { readonly paths: object };
+    const all = Object.keys(paths).map((path) => {
+      const [group = '', version = ''] = path === 'api/v1' ? ['', 'v1'] : path.split('/').slice(1);
+      return [path, documents.openapi(group, version)] as const;
+    });
+    let described = 0;
+    for (const [name, document] of [['v2', documents.openapiV2()] as const, ...all]) {
+      for (const [path, part] of partsOf(read(document))) {
+        described += 1;
+        assert.ok(typeof part.description === 'string' && part.description.length > 3, `${name} ${path}`);
+      }
+    }
+    assert.ok(described > 4_000, `${described} parts`);
   });
 
   test(`groups stand in the published order (${dialect.name})`, () => {
