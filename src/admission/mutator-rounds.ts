@@ -1,7 +1,7 @@
-import { equalValues } from '../apply/equal-values.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { cloneJson } from '../patch/json-value.ts';
 import type { AdmissionAttributes } from '../request/admission.ts';
+import { equalValues } from '../schema/equal-values.ts';
 import type { AdmissionPlugin, Mutator } from './chain.ts';
 
 interface PluginRound {

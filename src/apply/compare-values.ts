@@ -1,5 +1,5 @@
+import { equalValues } from '../schema/equal-values.ts';
 import { isRecord } from '../schema/own-property.ts';
-import { equalValues } from './equal-values.ts';
 import { fieldElement, type PathElement } from './fields/field-path.ts';
 import {
   type FieldNode,

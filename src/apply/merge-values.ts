@@ -1,5 +1,5 @@
+import { equalValues } from '../schema/equal-values.ts';
 import { getOwn, isRecord, setOwn } from '../schema/own-property.ts';
-import { equalValues } from './equal-values.ts';
 import { isWhole } from './fields/fields-of.ts';
 import { itemsOf } from './fields/list-items.ts';
 import { type FieldShape, isEmpty, type ListShape, type Shape, type StructShape } from './fields/shape.ts';

@@ -1,4 +1,4 @@
-import { equalValues } from './equal-values.ts';
+import { equalValues } from '../schema/equal-values.ts';
 import { difference, equalSets, type FieldSet, noFields, recursiveDifference, union } from './fields/field-set.ts';
 import { fieldsOf } from './fields/fields-of.ts';
 import { mergeValues } from './merge-values.ts';

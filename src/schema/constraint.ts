@@ -26,8 +26,8 @@ export interface Constraint {
   /** Fields that must be present; an empty string counts as present. */
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Constraint>>;
-  /** Applies to the values of fields not in `properties`. */
-  readonly additionalProperties?: Constraint;
+  /** Applies to the values of fields not in `properties`; false: there may be none. */
+  readonly additionalProperties?: Constraint | false;
   readonly items?: Constraint;
   readonly allOf?: readonly Constraint[];
   readonly anyOf?: readonly Constraint[];

@@ -129,3 +129,7 @@ export const crdFormats: ReadonlyMap<string, (value: string) => boolean> = new M
   ['datetime', (value: string) => canonicalTime(value, 'second') !== undefined],
   ['quantity', (value: string) => canonicalQuantity(value) !== undefined],
 ]);
+
+/** The check of a format; undefined if it is ignored. Dashes in its name are, as in Kubernetes: `date-time` is `datetime`. */
+export const formatCheckOf = (format: string | undefined): ((value: string) => boolean) | undefined =>
+  format === undefined ? undefined : crdFormats.get(format.replaceAll('-', ''));

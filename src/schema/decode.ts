@@ -2,7 +2,17 @@ import { limits } from '../base/limits.ts';
 import { joinPath } from './field-path.ts';
 import { getOwn, isRecord, setOwn } from './own-property.ts';
 import { canonicalQuantity } from './quantity.ts';
-import { type Field, type Infer, type IntegerSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
+import {
+  type AnySchema,
+  type Field,
+  type Infer,
+  type IntegerSchema,
+  type ListSchema,
+  type MapSchema,
+  type Schema,
+  type StructSchema,
+  schemaOf,
+} from './schema.ts';
 import { canonicalTime } from './time.ts';
 
 /** A value of the wrong type: `<path>: expected <expected>, got <got>`. */
@@ -27,20 +37,25 @@ export interface Decoded<T> {
  * Decodes a parsed JSON value by a schema: checks types, prunes unknown fields, drops zero values of `implicit` fields, and
  * converts times, base64 and quantities to canonical form. Struct fields are in schema order, followed by preserved
  * undeclared ones. Field names are case-sensitive. null means absent unless the schema is nullable; as an element of a list
- * or map it becomes the zero value. Decoding is idempotent.
+ * or map it becomes the zero value. Decoding is idempotent. Values that do not have the type of a `structural` schema are
+ * kept, and are no errors here: `validate` reports them.
  *
  * Integers that a JavaScript number cannot hold exactly (beyond 2^53, in int64 fields and raw values) are bigints; convert
  * an int64 field with Number() or BigInt() before arithmetic.
  *
  * Does not set defaults, and does not check required fields.
  */
-export function decode<const S extends Schema>(schema: S, value: unknown): Decoded<Infer<S>> {
+export const decode = <const S extends Schema>(schema: S, value: unknown): Decoded<Infer<S>> =>
+  decodeValue(schema, value) as Decoded<Infer<S>>;
+
+/** The same for a schema that is not known statically. */
+export function decodeValue(schema: Schema, value: unknown): Decoded<unknown> {
   const findings = new Findings();
   const decoded = decoderOf(schema)(value ?? null, findings);
   const { list, omitted } = findings;
-  if (list.length === 0) return { value: decoded as Infer<S>, unknown: nothing, errors: nothing };
+  if (list.length === 0) return { value: decoded, unknown: nothing, errors: nothing };
   return {
-    value: decoded as Infer<S>,
+    value: decoded,
     unknown: list.filter((finding) => finding.type === 'unknown').map(({ path }) => path),
     errors: list
       .filter((finding) => finding.type === 'mismatch')
@@ -87,6 +102,7 @@ function decoderOf(schema: Schema): Decoder {
 }
 
 function compile(schema: Schema): Decoder {
+  if (schema.structural) return compileStructural(schema);
   switch (schema.type) {
     case 'string':
       return (value, findings) => (typeof value === 'string' ? value : mismatch(findings, 'string', value));
@@ -105,17 +121,60 @@ function compile(schema: Schema): Decoder {
     case 'intOrString':
       return compileIntOrString(schema.format ?? 'int32');
     case 'any':
-      return schema.of === 'value'
-        ? (value) => value
-        : (value, findings) => (isRecord(value) ? value : mismatch(findings, 'object', value));
+      return compileAny(schema);
     case 'map':
-      return compileMap(schema.values);
+      return compileMap(schema);
     case 'list':
-      return compileList(schema.items);
+      return compileList(schema);
     case 'struct':
       return compileStruct(schema);
   }
 }
+
+function compileStructural(schema: Schema): Decoder {
+  switch (schema.type) {
+    case 'any':
+      return compileAny(schema);
+    case 'map':
+      return onlyIf(isRecord, compileGeneralMap(schema));
+    case 'list':
+      return onlyIf(Array.isArray, compileList(schema));
+    case 'struct':
+      return onlyIf(isRecord, compileStruct(schema));
+    default:
+      return (value) => (typeof value === 'bigint' ? jsonInteger(value) : value);
+  }
+}
+
+const onlyIf =
+  (is: (value: unknown) => boolean, decoder: Decoder): Decoder =>
+  (value, findings) =>
+    is(value) ? decoder(value, findings) : value;
+
+/** As in Go: an integer of JSON is an int64 if that holds it, else a double. */
+const jsonInteger = (value: bigint): number | bigint =>
+  value < integerRanges.int64.min || value > integerRanges.int64.max ? Number(value) : exactInteger(value);
+
+function compileAny(schema: AnySchema): Decoder {
+  if (schema.of === 'object') {
+    return (value, findings) => (isRecord(value) ? value : mismatch(findings, 'object', value));
+  }
+  if (schema.of === 'bare') return decodeBare;
+  const object = schema.object && decoderOf(schema.object);
+  const list = schema.list && decoderOf(schema.list);
+  if (!object && !list) return (value) => value;
+  return (value, findings) => {
+    const decoder = Array.isArray(value) ? list : isRecord(value) ? object : undefined;
+    return decoder ? decoder(value, findings) : value;
+  };
+}
+
+const bareStruct: StructSchema = { type: 'struct', name: '', fields: {}, structType: 'granular' };
+
+const decodeBare: Decoder = (value, findings) => {
+  if (isRecord(value)) return decoderOf(bareStruct)(value, findings);
+  return Array.isArray(value) ? decodeItems(decodeBare, value, findings) : value;
+};
 
 function mismatch(findings: Findings, expected: string, value: unknown, got = describe(value)): unknown {
   findings.add({ type: 'mismatch', path: '', step: '', expected, got });
@@ -232,12 +291,14 @@ function zeroOf(schema: Schema): unknown {
 /** Decodes an element of a list or map. */
 function compileElement(schema: Schema): Decoder {
   const decoder = decoderOf(schema);
-  if (schema.nullable) return (value, findings) => (value === null ? null : decoder(value, findings));
+  if (schema.nullable || schema.structural)
+    return (value, findings) => (value === null ? null : decoder(value, findings));
   return (value, findings) => decoder(value ?? zeroOf(schema), findings);
 }
 
-function compileMap(values: Schema): Decoder {
-  const general = compileGeneralMap(values);
+function compileMap(schema: MapSchema): Decoder {
+  const { values } = schema;
+  const general = compileGeneralMap(schema);
   if (values.type !== 'string' || values.nullable) return general;
   // Fast path for the usual case, a valid map of strings.
   return (value, findings) => (isRecord(value) && holdsStrings(value) ? { ...value } : general(value, findings));
@@ -248,13 +309,14 @@ function holdsStrings(record: Record<string, unknown>): boolean {
   return true;
 }
 
-function compileGeneralMap(values: Schema): Decoder {
+function compileGeneralMap({ values, structural, valueDefault }: MapSchema): Decoder {
   const element = compileElement(values);
+  const keepsNull = !structural || isNullKept(values) || valueDefault !== undefined;
   return (value, findings) => {
     if (!isRecord(value)) return mismatch(findings, 'object', value);
     const decoded: Record<string, unknown> = {};
     for (const key of Object.keys(value)) {
-      if (value[key] === undefined) continue;
+      if (value[key] === undefined || (value[key] === null && !keepsNull)) continue;
       const found = findings.list.length;
       setOwn(decoded, key, element(value[key], findings));
       if (findings.list.length > found) prefix(findings, found, key);
@@ -263,18 +325,23 @@ function compileGeneralMap(values: Schema): Decoder {
   };
 }
 
-function compileList(items: Schema): Decoder {
+/** In a structural schema, null is a value where it is allowed, and where nothing is said of values. */
+const isNullKept = (schema: Schema): boolean => schema.nullable === true || schema.type === 'any';
+
+function compileList({ items }: ListSchema): Decoder {
   const element = compileElement(items);
-  return (value, findings) => {
-    if (!Array.isArray(value)) return mismatch(findings, 'array', value);
-    const decoded: unknown[] = [];
-    for (let i = 0; i < value.length; i++) {
-      const found = findings.list.length;
-      decoded.push(element(value[i], findings));
-      if (findings.list.length > found) prefix(findings, found, `[${i}]`);
-    }
-    return decoded;
-  };
+  return (value, findings) =>
+    Array.isArray(value) ? decodeItems(element, value, findings) : mismatch(findings, 'array', value);
+}
+
+function decodeItems(element: Decoder, value: readonly unknown[], findings: Findings): unknown {
+  const decoded: unknown[] = [];
+  for (let i = 0; i < value.length; i++) {
+    const found = findings.list.length;
+    decoded.push(element(value[i], findings));
+    if (findings.list.length > found) prefix(findings, found, `[${i}]`);
+  }
+  return decoded;
 }
 
 function prefix({ list }: Findings, from: number, step: string): void {
@@ -407,7 +474,9 @@ function compileOtherField(additional: StructSchema['additional']): OtherFieldDe
     return (key, _, __, findings) => findings.add({ type: 'unknown', path: key, step: key });
   if (additional === 'preserve') return (key, value, decoded) => setOwn(decoded, key, value);
   const element = compileElement(additional);
+  const keepsNull = !additional.structural || isNullKept(additional);
   return (key, value, decoded, findings) => {
+    if (value === null && !keepsNull) return;
     const found = findings.list.length;
     setOwn(decoded, key, element(value, findings));
     if (findings.list.length > found) prefix(findings, found, key);

@@ -1,6 +1,6 @@
-import { someField } from './nested-schemas.ts';
+import { nestedSchemas } from './nested-schemas.ts';
 import { getOwn, isRecord, setOwn } from './own-property.ts';
-import { type Field, type Schema, type StructSchema, schemaOf } from './schema.ts';
+import { type AnySchema, type ListSchema, type MapSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
 
 /**
  * Sets the schema's defaults on absent fields of a decoded value, in place, at any depth. Fields that are present keep
@@ -10,7 +10,7 @@ export function applyDefaults(schema: Schema, value: unknown): void {
   fillerOf(schema)?.(value);
 }
 
-/** Applies the defaults of one schema to `value`, which must conform to it. */
+/** Applies the defaults of one schema to `value`, which need not conform to it. */
 type Filler = (value: unknown) => void;
 
 const fillers = new WeakMap<Schema, { readonly fill: Filler | undefined }>();
@@ -19,34 +19,75 @@ const fillers = new WeakMap<Schema, { readonly fill: Filler | undefined }>();
 function fillerOf(schema: Schema): Filler | undefined {
   let filler = fillers.get(schema);
   if (!filler) {
-    const needed = someField(schema, (field) => field.default !== undefined);
-    filler = { fill: needed ? compile(schema) : undefined };
+    filler = { fill: nestedSchemas(schema).some(hasDefaults) ? compile(schema) : undefined };
     fillers.set(schema, filler);
   }
   return filler.fill;
+}
+
+/** True if the schema itself has a default for one of its parts. */
+function hasDefaults(schema: Schema): boolean {
+  switch (schema.type) {
+    case 'struct':
+      return Object.values(schema.fields).some((field) => field.default !== undefined);
+    case 'list':
+      return schema.itemDefault !== undefined;
+    case 'map':
+      return schema.valueDefault !== undefined;
+    default:
+      return false;
+  }
 }
 
 function compile(schema: Schema): Filler | undefined {
   switch (schema.type) {
     case 'struct':
       return compileStruct(schema);
-    case 'list': {
-      const fill = fillerOf(schema.items);
-      return fill && ((value) => Array.isArray(value) && value.forEach(fill));
-    }
-    case 'map': {
-      const fill = fillerOf(schema.values);
-      return fill && ((value) => isRecord(value) && Object.values(value).forEach(fill));
-    }
+    case 'list':
+      return compileList(schema);
+    case 'map':
+      return compileMap(schema);
+    case 'any':
+      return compileAny(schema);
     default:
       return undefined;
   }
 }
 
+function compileList({ items, itemDefault }: ListSchema): Filler {
+  const fill = fillerOf(items);
+  const replacesNull = itemDefault !== undefined && !items.nullable;
+  return (value) => {
+    if (!Array.isArray(value)) return;
+    for (let i = 0; i < value.length; i++) {
+      if (replacesNull && value[i] === null) value[i] = copyOf(itemDefault);
+      fill?.(value[i]);
+    }
+  };
+}
+
+function compileMap({ values, valueDefault }: MapSchema): Filler {
+  const fill = fillerOf(values);
+  const replacesNull = valueDefault !== undefined && !values.nullable;
+  return (value) => {
+    if (!isRecord(value)) return;
+    for (const key of Object.keys(value)) {
+      if (replacesNull && value[key] === null) setOwn(value, key, copyOf(valueDefault));
+      fill?.(value[key]);
+    }
+  };
+}
+
+function compileAny({ object, list }: AnySchema): Filler {
+  const fillObject = object && fillerOf(object);
+  const fillList = list && fillerOf(list);
+  return (value) => (Array.isArray(value) ? fillList : fillObject)?.(value);
+}
+
 interface FieldFiller {
   readonly name: string;
-  /** JSON text of the default; undefined if the field has none. */
-  readonly initial: string | undefined;
+  /** Undefined if the field has no default. */
+  readonly initial: unknown;
   readonly fill: Filler | undefined;
 }
 
@@ -60,7 +101,7 @@ function compileStruct(struct: StructSchema): Filler {
     for (const { name, initial, fill } of fields) {
       let part = getOwn(value, name);
       if (part === undefined && initial !== undefined) {
-        part = JSON.parse(initial);
+        part = copyOf(initial);
         setOwn(value, name, part);
       }
       if (part !== undefined) fill?.(part);
@@ -76,8 +117,14 @@ function fillOthers({ fields }: StructSchema, fill: Filler | undefined, value: R
 
 const fieldFillers = (struct: StructSchema): readonly FieldFiller[] =>
   Object.entries(struct.fields)
-    .map(([name, field]) => ({ name, initial: defaultText(field), fill: fillerOf(schemaOf(field)) }))
+    .map(([name, field]) => ({ name, initial: field.default, fill: fillerOf(schemaOf(field)) }))
     .filter(({ initial, fill }) => initial !== undefined || fill !== undefined);
 
-const defaultText = (field: Field): string | undefined =>
-  field.default === undefined ? undefined : JSON.stringify(field.default);
+/** A copy of a JSON value. */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (!isRecord(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) setOwn(copy, key, copyOf(value[key]));
+  return copy;
+}

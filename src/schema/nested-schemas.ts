@@ -10,6 +10,10 @@ export function* nestedSchemas(schema: Schema, seen: Set<Schema> = new Set()): G
       return yield* nestedSchemas(schema.values, seen);
     case 'list':
       return yield* nestedSchemas(schema.items, seen);
+    case 'any':
+      if (schema.object) yield* nestedSchemas(schema.object, seen);
+      if (schema.list) yield* nestedSchemas(schema.list, seen);
+      return;
     case 'struct':
       for (const field of Object.values(schema.fields)) yield* nestedSchemas(schemaOf(field), seen);
       if (typeof schema.additional === 'object') yield* nestedSchemas(schema.additional, seen);

@@ -29,13 +29,18 @@ export type Schema =
   | AnySchema;
 
 /** Options of every schema type. Mostly used by custom resources. */
-interface Assertions {
+export interface Assertions {
   /** Distinguishes null from absent. Default: null means absent. */
   readonly nullable?: boolean;
   /** Value validation of a structural schema, with the error messages of custom resources. */
   readonly constraint?: Constraint;
   /** CEL validation rules. */
   readonly rules?: readonly Rule[];
+  /**
+   * Part of a structural schema. `decode` keeps values of another type, and `validate` reports them (422), as it does for
+   * custom resources. null is dropped from a map and kept in a list, unless it is allowed or there is a default.
+   */
+  readonly structural?: true;
 }
 
 export interface StringSchema extends Assertions {
@@ -102,16 +107,18 @@ interface IntOrStringSchema extends Assertions {
 export interface MapSchema<V extends Schema = Schema> extends Assertions {
   readonly type: 'map';
   readonly values: V;
+  /** JSON value that replaces a null value. */
+  readonly valueDefault?: unknown;
   readonly mapType: 'granular' | 'atomic';
   /** Format of each key. */
   readonly keyFormat?: StringFormat;
-  /** Notation of keys in error paths: `dotted` (`labels.app`, for custom resources). Default: `labels[app]`. */
-  readonly keyPaths?: 'dotted';
 }
 
 export interface ListSchema<I extends Schema = Schema> extends Assertions {
   readonly type: 'list';
   readonly items: I;
+  /** JSON value that replaces a null item. */
+  readonly itemDefault?: unknown;
   /** Merge type for server-side apply (spec section 4.7). Elements of `map` lists are matched by `mapKeys`. */
   readonly listType: 'atomic' | 'set' | 'map';
   readonly mapKeys?: readonly string[];
@@ -156,10 +163,14 @@ export interface StructSchema<F extends Fields = Fields> extends Assertions {
 }
 
 /** Any JSON value, kept unchanged: RawExtension, FieldsV1, custom resources without a schema. */
-interface AnySchema extends Assertions {
+export interface AnySchema extends Assertions {
   readonly type: 'any';
-  /** `object`: only JSON objects. */
-  readonly of: 'object' | 'value';
+  /** `object`: only JSON objects. `bare`: any value, but all fields of objects in it are unknown. */
+  readonly of: 'object' | 'value' | 'bare';
+  /** Schema of the values that are JSON objects. Default: they are kept unchanged. */
+  readonly object?: StructSchema | MapSchema;
+  /** Schema of the values that are arrays. Default: they are kept unchanged. */
+  readonly list?: ListSchema;
 }
 
 export interface Field<S extends Schema = Schema, R extends boolean = boolean> {

@@ -183,7 +183,7 @@ const rows: Readonly<Record<string, Row>> = {
       a: field({
         type: 'map',
         mapType: 'granular',
-        keyPaths: 'dotted',
+        structural: true,
         values: { ...text, constraint: { maxLength: 1 } },
       }),
     }),

@@ -2,35 +2,62 @@ import { createRequire } from 'node:module';
 import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import { invalid, notSupported, required, tooLong, tooMany } from '../meta/field-error.ts';
-import { all, type Check, checkPart, type Finding } from './check.ts';
+import { all, type Check, checkPart, type Finding, oldPart } from './check.ts';
 import type { Constraint } from './constraint.ts';
-import { crdFormats } from './crd-formats.ts';
+import { formatCheckOf } from './crd-formats.ts';
 import { getOwn, isRecord } from './own-property.ts';
+import { type ListSchema, type Schema, schemaOf } from './schema.ts';
+import { oldItems, ratcheted } from './validate-structural.ts';
 
 /**
  * The check of a constraint; undefined if every value is valid. Its messages are those of Kubernetes 1.32 for custom
- * resources, which repeat the path of the field.
+ * resources, which repeat the path of the field. `schema` is that of the value, and says which old values the parts of it
+ * correspond to.
  */
-export function compileConstraint(constraint: Constraint): Check | undefined {
+export function compileConstraint(constraint: Constraint, schema?: Schema): Check | undefined {
   const general = all(compileEnum(constraint));
   const others = all(
-    compileJunctors(constraint),
+    compileJunctors(constraint, schema),
     ofType(isString, compileString(constraint)),
     ofType(isNumber, compileNumber(constraint)),
-    ofType(Array.isArray, compileList(constraint)),
-    ofType(isRecord, compileObject(constraint)),
+    ofType(Array.isArray, compileList(constraint, listIn(schema))),
+    ofType(isRecord, compileObject(constraint, schema)),
   );
   if (!general && !others) return undefined;
-  return (value, errors) => {
+  return (value, errors, old) => {
     if (errors.length >= limits.findingsMax) return;
     general?.(value, errors);
     // For null, where the schema allows it, only the enum is checked.
-    if (value !== null) others?.(value, errors);
+    if (value !== null) others?.(value, errors, old);
   };
 }
 
+type RecordCheck = Check<Record<string, unknown>>;
+
+/** The check of a part of a value that has parts of its own schema. */
+function compilePart(constraint: Constraint, schema: Schema | undefined): Check | undefined {
+  const check = compileConstraint(constraint, schema);
+  return check && schema?.structural ? ratcheted(check) : check;
+}
+
+/** What a schema says of arrays. */
+function listIn(schema: Schema | undefined): ListSchema | undefined {
+  if (schema?.type === 'any') return schema.list;
+  return schema?.type === 'list' ? schema : undefined;
+}
+
+/** What a schema says of a field, or of undeclared ones. */
+function fieldIn(schema: Schema | undefined, name: string | undefined): Schema | undefined {
+  if (schema?.type === 'any') return fieldIn(schema.object, name);
+  if (schema?.type === 'map') return schema.values;
+  if (schema?.type !== 'struct') return undefined;
+  const field = name !== undefined && Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
+  if (field) return schemaOf(field);
+  return typeof schema.additional === 'object' ? schema.additional : undefined;
+}
+
 const ofType = <T>(is: (value: unknown) => value is T, check: Check<T> | undefined): Check | undefined =>
-  check && ((value, errors) => is(value) && check(value, errors));
+  check && ((value, errors, old) => is(value) && check(value, errors, old));
 
 const isString = (value: unknown): value is string => typeof value === 'string';
 const isNumber = (value: unknown): value is number | bigint => typeof value === 'number' || typeof value === 'bigint';
@@ -52,7 +79,7 @@ const itself = <T>(value: T): T => value;
 function compileEnum({ enum: supported }: Constraint): Check | undefined {
   if (!supported) return undefined;
   const texts = new Set(supported.map(canonicalText));
-  const shown = supported.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+  const shown = supported.map((value) => (typeof value === 'string' ? value : jsonText(value)));
   return (value, errors) => {
     if (!texts.has(canonicalText(value))) errors.push(notSupported('', value, shown));
   };
@@ -69,8 +96,7 @@ function sorted(value: unknown): unknown {
 }
 
 function compileString({ minLength, maxLength, pattern, format }: Constraint): Check<string> | undefined {
-  // Dashes in format names are ignored, as in Kubernetes: `date-time` is `datetime`.
-  const known = format === undefined ? undefined : crdFormats.get(format.replaceAll('-', ''));
+  const known = formatCheckOf(format);
   return all(
     maxLength === undefined
       ? undefined
@@ -130,14 +156,18 @@ function compileNumber(constraint: Constraint): Check<number | bigint> | undefin
 /** As in Kubernetes: the floating-point quotient is an integer. */
 const isMultiple = (value: number, factor: number): boolean => Number.isInteger(value / factor);
 
-function compileList({ items, minItems, maxItems, uniqueItems }: Constraint): Check<readonly unknown[]> | undefined {
-  const checkItem = items && compileConstraint(items);
+function compileList(
+  { items, minItems, maxItems, uniqueItems }: Constraint,
+  list: ListSchema | undefined,
+): Check<readonly unknown[]> | undefined {
+  const checkItem = items && compilePart(items, list?.items);
   return all<readonly unknown[]>(
     checkItem &&
-      ((value, errors) => {
+      ((value, errors, old) => {
+        const oldOf = list && old !== undefined ? oldItems(list, old) : undefined;
         for (const [index, item] of value.entries()) {
           if (errors.length >= limits.findingsMax) return;
-          checkPart(checkItem, item, errors, `[${index}]`);
+          checkPart(checkItem, item, errors, `[${index}]`, oldOf?.(item));
         }
       }),
     minItems === undefined
@@ -160,48 +190,66 @@ function compileList({ items, minItems, maxItems, uniqueItems }: Constraint): Ch
 
 const sizeOf = ({ length }: readonly unknown[]): number => length;
 
-function compileObject(constraint: Constraint): Check<Record<string, unknown>> | undefined {
+function compileObject(constraint: Constraint, schema: Schema | undefined): RecordCheck | undefined {
   const { minProperties, maxProperties } = constraint;
-  const parts = all(compileProperties(constraint), compileAdditional(constraint), compileRequired(constraint));
+  const parts = all(
+    compileProperties(constraint, schema),
+    compileAdditional(constraint, schema),
+    compileRequired(constraint),
+  );
   if (minProperties === undefined && maxProperties === undefined) return parts;
   const tooFew = `should have at least ${minProperties} properties`;
-  return (value, errors) => {
+  return (value, errors, old) => {
     const count = Object.keys(value).length;
     // As in Kubernetes, the fields are not checked if their number is wrong.
     if (minProperties !== undefined && count < minProperties) {
       errors.push(inBody(count, tooFew));
     } else if (maxProperties !== undefined && count > maxProperties) errors.push(tooMany('', count, maxProperties));
-    else parts?.(value, errors);
+    else parts?.(value, errors, old);
   };
 }
 
-function compileProperties({ properties = {} }: Constraint): Check<Record<string, unknown>> | undefined {
+function compileProperties({ properties = {} }: Constraint, schema: Schema | undefined): RecordCheck | undefined {
   const checks = Object.entries(properties).flatMap(([name, constraint]): [string, Check][] => {
-    const check = compileConstraint(constraint);
+    const check = compilePart(constraint, fieldIn(schema, name));
     return check ? [[name, check]] : [];
   });
   if (checks.length === 0) return undefined;
-  return (value, errors) => {
+  return (value, errors, old) => {
     for (const [name, check] of checks) {
       const part = getOwn(value, name);
-      if (part !== undefined) checkPart(check, part, errors, name);
+      if (part !== undefined) checkPart(check, part, errors, name, oldPart(old, name));
     }
   };
 }
 
-function compileAdditional(constraint: Constraint): Check<Record<string, unknown>> | undefined {
+function compileAdditional(constraint: Constraint, schema: Schema | undefined): RecordCheck | undefined {
   const { properties = {}, additionalProperties } = constraint;
-  const check = additionalProperties && compileConstraint(additionalProperties);
+  if (additionalProperties === false) return forbidOthers(properties);
+  const check = additionalProperties && compilePart(additionalProperties, fieldIn(schema, undefined));
   if (!check) return undefined;
+  return (value, errors, old) => {
+    for (const name of Object.keys(value)) {
+      if (errors.length >= limits.findingsMax) return;
+      if (!Object.hasOwn(properties, name)) checkPart(check, value[name], errors, name, oldPart(old, name));
+    }
+  };
+}
+
+const forbidOthers = (properties: Readonly<Record<string, Constraint>>): RecordCheck => {
   return (value, errors) => {
     for (const name of Object.keys(value)) {
       if (errors.length >= limits.findingsMax) return;
-      if (!Object.hasOwn(properties, name)) checkPart(check, value[name], errors, name);
+      if (Object.hasOwn(properties, name)) continue;
+      errors.push({
+        ...invalid('', name, ''),
+        describe: (path) => `${path}.${name} in body is a forbidden property`,
+      });
     }
   };
-}
+};
 
-function compileRequired({ required: names = [] }: Constraint): Check<Record<string, unknown>> | undefined {
+function compileRequired({ required: names = [] }: Constraint): RecordCheck | undefined {
   if (names.length === 0) return undefined;
   return (value, errors) => {
     for (const name of names) if (getOwn(value, name) === undefined) errors.push(required(name));
@@ -212,12 +260,13 @@ function compileRequired({ required: names = [] }: Constraint): Check<Record<str
  * anyOf, oneOf, allOf and not. If anyOf or oneOf fails, its error is followed by the errors of the closest alternative,
  * the one with the fewest.
  */
-function compileJunctors({ allOf = [], anyOf = [], oneOf = [], not }: Constraint): Check | undefined {
+function compileJunctors(constraint: Constraint, schema: Schema | undefined): Check | undefined {
+  const { allOf = [], anyOf = [], oneOf = [], not } = constraint;
   return all(
-    anyOf.length > 0 ? compileAlternatives(anyOf, anyOfProblem) : undefined,
-    oneOf.length > 0 ? compileAlternatives(oneOf, oneOfProblem) : undefined,
-    allOf.length > 0 ? compileAllOf(allOf) : undefined,
-    not && compileNot(not),
+    anyOf.length > 0 ? compileAlternatives(anyOf, anyOfProblem, schema) : undefined,
+    oneOf.length > 0 ? compileAlternatives(oneOf, oneOfProblem, schema) : undefined,
+    allOf.length > 0 ? compileAllOf(allOf, schema) : undefined,
+    not && compileNot(not, schema),
   );
 }
 
@@ -235,16 +284,20 @@ function oneOfProblem(valid: number): string | undefined {
 /** As in kube-apiserver, these messages quote the path and show no value. */
 const junctorError = (text: string): Finding => ({ ...invalid('', '', text), describe: (path) => `"${path}" ${text}` });
 
-function errorsOf(check: Check | undefined, value: unknown): readonly Finding[] {
+function errorsOf(check: Check | undefined, value: unknown, old: unknown): readonly Finding[] {
   const errors: Finding[] = [];
-  check?.(value, errors);
+  check?.(value, errors, old);
   return errors;
 }
 
-function compileAlternatives(alternatives: readonly Constraint[], problemOf: Problem): Check {
-  const checks = alternatives.map(compileConstraint);
-  return (value, errors) => {
-    const results = checks.map((check) => errorsOf(check, value));
+function compileAlternatives(
+  alternatives: readonly Constraint[],
+  problemOf: Problem,
+  schema: Schema | undefined,
+): Check {
+  const checks = alternatives.map((each) => compileConstraint(each, schema));
+  return (value, errors, old) => {
+    const results = checks.map((check) => errorsOf(check, value, old));
     const valid = results.filter(({ length }) => length === 0).length;
     const problem = problemOf(valid);
     if (problem === undefined) return;
@@ -254,10 +307,10 @@ function compileAlternatives(alternatives: readonly Constraint[], problemOf: Pro
   };
 }
 
-function compileAllOf(constraints: readonly Constraint[]): Check {
-  const checks = constraints.map(compileConstraint);
-  return (value, errors) => {
-    const results = checks.map((check) => errorsOf(check, value));
+function compileAllOf(constraints: readonly Constraint[], schema: Schema | undefined): Check {
+  const checks = constraints.map((each) => compileConstraint(each, schema));
+  return (value, errors, old) => {
+    const results = checks.map((check) => errorsOf(check, value, old));
     const failed = results.filter(({ length }) => length > 0);
     if (failed.length === 0) return;
     const none = failed.length === checks.length ? '. None validated' : '';
@@ -265,10 +318,10 @@ function compileAllOf(constraints: readonly Constraint[]): Check {
   };
 }
 
-function compileNot(constraint: Constraint): Check {
-  const check = compileConstraint(constraint);
-  return (value, errors) => {
-    if (errorsOf(check, value).length === 0) {
+function compileNot(constraint: Constraint, schema: Schema | undefined): Check {
+  const check = compileConstraint(constraint, schema);
+  return (value, errors, old) => {
+    if (errorsOf(check, value, old).length === 0) {
       errors.push(junctorError('must not validate the schema (not)'));
     }
   };

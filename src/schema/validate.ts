@@ -1,10 +1,11 @@
 import { limits } from '../base/limits.ts';
 import { type FieldError, invalid, notSupported, required, tooLong, tooMany } from '../meta/field-error.ts';
-import { all, asErrors, type Check, checkPart, type Finding, prefix } from './check.ts';
+import { all, asErrors, type Check, checkKey, checkPart, type Finding, oldPart, prefix } from './check.ts';
 import { formatChecks, isDns1035Label } from './formats.ts';
 import { nestedSchemas } from './nested-schemas.ts';
 import { getOwn, isRecord } from './own-property.ts';
 import {
+  type AnySchema,
   type Field,
   type IntegerSchema,
   type ListSchema,
@@ -16,21 +17,40 @@ import {
 } from './schema.ts';
 import { compileConstraint } from './validate-constraint.ts';
 import { compileStructMarkers, compileUnique, hasStructMarkers, uniqueOf } from './validate-markers.ts';
+import { compileDuplicates, compileType, oldItems, ratcheted } from './validate-structural.ts';
 
 export { validateUpdate } from './validate-update.ts';
 
+interface ValidateOptions {
+  /**
+   * The value that an update replaces, decoded by the same schema. Errors of a structural schema are left out if the value
+   * that has them, or one around it, is unchanged, as in kube-apiserver (CRDValidationRatcheting). Values correspond by
+   * field, by key of a map, and by the keys of items of `map` lists. Duplicates are left out if the old value has any;
+   * errors of the type and metadata of embedded objects never are.
+   */
+  readonly old?: unknown;
+}
+
 /**
  * Validates a decoded value against its schema: required fields, enums, formats, lengths, ranges, item counts, uniqueness,
- * unions, label selectors, constraints. `decode` has checked the types. Error paths start with `path`; map keys are in
- * brackets unless the schema says `dotted`. Stops at about `limits.findingsMax` errors.
+ * unions, label selectors, constraints, and types of structural schemas; `decode` has checked the other types. Error paths
+ * start with `path`; map keys are in brackets unless the schema is structural. Stops at about `limits.findingsMax` errors.
  */
-export function validate(schema: Schema, value: unknown, path = ''): FieldError[] {
-  const findings: Finding[] = [];
-  checkOf(schema)?.(value, findings);
+export function validate(schema: Schema, value: unknown, path = '', { old }: ValidateOptions = {}): FieldError[] {
+  const check = checkOf(schema);
+  let findings: Finding[] = [];
+  check?.(value, findings, old);
   if (findings.length === 0) return [];
+  if (old !== undefined && findings.some(isDuplicate)) {
+    const before: Finding[] = [];
+    check?.(old, before);
+    if (before.some(isDuplicate)) findings = findings.filter((finding) => !isDuplicate(finding));
+  }
   if (path !== '') prefix(findings, 0, path);
   return asErrors(findings);
 }
+
+const isDuplicate = ({ ratchet }: Finding): boolean => ratchet === 'duplicates';
 
 const checks = new WeakMap<Schema, { readonly check: Check | undefined }>();
 
@@ -45,8 +65,12 @@ function checkOf(schema: Schema): Check | undefined {
 }
 
 function compileWhole(schema: Schema): Check | undefined {
-  const constraint = schema.constraint && compileConstraint(schema.constraint);
+  const constraint = schema.constraint && compileConstraint(schema.constraint, schema);
   const own = compile(schema);
+  if (schema.structural) {
+    const check = all(compileType(schema), own, constraint);
+    return check && ratcheted(check);
+  }
   if (!schema.nullable || !own) return all(own, constraint);
   return all<unknown>((value, findings) => {
     if (value !== null) own(value, findings);
@@ -65,9 +89,21 @@ function compile(schema: Schema): Check | undefined {
       return compileList(schema);
     case 'struct':
       return compileStruct(schema);
+    case 'any':
+      return compileAny(schema);
     default:
       return undefined;
   }
+}
+
+function compileAny({ object, list }: AnySchema): Check | undefined {
+  const objectCheck = object && checkOf(object);
+  const listCheck = list && checkOf(list);
+  if (!objectCheck && !listCheck) return undefined;
+  return (value, findings, old) => {
+    if (Array.isArray(value)) listCheck?.(value, findings, old);
+    else if (isRecord(value)) objectCheck?.(value, findings, old);
+  };
 }
 
 function compileString({ enum: supported, format, lengthMax, lengthMin }: StringSchema): Check | undefined {
@@ -111,24 +147,31 @@ function describeRange(minimum: number | undefined, maximum: number | undefined)
   return `must be between ${minimum} and ${maximum}, inclusive`;
 }
 
-function compileMap({ keyFormat, keyPaths, values }: MapSchema): Check | undefined {
+function compileMap({ keyFormat, values, structural }: MapSchema): Check | undefined {
   const keyCheck = keyFormat && formatChecks[keyFormat];
   const valueCheck = checkOf(values);
   if (!keyCheck && !valueCheck) return undefined;
-  return (value, errors) => {
+  return (value, errors, old) => {
     if (!isRecord(value)) return;
     for (const key of Object.keys(value)) {
       if (errors.length >= limits.findingsMax) return;
       for (const problem of keyCheck?.(key) ?? []) errors.push(invalid('', key, problem));
-      if (valueCheck) checkPart(valueCheck, value[key], errors, keyPaths === 'dotted' ? key : `[${key}]`);
+      if (!valueCheck) continue;
+      if (structural) checkKey(valueCheck, value[key], errors, key, oldPart(old, key));
+      else checkPart(valueCheck, value[key], errors, `[${key}]`);
     }
   };
 }
 
 function compileList(list: ListSchema): Check | undefined {
+  const check = all<readonly unknown[]>(compileCount(list), compileUniqueness(list), compileItems(list));
+  return check && ((value, errors, old) => Array.isArray(value) && check(value, errors, old));
+}
+
+function compileUniqueness(list: ListSchema): Check<readonly unknown[]> | undefined {
+  if (list.structural) return compileDuplicates(list);
   const unique = uniqueOf(list);
-  const check = all<readonly unknown[]>(compileCount(list), unique && compileUnique(unique), compileItems(list.items));
-  return check && ((value, errors) => Array.isArray(value) && check(value, errors));
+  return unique && compileUnique(unique);
 }
 
 function compileCount({ itemsMin = 0, itemsMax }: ListSchema): Check | undefined {
@@ -141,14 +184,15 @@ function compileCount({ itemsMin = 0, itemsMax }: ListSchema): Check | undefined
   };
 }
 
-function compileItems(items: Schema): Check | undefined {
-  const check = checkOf(items);
+function compileItems(list: ListSchema): Check<readonly unknown[]> | undefined {
+  const check = checkOf(list.items);
   return (
     check &&
-    ((value, errors) => {
-      for (const [index, item] of (value as readonly unknown[]).entries()) {
+    ((value, errors, old) => {
+      const oldOf = old === undefined ? undefined : oldItems(list, old);
+      for (const [index, item] of value.entries()) {
         if (errors.length >= limits.findingsMax) return;
-        checkPart(check, item, errors, `[${index}]`);
+        checkPart(check, item, errors, `[${index}]`, oldOf?.(item));
       }
     })
   );
@@ -168,19 +212,21 @@ function compileStruct(struct: StructSchema): Check | undefined {
   // Compiled on first use, because structs may be recursive.
   let fields: readonly FieldCheck[] | undefined;
   const rest = all(compileOthers(struct), compileStructMarkers(struct), struct.embedded ? checkEmbedded : undefined);
-  return (value, errors) => {
+  return (value, errors, old) => {
     if (!isRecord(value)) return;
     fields ??= Object.entries(struct.fields)
       .map(compileField)
       .filter((field) => field.required || field.check);
-    for (const field of fields) checkField(field, getOwn(value, field.name), errors);
-    rest?.(value, errors);
+    for (const field of fields) {
+      checkField(field, getOwn(value, field.name), errors, old === undefined ? old : oldPart(old, field.name));
+    }
+    rest?.(value, errors, old);
   };
 }
 
 /** True if the schema itself, regardless of nested ones, can reject a value of the right type. */
 function isConstrained(schema: Schema): boolean {
-  if (schema.constraint) return true;
+  if (schema.constraint || (schema.structural && schema.type !== 'any')) return true;
   switch (schema.type) {
     case 'struct':
       return (
@@ -209,29 +255,31 @@ function checkField(
   { name, required: isRequired, emptyAllowed, nullable, check }: FieldCheck,
   value: unknown,
   errors: Finding[],
+  old: unknown,
 ): void {
   if (value === undefined || (value === null && !nullable) || (isRequired && value === '')) {
     if (isRequired) errors.push(required(name));
     return;
   }
   if (emptyAllowed && (value === '' || value === 0)) return;
-  if (check) checkPart(check, value, errors, name);
+  if (check) checkPart(check, value, errors, name, old);
 }
 
 /** Checks the values of fields that the struct does not declare. */
 function compileOthers({ fields, additional }: StructSchema): Check<Record<string, unknown>> | undefined {
   const check = typeof additional === 'object' ? checkOf(additional) : undefined;
   if (!check) return undefined;
-  return (value, findings) => {
+  return (value, findings, old) => {
     for (const key of Object.keys(value)) {
       if (findings.length >= limits.findingsMax) return;
-      if (!Object.hasOwn(fields, key)) checkPart(check, value[key], findings, key);
+      if (!Object.hasOwn(fields, key)) checkKey(check, value[key], findings, key, oldPart(old, key));
     }
   };
 }
 
 /** Checks `apiVersion` and `kind` of an embedded object. Its schema checks its metadata. */
-function checkEmbedded(value: Record<string, unknown>, findings: Finding[]): void {
+function checkEmbedded(value: Record<string, unknown>, found: Finding[]): void {
+  const findings: FieldError[] = [];
   const { apiVersion, kind } = value;
   if (apiVersion === undefined) findings.push(required('apiVersion', 'must not be empty'));
   else if (apiVersion === '') findings.push(invalid('apiVersion', apiVersion, 'must not be empty'));
@@ -245,4 +293,5 @@ function checkEmbedded(value: Record<string, unknown>, findings: Finding[]): voi
       findings.push(invalid('kind', kind, `may have mixed case, but should otherwise match: ${problem}`));
     }
   }
+  for (const each of findings) found.push({ ...each, ratchet: 'never', keys: 'bracketed' });
 }

@@ -1,9 +1,9 @@
-import { equalValues } from '../../apply/equal-values.ts';
 import type { GroupVersionKind } from '../../kinds/kind.ts';
 import { apiVersionOf } from '../../kinds/stored-as.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { AdmissionAttributes, AdmissionOperation, OperationOptions, ServedKind } from '../../request/admission.ts';
+import { equalValues } from '../../schema/equal-values.ts';
 import { setOwn } from '../../schema/own-property.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import type { RegistryParts } from '../verb.ts';

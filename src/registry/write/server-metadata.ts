@@ -1,10 +1,10 @@
-import { equalValues } from '../../apply/equal-values.ts';
 import { limits } from '../../base/limits.ts';
 import { nameSuffix, nameSuffixLength, type Random } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { cloneJson } from '../../patch/json-value.ts';
+import { equalValues } from '../../schema/equal-values.ts';
 import { formatTime } from '../../schema/time.ts';
 
 /** Sets the server-set fields of a new object (spec section 2.1), including a generated name. */

@@ -1,9 +1,9 @@
-import { equalValues } from '../../apply/equal-values.ts';
 import type { CacheEntry } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import { insertResourceVersion, versionBytes } from '../../codec/object-bytes.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { internalError } from '../../meta/status-error.ts';
+import { equalValues } from '../../schema/equal-values.ts';
 import type { Revision, StoreRecord } from '../../store/store.ts';
 
 /** The stored state of an object. */

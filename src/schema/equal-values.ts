@@ -1,4 +1,4 @@
-import { isRecord } from '../schema/own-property.ts';
+import { isRecord } from './own-property.ts';
 
 /** Deep equality of JSON values: field order is ignored, and a bigint equals the number of the same value. */
 export function equalValues(a: unknown, b: unknown): boolean {

@@ -1,0 +1,229 @@
+import { schemaExtensions } from '../../dialect/schema-extensions.ts';
+import type { Rule } from '../constraint.ts';
+import { decodeValue } from '../decode.ts';
+import type { Assertions, Field, ListSchema, MapSchema, Schema, StructSchema } from '../schema.ts';
+import { constraintOf } from './constraint-of.ts';
+import { embeddedMetadata } from './embedded-metadata.ts';
+import {
+  additionalOf,
+  anyTextOf,
+  asSchema,
+  isTrue,
+  type JsonSchema,
+  memberOf,
+  namedSchemaIn,
+  namedSchemasIn,
+  schemaIn,
+  textOf,
+  textsOf,
+} from './json-schema.ts';
+import type { SchemaPool } from './schema-pool.ts';
+
+interface BuildOptions {
+  readonly objectMeta: StructSchema;
+  readonly pool: SchemaPool;
+  /** Keeps titles and descriptions, for documents. */
+  readonly descriptions: boolean;
+}
+
+/** Builds the schema of a version. The JSON must have no errors; other input does not throw, but means little. */
+export const buildSchema = (schema: JsonSchema, options: BuildOptions): StructSchema =>
+  new Builder(options).root(schema);
+
+/** What a schema inherits from those around it. */
+interface Inherited {
+  /** Within a list that keeps unknown fields, and so do its items. */
+  readonly preserved: boolean;
+}
+
+const nothing: Inherited = { preserved: false };
+
+class Builder {
+  readonly #options: BuildOptions;
+
+  constructor(options: BuildOptions) {
+    this.#options = options;
+  }
+
+  root(schema: JsonSchema): StructSchema {
+    const { objectMeta, descriptions } = this.#options;
+    const { metadata, kind, apiVersion } = asSchema(memberOf(schema, 'properties'));
+    const fields: [string, Field][] = [
+      ['apiVersion', this.#typeField(apiVersion)],
+      ['kind', this.#typeField(kind)],
+      ['metadata', { schema: this.#restricted(objectMeta, asSchema(metadata)), required: false, presence: 'always' }],
+    ];
+    const description = textOf(schema, 'description');
+    return {
+      ...this.#struct(schema, fields, nothing),
+      ...this.#assertions(schema),
+      ...(descriptions && description !== undefined && { description }),
+    };
+  }
+
+  /** `apiVersion` or `kind` of an object. Its type is checked when the object is decoded. */
+  #typeField(schema: unknown): Field {
+    const constraint = constraintOf(asSchema(schema));
+    return this.#field({ type: 'string', ...(constraint && { constraint }) }, asSchema(schema));
+  }
+
+  /** The metadata of an object with what the schema says of its name. */
+  #restricted(objectMeta: StructSchema, schema: JsonSchema): StructSchema {
+    const properties = namedSchemasIn(schema, 'properties').flatMap(([name, each]) => {
+      const constraint = constraintOf(each);
+      return constraint ? [[name, constraint] as const] : [];
+    });
+    if (properties.length === 0) return objectMeta;
+    return { ...objectMeta, constraint: { properties: Object.fromEntries(properties) } };
+  }
+
+  #field(schema: Schema, json: JsonSchema, initial?: unknown): Field {
+    const description = this.#options.descriptions ? textOf(json, 'description') : undefined;
+    return this.#options.pool.field({
+      schema,
+      required: false,
+      presence: 'explicit',
+      ...(description !== undefined && { description }),
+      ...(initial !== undefined && { default: initial }),
+    });
+  }
+
+  #schema(json: JsonSchema, inherited: Inherited): Schema {
+    return this.#options.pool.schema({ ...this.#typed(json, inherited), ...this.#assertions(json) });
+  }
+
+  #typed(json: JsonSchema, inherited: Inherited): Schema {
+    if (isTrue(json, schemaExtensions.intOrString)) return { type: 'intOrString', format: 'int64' };
+    switch (textOf(json, 'type')) {
+      case 'string':
+        return { type: 'string' };
+      case 'integer':
+        return { type: 'integer', format: 'int64' };
+      case 'number':
+        return { type: 'number' };
+      case 'boolean':
+        return { type: 'boolean' };
+      case 'array':
+        return this.#list(json, inherited);
+      case 'object':
+        return this.#object(json, inherited);
+      default:
+        return this.#untyped(json, inherited);
+    }
+  }
+
+  /** Null, constraints and rules of a schema. */
+  #assertions(json: JsonSchema): Assertions {
+    const constraint = constraintOf(json, isTrue(json, schemaExtensions.intOrString) ? 'intOrString' : undefined);
+    const rules = memberOf(json, schemaExtensions.validations);
+    return {
+      structural: true,
+      ...(isTrue(json, 'nullable') && { nullable: true }),
+      ...(constraint && { constraint: this.#options.pool.constraint(constraint) }),
+      ...(Array.isArray(rules) && rules.length > 0 && { rules: rules as readonly Rule[] }),
+    };
+  }
+
+  /** Any value, if unknown fields are kept; objects and arrays by what the schema says of them. */
+  #untyped(json: JsonSchema, inherited: Inherited): Schema {
+    const preserved = inherited.preserved || isTrue(json, schemaExtensions.preserveUnknownFields);
+    const hasFields = namedSchemasIn(json, 'properties').length > 0 || additionalOf(json) !== undefined;
+    const object = hasFields ? this.#object(json, { preserved }) : undefined;
+    const list = schemaIn(json, 'items') && this.#list(json, { preserved });
+    return {
+      type: 'any',
+      of: preserved ? 'value' : 'bare',
+      ...(object && { object: { ...object, structural: true } }),
+      ...(list && { list: { ...list, structural: true } }),
+    };
+  }
+
+  #list(json: JsonSchema, inherited: Inherited): ListSchema {
+    const items = schemaIn(json, 'items') ?? {};
+    const preserved = inherited.preserved || isTrue(json, schemaExtensions.preserveUnknownFields);
+    const type = anyTextOf(json, schemaExtensions.listType);
+    const mapKeys = textsOf(json, schemaExtensions.listMapKeys);
+    const schema = this.#schema(items, { preserved });
+    const initial = this.#default(items, schema);
+    return {
+      type: 'list',
+      items: schema,
+      listType: type === 'set' || type === 'map' ? type : 'atomic',
+      ...(type === 'map' && mapKeys && { mapKeys }),
+      ...(initial !== undefined && { itemDefault: initial }),
+    };
+  }
+
+  #object(json: JsonSchema, inherited: Inherited): StructSchema | MapSchema {
+    const additional = additionalOf(json);
+    const preserved = inherited.preserved || isTrue(json, schemaExtensions.preserveUnknownFields);
+    const embedded = isTrue(json, schemaExtensions.embeddedResource);
+    const hasFields = namedSchemasIn(json, 'properties').length > 0;
+    if (additional !== undefined && !hasFields && !embedded) return this.#map(json, additional);
+    const struct = this.#struct(json, embedded ? this.#embeddedFields(json) : [], { preserved });
+    return embedded ? { ...struct, embedded } : struct;
+  }
+
+  #map(json: JsonSchema, additional: JsonSchema | boolean): MapSchema {
+    const values: Schema = typeof additional === 'boolean' ? bare : this.#schema(additional, nothing);
+    const initial = typeof additional === 'boolean' ? undefined : this.#default(additional, values);
+    return {
+      type: 'map',
+      values,
+      mapType: mapTypeOf(json),
+      ...(initial !== undefined && { valueDefault: initial }),
+    };
+  }
+
+  /** `apiVersion`, `kind` and `metadata` of an embedded object, which its schema may restrict. */
+  #embeddedFields(json: JsonSchema): [string, Field][] {
+    const { objectMeta } = this.#options;
+    const metadata = namedSchemaIn(json, 'properties', 'metadata');
+    const schema = embeddedMetadata(objectMeta, metadata && this.#schema(metadata, nothing));
+    return [
+      ['apiVersion', this.#typeField(namedSchemaIn(json, 'properties', 'apiVersion'))],
+      ['kind', this.#typeField(namedSchemaIn(json, 'properties', 'kind'))],
+      ['metadata', this.#field(schema, metadata ?? {})],
+    ];
+  }
+
+  /** The declared fields, after those given, which replace declared ones of the same name. */
+  #struct(json: JsonSchema, given: readonly [string, Field][], inherited: Inherited): StructSchema {
+    const known = new Set(given.map(([name]) => name));
+    const fields = namedSchemasIn(json, 'properties').flatMap(([name, each]): [string, Field][] => {
+      if (known.has(name)) return [];
+      const schema = this.#schema(each, nothing);
+      return [[name, this.#field(schema, each, this.#default(each, schema))]];
+    });
+    const additional = this.#additional(
+      json,
+      inherited.preserved || isTrue(json, schemaExtensions.preserveUnknownFields),
+    );
+    return {
+      type: 'struct',
+      name: '',
+      fields: Object.fromEntries([...given, ...fields]),
+      structType: mapTypeOf(json),
+      ...(additional && { additional }),
+    };
+  }
+
+  #additional(json: JsonSchema, preserved: boolean): StructSchema['additional'] {
+    const additional = additionalOf(json);
+    if (typeof additional === 'object') return this.#schema(additional, nothing);
+    if (additional !== undefined) return bare;
+    return preserved ? 'preserve' : undefined;
+  }
+
+  /** The default of a schema without unknown fields; undefined if there is none. */
+  #default(json: JsonSchema, schema: Schema): unknown {
+    const value = memberOf(json, 'default');
+    return typeof value === 'object' ? decodeValue(schema, value).value : value;
+  }
+}
+
+/** Values of `additionalProperties: true`: nothing is said of their fields. */
+const bare: Schema = { type: 'any', of: 'bare', structural: true };
+
+const mapTypeOf = (json: JsonSchema): 'atomic' | 'granular' =>
+  anyTextOf(json, schemaExtensions.mapType) === 'atomic' ? 'atomic' : 'granular';
