@@ -293,6 +293,35 @@ describe('objects in events', () => {
     assert.deepEqual(read.responseObject?.['data'], data);
   });
 
+  describe('read on the second thread', () => {
+    const data = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`key-${index}`, 'x'.repeat(20)]));
+    const uid = '00000000-0000-4000-8000-000000000000';
+    const named = (metadata: object) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
+    const path = `${maps('metadata')}/heavy`;
+    const ref = { resource: 'configmaps', namespace: 'metadata', apiVersion: 'v1', name: 'heavy' };
+    for (const [what, method, target, metadata, code, objectRef] of [
+      ['created', 'POST', maps('metadata'), { name: 'heavy' }, 201, ref],
+      ['created again', 'POST', maps('metadata'), { name: 'heavy', uid }, 409, { ...ref, uid }],
+      ['updated', 'PUT', path, { name: 'heavy' }, 200, ref],
+      [
+        'of another uid',
+        'PUT',
+        path,
+        { name: 'heavy', uid, resourceVersion: '1' },
+        409,
+        { ...ref, uid, resourceVersion: '1' },
+      ],
+      ['invalid', 'PUT', path, { name: 'other', resourceVersion: '1' }, 400, { ...ref, resourceVersion: '1' }],
+    ] as const) {
+      it(`are referred to: ${what}`, async () => {
+        const event = last(
+          await server.ask(`heavy ${what}`.replaceAll(' ', '-'), method, target, { body: named(metadata) }),
+        );
+        assert.deepEqual([event.responseStatus?.code, event.objectRef], [code, objectRef]);
+      });
+    }
+  });
+
   it('that are no objects are left out, and the event stays in one line', async () => {
     const event = last(await server.ask('broken', 'POST', maps('response'), { body: '{"a":\n"b"' }));
     assert.deepEqual([event.requestObject, event.responseStatus?.code], [undefined, 400]);

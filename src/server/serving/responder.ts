@@ -28,6 +28,7 @@ import type { ServerConfig } from '../wiring/config.ts';
 import { namesOfEnabled } from '../wiring/features.ts';
 import { AuditedObjects } from './audit/audited-objects.ts';
 import type { RequestAudit } from './audit/request-audit.ts';
+import { sentIdentity } from './audit/sent-identity.ts';
 import { OverloadError } from './flow-control/too-many-requests.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
 import { DeprecatedApis } from './observe/deprecated-apis.ts';
@@ -187,22 +188,17 @@ export class Responder {
   #serveNow(audit: RequestAudit | undefined, request: ReceivedRequest): Reply | Promise<Reply> {
     const { heavy, registry } = this.#parts;
     if (heavy.takesWrite(request)) {
-      const written = heavy.write(request);
-      if (!audit || request.info.verb !== 'create') return written;
-      return written.then((reply) => {
-        if (reply.type === 'object') audit.noteMade(reply.bytes);
-        return reply;
-      });
+      return heavy.write(request, audit && ((sent) => audit.noteBody(sent)));
     }
     const body = heavy.body(request);
     if (!(body instanceof Promise)) {
       request.body = body;
-      audit?.noteBody(body);
+      audit?.noteBody(sentIdentity(body));
       return registry.serve(request);
     }
     return body.then((read) => {
       request.body = read;
-      audit?.noteBody(read);
+      audit?.noteBody(sentIdentity(read));
       return registry.serve(request);
     });
   }

@@ -5,13 +5,12 @@ import { limits } from '../../../base/limits.ts';
 import { ClientGone } from '../../../http/base-exchange.ts';
 import type { Exchange } from '../../../http/exchange.ts';
 import { internalError, type Status, StatusError } from '../../../meta/status-error.ts';
-import type { RequestBody } from '../../../registry/verb.ts';
 import type { Decision } from '../../../request/access.ts';
 import type { RequestInfo } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
-import { isRecord } from '../../../schema/own-property.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Auditor } from './auditor.ts';
+import type { SentIdentity } from './sent-identity.ts';
 
 /** An object as JSON in one line; undefined if it is none. */
 export type EncodedObject = Uint8Array | 'tooLarge' | undefined;
@@ -72,31 +71,18 @@ export class RequestAudit {
     return this.#auditor.record(this.#event('RequestReceived', this.#receivedMs));
   }
 
-  /** Completes the reference by the object in the body of the request. */
-  noteBody(body: RequestBody | undefined): void {
+  /** Completes the reference by what the body of the request says. */
+  noteBody(sent: SentIdentity | undefined): void {
     const known = this.#objectRef;
-    if (!known || !body || body.patch !== undefined || !isRecord(body.value)) return;
-    const { metadata } = body.value;
-    if (!isRecord(metadata)) return;
-    const text = (name: string): string => {
-      const value = metadata[name];
-      return typeof value === 'string' ? value : '';
-    };
+    const { verb } = this.#context.info;
+    if (!known || !sent || (verb !== 'create' && verb !== 'update')) return;
     this.#objectRef = {
       ...known,
-      namespace: known.namespace || text('namespace'),
-      name: known.name || text('name'),
-      uid: known.uid || text('uid'),
-      resourceVersion: known.resourceVersion || text('resourceVersion'),
+      namespace: known.namespace || sent.namespace,
+      name: known.name || sent.name,
+      uid: known.uid || sent.uid,
+      resourceVersion: known.resourceVersion || sent.resourceVersion,
     };
-  }
-
-  /** Completes it by the object that was made, where the body was read on the other thread. */
-  noteMade(bytes: Buffer): void {
-    const known = this.#objectRef;
-    if (known?.name !== '' || known.subresource !== '') return;
-    const [, name] = storedName.exec(bytes.toString('latin1', 0, storedHeadBytes)) ?? [];
-    if (name !== undefined) this.#objectRef = { ...known, name };
   }
 
   set requestObject(encode: ObjectEncoder) {
@@ -221,11 +207,6 @@ export class RequestAudit {
     };
   }
 }
-
-/** The beginning of an object as the server writes it. */
-const storedName =
-  /^\{"kind":"[^"]*","apiVersion":"[^"]*","metadata":\{(?:"resourceVersion":"\d+",)?"name":"([^"\\]+)"/;
-const storedHeadBytes = 1_024;
 
 /** Objects that cannot be encoded are left out: the rest of the event counts more. */
 async function encoded(encode: ObjectEncoder | undefined): Promise<EncodedObject> {

@@ -20,6 +20,7 @@ import type { Resource, ServedResource } from '../../../resources/resource.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
 import type { UpdateOptions } from '../../../store/store.ts';
 import type { AdmissionLookups } from '../../wiring/access/admission.ts';
+import type { SentIdentity } from '../audit/sent-identity.ts';
 import { bodyAsJson } from './body-as-json.ts';
 import type { JobThread } from './job-thread.ts';
 import type {
@@ -91,7 +92,8 @@ export class HeavyWork {
     return entry !== undefined && entry.end - entry.start > limits.lightBytesMax && isHeavy(entry.bytes, 'text');
   }
 
-  async write(request: ReceivedRequest): Promise<Reply> {
+  /** `bodyRead` is told which object the body says that it is, whatever becomes of the write. */
+  async write(request: ReceivedRequest, bodyRead?: (sent: SentIdentity | undefined) => void): Promise<Reply> {
     const { info, served } = request;
     const { registry, thread } = this.#parts;
     const key = info.name === '' ? undefined : served.objectKey(info.namespace, info.name);
@@ -100,9 +102,9 @@ export class HeavyWork {
       const output = await thread.run({
         name: 'write',
         owner: request.owner,
-        input: () => this.#writeInput(request, entry),
+        input: () => ({ ...this.#writeInput(request, entry), tellsBody: bodyRead !== undefined }),
         bytes: request.bytes.length + (entry?.bytes.length ?? 0),
-        calls: this.#calls(request, key),
+        calls: { ...this.#calls(request, key), bodyRead: async (sent: SentIdentity) => bodyRead?.(sent) },
         commits,
         signal: request.signal,
         annotate: (key, value) => void request.annotate(key, value),
@@ -115,7 +117,7 @@ export class HeavyWork {
     return { ...output, served, bytes: asBuffer(output.bytes) };
   }
 
-  #writeInput(request: ReceivedRequest, entry: KnownEntry | undefined): WriteInput {
+  #writeInput(request: ReceivedRequest, entry: KnownEntry | undefined): Omit<WriteInput, 'tellsBody'> {
     const { method, target, user, userAgent, form, bytes } = request;
     return {
       dialect: this.#parts.dialect.name,

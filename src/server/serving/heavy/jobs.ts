@@ -19,6 +19,7 @@ import type { ApiDocument } from '../../../registry/documents/documents.ts';
 import { parseRequestInfo, type ResourceRequest } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
+import { sentIdentity } from '../audit/sent-identity.ts';
 import { bodyAsJson } from './body-as-json.ts';
 import { type KnownEntry, remoteRegistry } from './remote-registry.ts';
 import type { Job, JobContext } from './serve-jobs.ts';
@@ -40,6 +41,8 @@ export interface WriteInput {
   readonly userAgent: string;
   readonly form: BodyForm;
   readonly body: Uint8Array;
+  /** Whether the main thread wants to know which object the body is (call `bodyRead`). */
+  readonly tellsBody: boolean;
   readonly entry: KnownEntry | undefined;
   /** Current time by the server's clock. Milliseconds. */
   readonly now: number;
@@ -126,12 +129,14 @@ async function write(input: WriteInput, context: JobContext, kindsOf: KindsOf): 
   });
   const served = info.type === 'resource' ? resources.find(info.group, info.version, info.resource) : undefined;
   if (info.type !== 'resource' || !served) throw new Error(`nothing is served at ${input.target}`);
+  const body = parseBody(input.body, form, { info, served });
+  if (input.tellsBody) await context.call('bodyRead', sentIdentity(body));
   const reply = await registry.serve({
     info,
     served,
     user,
     userAgent,
-    body: parseBody(input.body, form, { info, served }),
+    body,
     signal: context.signal,
     annotate: (key, value) => context.annotate(key, value),
     warn: (text) => context.warn(text),
