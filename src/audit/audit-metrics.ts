@@ -7,7 +7,7 @@ export interface AuditCounts {
   /** Requests that were refused because their event could not be recorded. */
   rejected: number;
   /** Requests by level. */
-  readonly levels: Map<AuditLevel, number>;
+  readonly levels: Record<AuditLevel, number>;
 }
 
 interface AuditMetrics {
@@ -18,12 +18,16 @@ interface AuditMetrics {
 
 /** Metrics of auditing under the names of kube-apiserver. */
 export function auditMetrics(metrics: Metrics): AuditMetrics {
-  const counts: AuditCounts = { events: 0, rejected: 0, levels: new Map(auditLevels.map((level) => [level, 0])) };
+  const counts: AuditCounts = {
+    events: 0,
+    rejected: 0,
+    levels: { None: 0, Metadata: 0, Request: 0, RequestResponse: 0 },
+  };
   metrics.totals({ name: 'apiserver_audit_event_total', help: 'Audit events.', labels: [] }, () => [
     [{}, counts.events],
   ]);
   metrics.totals({ name: 'apiserver_audit_level_total', help: 'Requests by audit level.', labels: ['level'] }, () =>
-    [...counts.levels].map(([level, total]) => [{ level }, total] as const),
+    auditLevels.map((level) => [{ level }, counts.levels[level]] as const),
   );
   metrics.totals(
     {

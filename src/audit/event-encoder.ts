@@ -75,12 +75,10 @@ export class EventEncoder {
 
   #before(event: AuditEvent): string {
     const { level, auditId, stage, requestUri, verb, objectRef, responseStatus } = event;
-    const quoted = quoter(auditId + requestUri + verb + (objectRef ? textOf(objectRef) : ''));
     return (
-      `${this.#head}${level}","auditID":${quoted(auditId)},"stage":"${stage}"` +
-      `,"requestURI":${quoted(requestUri)},"verb":${quoted(verb)}` +
-      this.#origin(event) +
-      (objectRef ? `,"objectRef":${encodeReference(objectRef, quoted)}` : '') +
+      `${this.#head}${level}","auditID":${quoted(auditId)},"stage":"${stage}","requestURI":${quoted(requestUri)}` +
+      `,"verb":${quoted(verb)}${this.#origin(event)}` +
+      (objectRef ? `,"objectRef":${encodeReference(objectRef)}` : '') +
       (responseStatus ? `,"responseStatus":${encodeStatus(responseStatus)}` : '')
     );
   }
@@ -138,46 +136,35 @@ function encodeUser({ username, uid, groups, extra }: UserInfo): string {
   });
 }
 
-/** All values of a reference. */
-const textOf = (reference: ObjectReference): string =>
-  reference.resource +
-  reference.namespace +
-  reference.name +
-  reference.uid +
-  reference.apiGroup +
-  reference.apiVersion +
-  reference.resourceVersion +
-  reference.subresource;
-
-type Quoter = (text: string) => string;
-
-/** Printable ASCII that JSON does not escape. */
-const plainText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
-
-/** How parts of a text are written as JSON: one look at the whole costs less than escaping each of them. */
-const quoter = (text: string): Quoter =>
-  plainText.test(text) ? (part) => `"${part}"` : (part) => JSON.stringify(part);
-
-/** Only fields with a value, in the published order. */
-function encodeReference(reference: ObjectReference, quoted: Quoter): string {
-  const { resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource } = reference;
-  return `{${(
-    field('resource', resource, quoted) +
-      field('namespace', namespace, quoted) +
-      field('name', name, quoted) +
-      field('uid', uid, quoted) +
-      field('apiGroup', apiGroup, quoted) +
-      field('apiVersion', apiVersion, quoted) +
-      field('resourceVersion', resourceVersion, quoted) +
-      field('subresource', subresource, quoted)
-  ).slice(1)}}`;
+/** A text as JSON. Most have nothing to escape, and a look at each character costs less than a call of the runtime. */
+function quoted(text: string): string {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code > 0x7e || code === quote || code === backslash) return JSON.stringify(text);
+  }
+  return `"${text}"`;
 }
 
-const field = (name: string, value: string, quoted: Quoter = JSON.stringify): string =>
-  value === '' ? '' : `,"${name}":${quoted(value)}`;
+const [quote, backslash] = [0x22, 0x5c];
+
+/** Only fields with a value, in the published order. */
+function encodeReference(reference: ObjectReference): string {
+  const { resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource } = reference;
+  const others =
+    field(',"namespace":', namespace) +
+    field(',"name":', name) +
+    field(',"uid":', uid) +
+    field(',"apiGroup":', apiGroup) +
+    field(',"apiVersion":', apiVersion) +
+    field(',"resourceVersion":', resourceVersion) +
+    field(',"subresource":', subresource);
+  return resource === '' ? `{${others.slice(1)}}` : `{"resource":${quoted(resource)}${others}}`;
+}
+
+const field = (start: string, value: string): string => (value === '' ? '' : `${start}${quoted(value)}`);
 
 function encodeStatus({ code, status = '', message = '', reason = '', details }: ResponseStatus): string {
-  const text = field('status', status) + field('message', message) + field('reason', reason);
+  const text = field(',"status":', status) + field(',"message":', message) + field(',"reason":', reason);
   return `{"metadata":{}${text}${details ? `,"details":${JSON.stringify(details)}` : ''},"code":${code}}`;
 }
 
@@ -190,6 +177,8 @@ function encodeAnnotations(annotations: Iterable<Annotation>): string {
   return `,"annotations":{${pairs.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`;
 }
 
+const threeDigits = Array.from({ length: 1_000 }, (_, number) => String(number).padStart(3, '0'));
+
 /** Formats times with microseconds. Remembers the last second: most events of a busy server share it. */
 export function microTimes(): (ms: number) => string {
   let [lastSecond, text] = [Number.NaN, ''];
@@ -197,9 +186,11 @@ export function microTimes(): (ms: number) => string {
     const micros = Math.floor(ms * 1000);
     const second = Math.floor(micros / 1e6);
     if (second !== lastSecond) {
-      text = new Date(second * 1000).toISOString().slice(0, 19);
+      text = `${new Date(second * 1000).toISOString().slice(0, 19)}.`;
       lastSecond = second;
     }
-    return `${text}.${String(micros - second * 1e6).padStart(6, '0')}Z`;
+    const rest = micros - second * 1e6;
+    const thousands = Math.floor(rest / 1_000);
+    return `${text}${threeDigits[thousands]}${threeDigits[rest - thousands * 1_000]}Z`;
   };
 }

@@ -52,6 +52,7 @@ export type PolicyEvaluator = (info: RequestInfo, user: UserInfo | undefined) =>
 /** Compiles a policy: it is evaluated for every request. */
 export function policyEvaluator({ rules, omitStages, omitManagedFields }: Policy): PolicyEvaluator {
   const compiled = rules.map((rule) => ({
+    rule,
     matches: ruleMatcher(rule),
     verdict: {
       level: rule.level,
@@ -59,22 +60,36 @@ export function policyEvaluator({ rules, omitStages, omitManagedFields }: Policy
       omitManagedFields: rule.omitManagedFields ?? omitManagedFields,
     },
   }));
+  const verbs = new Set(rules.flatMap((rule) => rule.verbs));
+  /** The rules for requests of a type: by verb where a rule names it, and for all other verbs. */
+  const rulesFor = (type: RequestInfo['type']) => {
+    const ofType = compiled.filter(({ rule }) => (type === 'path' ? !isAboutResources(rule) : !isAboutPaths(rule)));
+    const ofVerb = (verb: string) => ofType.filter(({ rule }) => rule.verbs.length === 0 || rule.verbs.includes(verb));
+    return {
+      named: new Map([...verbs].map((verb) => [verb, ofVerb(verb)])),
+      others: ofType.filter(({ rule }) => rule.verbs.length === 0),
+    };
+  };
+  const ofResources = rulesFor('resource');
+  const ofPaths = rulesFor('path');
   const otherwise: Verdict = { level: 'None', omitStages: new Set(omitStages), omitManagedFields };
   return (info, user) => {
-    for (const { matches, verdict } of compiled) if (matches(info, user)) return verdict;
+    const { named, others } = info.type === 'resource' ? ofResources : ofPaths;
+    for (const { matches, verdict } of named.get(info.verb) ?? others) if (matches(info, user)) return verdict;
     return otherwise;
   };
 }
 
 type Matcher = (info: RequestInfo, user: UserInfo | undefined) => boolean;
 
-/** All conditions must hold; absent ones are left out. */
+/** A rule with namespaces or resources is about resources, one with paths about paths; validation excludes both. */
+const isAboutResources = ({ namespaces, resources }: PolicyRule): boolean =>
+  namespaces.length > 0 || resources.length > 0;
+const isAboutPaths = ({ nonResourceURLs }: PolicyRule): boolean => nonResourceURLs.length > 0;
+
+/** All conditions but the verb must hold; absent ones are left out. */
 function ruleMatcher(rule: PolicyRule): Matcher {
-  const conditions = [
-    ...userConditions(rule),
-    ...(rule.verbs.length > 0 ? [verbCondition(new Set(rule.verbs))] : []),
-    ...targetConditions(rule),
-  ];
+  const conditions = [...userConditions(rule), ...targetConditions(rule)];
   return (info, user) => {
     for (const holds of conditions) if (!holds(info, user)) return false;
     return true;
@@ -93,16 +108,10 @@ function userConditions({ users, userGroups }: PolicyRule): readonly Matcher[] {
   ];
 }
 
-const verbCondition =
-  (verbs: ReadonlySet<string>): Matcher =>
-  ({ verb }) =>
-    verbs.has(verb);
-
-/** A rule with namespaces or resources is about resources, one with paths about paths; validation excludes both. */
-function targetConditions({ namespaces, resources, nonResourceURLs }: PolicyRule): readonly Matcher[] {
-  if (namespaces.length > 0 || resources.length > 0) return [resourceMatcher(namespaces, resources)];
-  if (nonResourceURLs.length === 0) return [];
-  const patterns = nonResourceURLs.map(pathPattern);
+function targetConditions(rule: PolicyRule): readonly Matcher[] {
+  if (isAboutResources(rule)) return [resourceMatcher(rule.namespaces, rule.resources)];
+  if (!isAboutPaths(rule)) return [];
+  const patterns = rule.nonResourceURLs.map(pathPattern);
   return [(info) => info.type === 'path' && patterns.some((matches) => matches(info.path))];
 }
 

@@ -14,8 +14,8 @@ export interface LineChunk {
 }
 
 /**
- * Lines that wait to be written, in order and one chunk at a time. They are encoded when they come: as objects they would
- * live long enough to keep the garbage collector busy.
+ * Lines that wait to be written, in order and one chunk at a time. They are encoded soon after they come, some dozen lines
+ * in one call: as objects they would live long enough to keep the garbage collector busy.
  */
 export class LineQueue {
   readonly #write: (chunk: LineChunk) => Promise<void>;
@@ -25,7 +25,7 @@ export class LineQueue {
   /** Memory of written chunks. Allocation outside the heap makes the garbage collector run early and often. */
   readonly #free: Buffer[] = [];
   #running: Promise<void> | undefined;
-  /** Bytes that wait or are being written. */
+  /** What waits or is being written. Bytes, of which each character counts as one. */
   bytes = 0;
 
   /** `write` rejects if no line of the chunk was written. Chunks of several lines have `bytesMax` at most. */
@@ -40,7 +40,9 @@ export class LineQueue {
       chunk = new OpenChunk(this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#bytesMax));
       this.#waiting.push(chunk);
     }
-    this.bytes += chunk.add(line, owner);
+    const length = lengthOf(line);
+    chunk.add(line, length, owner);
+    this.bytes += length;
     if (this.#waiting.length > 1) this.flush();
   }
 
@@ -65,7 +67,7 @@ export class LineQueue {
       } catch (error) {
         for (const owner of chunk.owners) owner.lost(error);
       }
-      this.bytes -= chunk.bytes;
+      this.bytes -= chunk.length;
       if (this.#free.length < freeMax) this.#free.push(chunk.memory);
     }
     this.#running = undefined;
@@ -77,6 +79,9 @@ function lengthOf(line: LogLine): number {
   for (const { length } of line) sum += length;
   return sum;
 }
+
+/** Characters of text that are encoded at once. */
+const textMax = 16 * 1024;
 
 const bytesOf = (line: LogLine): number => line.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
 
@@ -91,46 +96,60 @@ class OpenChunk {
   /** The part of the memory that is filled, and the part of that which is among the buffers. */
   #used = 0;
   #closed = 0;
-  bytes = 0;
+  /** Text behind what is filled. */
+  #text = '';
+  /** Without `#text`. */
+  #bytes = 0;
+  /** Bytes and characters. */
+  length = 0;
 
   constructor(memory: Buffer) {
     this.memory = memory;
   }
 
   hasRoomFor(line: LogLine, bytesMax: number): boolean {
-    const room = bytesMax - this.bytes;
     // A character has three bytes at most: counting them costs more.
-    return 3 * lengthOf(line) <= room || bytesOf(line) <= room;
+    if (3 * (lengthOf(line) + this.#text.length) <= bytesMax - this.#bytes) return true;
+    this.#encode();
+    return bytesOf(line) <= bytesMax - this.#bytes;
   }
 
-  /** Returns the number of bytes. */
-  add(line: LogLine, owner: LineOwner): number {
+  add(line: LogLine, length: number, owner: LineOwner): void {
     this.owners.push(owner);
-    const before = this.bytes;
+    this.length += length;
     for (const part of line) {
-      if (typeof part !== 'string') this.#addBytes(part);
-      else if (this.#used + 3 * part.length > this.memory.length) this.#addBytes(Buffer.from(part));
-      else {
-        const written = this.memory.write(part, this.#used);
-        this.#used += written;
-        this.bytes += written;
-      }
+      if (typeof part === 'string') this.#text += part;
+      else this.#addBytes(part);
     }
-    return this.bytes - before;
+    if (this.#text.length >= textMax) this.#encode();
+  }
+
+  #encode(): void {
+    const text = this.#text;
+    if (text === '') return;
+    this.#text = '';
+    if (this.#used + 3 * text.length > this.memory.length) {
+      this.#addBytes(Buffer.from(text));
+      return;
+    }
+    const written = this.memory.write(text, this.#used);
+    this.#used += written;
+    this.#bytes += written;
   }
 
   #addBytes(bytes: Uint8Array): void {
     this.#closeText();
     this.#buffers.push(bytes);
-    this.bytes += bytes.length;
+    this.#bytes += bytes.length;
   }
 
   closed(): LineChunk {
     this.#closeText();
-    return { buffers: this.#buffers, bytes: this.bytes };
+    return { buffers: this.#buffers, bytes: this.#bytes };
   }
 
   #closeText(): void {
+    this.#encode();
     if (this.#used > this.#closed) this.#buffers.push(this.memory.subarray(this.#closed, this.#used));
     this.#closed = this.#used;
   }

@@ -71,8 +71,7 @@ export class Auditor {
   ): RequestAudit | undefined {
     const user = kind === 'authenticated' ? context.user : undefined;
     const verdict = this.#parts.evaluate(context.info, user);
-    const { levels } = this.#parts.counts;
-    levels.set(verdict.level, (levels.get(verdict.level) ?? 0) + 1);
+    this.#parts.counts.levels[verdict.level] += 1;
     if (verdict.level === 'None') return undefined;
     context.audit = new RequestAudit(this, context, { verdict, user });
     return context.audit;
@@ -109,6 +108,8 @@ export class Auditor {
 class WallClock {
   readonly #clock: Clock;
   #offset: number;
+  /** When the clocks are compared again. Monotonic. */
+  #comparesAt = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -116,9 +117,16 @@ class WallClock {
   }
 
   now(): number {
-    const [now, monotonic] = [this.#clock.now(), this.#clock.monotonic()];
-    if (Math.abs(this.#offset + monotonic - now) >= driftMsMax) this.#offset = now - monotonic;
+    const monotonic = this.#clock.monotonic();
+    if (monotonic >= this.#comparesAt) this.#compare(monotonic);
     return this.#offset + monotonic;
+  }
+
+  /** Each look at the wall clock costs as much as the rest. */
+  #compare(monotonic: number): void {
+    const now = this.#clock.now();
+    if (Math.abs(this.#offset + monotonic - now) >= driftMsMax) this.#offset = now - monotonic;
+    this.#comparesAt = monotonic + comparedMs;
   }
 
   /** The time of a moment on the monotonic clock. */
@@ -129,3 +137,6 @@ class WallClock {
 
 /** The wall clock counts whole milliseconds. */
 const driftMsMax = 2;
+
+/** How long a wall clock that was set may go unseen. */
+const comparedMs = 10;
