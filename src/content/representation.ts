@@ -11,6 +11,7 @@ import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { ListReply } from '../registry/reply.ts';
 import type { ServedResource } from '../resources/resource.ts';
+import { zeroStruct } from '../schema/zero-value.ts';
 import type { EncodeOptions, Format, ItemParts, ListParts, ListRepresentation, Shown } from './formats/format.ts';
 import { formatNamed } from './formats/formats.ts';
 import { messageSchema } from './message-schema.ts';
@@ -110,8 +111,9 @@ export class Representation {
       bookmark: (revision, initialEventsEnd) => {
         const annotations = initialEventsEnd && { annotations: { [this.#initialEventsEnd]: 'true' } };
         const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...annotations };
-        const bookmark = Buffer.from(JSON.stringify({ kind: kind.kind, apiVersion, metadata }));
-        return this.eventObject(bookmark, presentation, false);
+        // Generated clients check required fields of bookmarks as of any object.
+        const bookmark = { kind: kind.kind, apiVersion, ...zeroStruct(kind.schema), metadata };
+        return this.eventObject(Buffer.from(JSON.stringify(bookmark)), presentation, false);
       },
       status: (status) => eventBytes(format.encode(status, inOneLine(presentation)), format),
     };

@@ -14,6 +14,7 @@ import {
   schemaOf,
 } from './schema.ts';
 import { canonicalTime } from './time.ts';
+import { zeroOf } from './zero-value.ts';
 
 /** A value of the wrong type: `<path>: expected <expected>, got <got>`. */
 interface TypeMismatch {
@@ -260,32 +261,6 @@ function compileIntOrString(format: IntegerSchema['format']): Decoder {
     if (typeof value === 'number' || typeof value === 'bigint') return integer(value, findings);
     return mismatch(findings, 'integer or string', value);
   };
-}
-
-/** The zero value: for null elements of lists and maps, and for absent `always` fields. */
-function zeroOf(schema: Schema): unknown {
-  switch (schema.type) {
-    case 'string':
-    case 'bytes':
-      return '';
-    case 'integer':
-    case 'number':
-    case 'intOrString':
-      return 0;
-    case 'boolean':
-      return false;
-    case 'quantity':
-      return '0';
-    case 'list':
-      return [];
-    case 'map':
-    case 'struct':
-      return {};
-    case 'any':
-      return schema.of === 'object' ? {} : null;
-    case 'time':
-      return null;
-  }
 }
 
 /** Decodes an element of a list or map. */
