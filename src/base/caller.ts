@@ -1,7 +1,11 @@
+import type { Span } from './span.ts';
+
 /** A party that waits for an operation and may give up: one request, or all requests that share a call. */
 export interface Caller {
   /** Aborts when nobody waits for the result any more. May be created lazily: read it only where you wait. */
   readonly signal: AbortSignal;
   /** Adds an audit annotation, if the request is recorded: see Annotator. */
   readonly annotate?: ((key: string, value: string) => unknown) | undefined;
+  /** The operation that calls, if it is traced. Of callers that share a call, the first one's. */
+  readonly span?: Span | undefined;
 }

@@ -526,6 +526,21 @@ export const limits = {
   auditWebhookMsMax: 30_000,
   /** Shortest interval between reports of lost audit events, for each backend. */
   auditLossReportMs: 10_000,
+  /** Ended spans that wait for the collector, those under way included; further ones are lost (OpenTelemetry: the same). */
+  traceSpansWaitingMax: 2_048,
+  /** Spans of one message to the collector (OpenTelemetry: the same). */
+  traceBatchSpansMax: 512,
+  /** One message to the collector, repetitions included. */
+  traceExportMsMax: 5_000,
+  /** How long a server that stops tries to send spans. */
+  traceFlushMsMax: 5_000,
+  /** Shortest interval between reports of spans that could not be sent. */
+  traceLossReportMs: 60_000,
+  /** Characters of a text in a span (kube-apiserver: the same, of user agents). */
+  traceTextCharactersMax: 1_024,
+  /** Attributes of a span, and events of one. */
+  traceAttributesMax: 32,
+  traceEventsMax: 32,
   /** Lines of a log that are written together. */
   logChunkBytes: 1024 * 1024,
   /** How long the reader of a full pipe is waited for before the next attempt. */

@@ -1,4 +1,5 @@
 import type { Caller } from './caller.ts';
+import type { Span } from './span.ts';
 import { untilAborted } from './time/until-aborted.ts';
 
 /**
@@ -17,7 +18,7 @@ export class SingleFlight<T> {
     if (running) return running.join(caller);
     const flight = new Flight<T>((ended) => {
       if (this.#flights.get(key) === ended) this.#flights.delete(key);
-    });
+    }, caller?.span);
     const answer = call(flight);
     if (!(answer instanceof Promise)) return answer;
     this.#flights.set(key, flight);
@@ -27,12 +28,14 @@ export class SingleFlight<T> {
 
 class Flight<T> implements Caller {
   readonly #ended: (flight: Flight<T>) => void;
+  readonly span: Span | undefined;
   #controller: AbortController | undefined;
   #answer: Promise<T> | undefined;
   #waiting = 0;
 
-  constructor(ended: (flight: Flight<T>) => void) {
+  constructor(ended: (flight: Flight<T>) => void, span: Span | undefined) {
     this.#ended = ended;
+    this.span = span;
   }
 
   get signal(): AbortSignal {

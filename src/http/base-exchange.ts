@@ -1,4 +1,5 @@
 import type { RosterPlace } from '../base/collections/roster.ts';
+import type { Span } from '../base/span.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { BodyWriter, Ending, Exchange, Headers, Peer } from './exchange.ts';
 import { nullWriter } from './response-writer.ts';
@@ -57,6 +58,7 @@ export abstract class BaseExchange implements Exchange {
   place: RosterPlace = 0;
   #hidden: ((name: string) => boolean) | undefined;
   annotate: ((key: string, value: string) => void) | undefined = undefined;
+  span: Span | undefined = undefined;
   beforeResponse: ((status: number) => Promise<unknown> | undefined) | undefined = undefined;
 
   constructor(owner: ExchangeOwner, method: string, target: string) {

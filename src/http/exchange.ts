@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
+import type { Span } from '../base/span.ts';
 import type { SharedChunk } from './shared-chunk.ts';
 
 /** Response headers; names in lower case. */
@@ -97,6 +98,8 @@ export interface Exchange {
   body(bytesMax: number, received?: (bytes: number) => void): Promise<Buffer>;
   /** Adds an audit annotation. Set if the request is recorded. */
   annotate?: ((key: string, value: string) => void) | undefined;
+  /** The operation under way, if the request is traced. */
+  span?: Span | undefined;
   /**
    * Called once when a whole response is about to be sent, or the end of one that is sent in parts, which then waits for
    * the result. It must not reject. In-process clients and WebSockets do not wait.

@@ -112,11 +112,11 @@ describe('a webhook call', () => {
     server.handle = () => reached.resolve();
     await withSender(async ({ send }) => {
       const stop = new AbortController();
-      const answer = send('{}', stop.signal);
+      const answer = send('{}', stop);
       await within(reached.promise, 'reached: never');
       stop.abort(new Error('enough'));
       await assert.rejects(answer, /^Error: enough$/);
-      await assert.rejects(send('{}', stop.signal), /^Error: enough$/);
+      await assert.rejects(send('{}', stop), /^Error: enough$/);
     });
   });
 
@@ -152,7 +152,7 @@ describe('a webhook call', () => {
       const first = Promise.all(Array.from({ length: limits.webhookConnectionsMax }, async () => send('{}')));
       await within(full.promise, 'full: never');
       const stop = new AbortController();
-      const [next, aborted] = [send('{}'), send('{}', stop.signal)];
+      const [next, aborted] = [send('{}'), send('{}', stop)];
       stop.abort(new Error('enough'));
       await assert.rejects(aborted, /^Error: enough$/);
       for (const response of waiting) response.end('{}');

@@ -1,6 +1,8 @@
+import type { Caller } from '../base/caller.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Files } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
+import { type Span, spanning } from '../base/span.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { ConnectionConfig } from './connection-config.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
@@ -29,20 +31,21 @@ export interface WebhookSender extends Closable {
   /**
    * Calls the webhook. Rejects on a timeout, on a response that is too large, and on a redirect, which is never
    * followed: the request and its credential are for the webhook only. Retries only if the webhook had closed a kept
-   * connection or a 401 led to a different credential.
+   * connection or a 401 led to a different credential. A traced caller's trace goes on in the call.
    */
-  readonly send: (body: string | Uint8Array, signal?: AbortSignal) => Promise<WebhookAnswer>;
+  readonly send: (body: string | Uint8Array, caller?: Caller) => Promise<WebhookAnswer>;
 }
 
 /** POSTs JSON to exactly the URL of a connection. Requests have no side effects, so they can be repeated. */
 export function webhookSender(connection: ConnectionConfig, options: WebhookSenderOptions): WebhookSender {
   const sender = new Sender(connection, options);
-  return { send: (body, signal) => sender.send(body, signal), close: () => sender.close() };
+  return { send: (body, caller) => sender.send(body, caller), close: () => sender.close() };
 }
 
 class Sender implements Closable {
   readonly #options: WebhookSenderOptions;
   readonly #requester: HttpsRequester;
+  readonly #server: URL;
   readonly #target: string;
   readonly #connections = new Semaphore(limits.webhookConnectionsMax);
   /** Abort controllers of all calls that are waiting or in progress. */
@@ -51,11 +54,13 @@ class Sender implements Closable {
   constructor(connection: ConnectionConfig, options: WebhookSenderOptions) {
     const { clock, network, files, pluginHost } = options;
     this.#options = options;
+    this.#server = connection.server;
     this.#target = connection.server.pathname + connection.server.search;
     this.#requester = new HttpsRequester({ connection, clock, network, files, pluginHost });
   }
 
-  async send(body: string | Uint8Array, signal?: AbortSignal): Promise<WebhookAnswer> {
+  async send(body: string | Uint8Array, caller?: Caller): Promise<WebhookAnswer> {
+    const signal = caller?.signal;
     signal?.throwIfAborted();
     if (this.#questions.size >= limits.webhookQuestionsMax) throw new Error('too many questions wait for the webhook');
     const { clock, timeoutMs } = this.#options;
@@ -65,7 +70,7 @@ class Sender implements Closable {
     signal?.addEventListener('abort', abort);
     this.#questions.add(stop);
     try {
-      return await this.#inTurn(body, stop.signal);
+      return await this.#inTurn(body, stop.signal, caller?.span);
     } catch (error) {
       throw stop.signal.aborted ? stop.signal.reason : error;
     } finally {
@@ -75,16 +80,38 @@ class Sender implements Closable {
     }
   }
 
-  async #inTurn(body: string | Uint8Array, signal: AbortSignal): Promise<WebhookAnswer> {
+  async #inTurn(body: string | Uint8Array, signal: AbortSignal, span: Span | undefined): Promise<WebhookAnswer> {
     await this.#connections.acquire(signal);
     try {
-      return await this.#ask(body, signal);
+      return await (span ? this.#askWithin(span, body, signal) : this.#ask(body, signal));
     } finally {
       this.#connections.release();
     }
   }
 
-  async #ask(body: string | Uint8Array, signal: AbortSignal): Promise<WebhookAnswer> {
+  /** The span has no path: that of a webhook may hold a secret. */
+  #askWithin(span: Span, body: string | Uint8Array, signal: AbortSignal): Promise<WebhookAnswer> {
+    const { hostname, port } = this.#server;
+    const peer = { 'net.peer.name': hostname, 'net.peer.port': Number(port === '' ? httpsPort : port) };
+    const call = span.child('HTTP POST', { 'http.method': 'POST', ...peer }, 'client');
+    return spanning(call, async () => {
+      try {
+        const answer = await this.#ask(body, signal, call.headers);
+        call.set({ 'http.status_code': answer.status });
+        if (answer.status >= 400) call.fail();
+        return answer;
+      } catch (error) {
+        call.fail();
+        throw error;
+      }
+    });
+  }
+
+  async #ask(
+    body: string | Uint8Array,
+    signal: AbortSignal,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<WebhookAnswer> {
     const response = await this.#requester.send({
       method: 'POST',
       target: this.#target,
@@ -92,6 +119,7 @@ class Sender implements Closable {
         accept: 'application/json',
         'content-type': 'application/json',
         'user-agent': this.#options.userAgent,
+        ...headers,
       },
       body,
       signal,
@@ -110,6 +138,8 @@ class Sender implements Closable {
     this.#requester.close();
   }
 }
+
+const httpsPort = 443;
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;
 

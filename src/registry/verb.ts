@@ -1,6 +1,7 @@
 import type { Caller } from '../base/caller.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
+import type { Span } from '../base/span.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import type { ParsedJson } from '../codec/json.ts';
@@ -19,6 +20,8 @@ import type { PatchFormat } from './write/patch-formats.ts';
 export interface RegistryParts {
   readonly resources: ResourceRegistry;
   readonly store: Store;
+  /** Name of the store in traces, as in `--storage-backend`. Default: store. */
+  readonly storeName?: string;
   readonly cache: WatchCache;
   readonly admission: Admission;
   /** Services for kinds and actions that compute a response. Calls in progress end with the request. */
@@ -62,6 +65,8 @@ export interface VerbRequest {
   readonly signal: AbortSignal;
   /** Long work takes turns between owners, see TimeSlice. Default: no owner. */
   readonly owner?: unknown;
+  /** The operation under way, if the request is traced. */
+  readonly span?: Span | undefined;
   /** See Annotator. */
   annotate(key: string, value: string): string | undefined;
   /** Adds a `Warning` header (spec section 4.6). */

@@ -11,6 +11,9 @@ export const groupUnauthenticated = 'system:unauthenticated';
 /** Bypasses all authorizers (spec section 5.7). */
 export const groupMasters = 'system:masters';
 
+/** May read metrics and the state of the server, and continue traces. */
+export const groupMonitoring = 'system:monitoring';
+
 export const anonymousUser: UserInfo = {
   username: 'system:anonymous',
   uid: '',

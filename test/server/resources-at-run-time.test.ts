@@ -8,7 +8,7 @@ import { configMap } from '../../src/kinds/core/config-map.ts';
 import { defineKind } from '../../src/kinds/define-kind.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
 import { renamedFields } from '../../src/kinds/stored-as.ts';
-import { type RequestMessage, requestChannels } from '../../src/server/serving/observe/tracing.ts';
+import { type RequestMessage, requestChannels } from '../../src/server/serving/observe/request-channels.ts';
 import type { RunningServer } from '../../src/server/wiring/config.ts';
 import { startServer } from '../../src/server/wiring/start-server.ts';
 import { listeningConfiguration, tokens } from '../support/server-configuration.ts';

@@ -64,7 +64,8 @@ export function simulatedWorld(
   const random = seededRandom(seed);
   const startHeavyWorker = sameThread(jobsOf(kinds));
   const openLog = () => assert.fail('a log is opened');
-  const outside = { files, network, hostname: 'here', variables: {}, openLog };
+  const openTracer = () => assert.fail('traces are recorded');
+  const outside = { files, network, hostname: 'here', variables: {}, openLog, openTracer };
   return { clock, environment: { clock, random, ...outside, openStore, startHeavyWorker } };
 }
 

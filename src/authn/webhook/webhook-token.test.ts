@@ -189,7 +189,7 @@ describe('a token webhook', () => {
   });
 
   it('has a deadline', async () => {
-    const waiting: AskWebhook = (_body, signal) =>
+    const waiting: AskWebhook = (_body, { signal }) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     const clock = new ManualClock();
     const { review } = scripted([], { ask: waiting, clock });

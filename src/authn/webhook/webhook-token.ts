@@ -20,7 +20,7 @@ export type TokenReviewVersion = (typeof tokenReviewVersions)[number];
  */
 export type AskWebhook = (
   body: string,
-  signal: AbortSignal,
+  caller: Caller,
 ) => Promise<{ readonly status: number; readonly body: Uint8Array; readonly retryAfterSeconds?: number | undefined }>;
 
 export interface WebhookTokenOptions {
@@ -107,7 +107,7 @@ class TokenWebhook {
     caller?.signal.addEventListener('abort', abandon);
     this.#underWay += 1;
     try {
-      const status = await retry(() => this.#attempt(body, late.signal), {
+      const status = await retry(() => this.#attempt(body, { signal: late.signal, span: caller?.span }), {
         ...{ clock, random, until, retryAfterMs },
         signal: late.signal,
       });
@@ -124,8 +124,8 @@ class TokenWebhook {
     }
   }
 
-  async #attempt(body: string, signal: AbortSignal): Promise<ReviewStatus> {
-    const answer = await this.#ask(body, signal);
+  async #attempt(body: string, caller: Caller): Promise<ReviewStatus> {
+    const answer = await this.#ask(body, caller);
     const { status, retryAfterSeconds = 0 } = answer;
     if (status < 200 || status > 206) {
       const again = isRetryable(status) || retryAfterSeconds > 0;
@@ -138,17 +138,17 @@ class TokenWebhook {
     }
   }
 
-  async #ask(body: string, signal: AbortSignal): ReturnType<AskWebhook> {
+  async #ask(body: string, caller: Caller): ReturnType<AskWebhook> {
     const { ask, clock, metrics } = this.#options;
     const start = clock.monotonic();
     const seconds = (): number => (clock.monotonic() - start) / 1000;
     try {
-      const answer = await ask(body, signal);
+      const answer = await ask(body, caller);
       metrics?.asked(String(answer.status), seconds());
       return answer;
     } catch (error) {
       metrics?.asked('<error>', seconds());
-      const again = !signal.aborted && hasCode(error, 'ECONNRESET');
+      const again = !caller.signal.aborted && hasCode(error, 'ECONNRESET');
       throw new AttemptError(`the token webhook gave no answer: ${messageOf(error)}`, again ? 0 : undefined);
     }
   }

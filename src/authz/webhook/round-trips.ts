@@ -1,3 +1,4 @@
+import type { Caller } from '../../base/caller.ts';
 import { limits } from '../../base/limits.ts';
 import type { Random } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -14,9 +15,9 @@ export interface WebhookResponse {
 
 /**
  * Sends JSON to the webhook's URL by POST and returns the response, whatever its status. Follows no redirects and limits the
- * size of the response body. Rejects when the signal aborts.
+ * size of the response body. Rejects when the caller's signal aborts.
  */
-export type WebhookSend = (body: string, signal: AbortSignal) => Promise<WebhookResponse>;
+export type WebhookSend = (body: string, caller: Caller) => Promise<WebhookResponse>;
 
 /** The webhook returned no usable response. `cause` is for the log. */
 export class WebhookFailure extends Error {
@@ -59,11 +60,14 @@ export async function callWebhook<T>(
   options: RoundTripsOptions,
   body: string,
   read: (body: Uint8Array) => T,
-  signal: AbortSignal,
+  caller: Caller,
 ): Promise<T> {
   const { clock, random } = options;
   const until = clock.monotonic() + limits.requestMsMax;
-  return retry(() => roundTrip(options, body, read, signal), { clock, random, until, retryAfterMs, signal });
+  return retry(() => roundTrip(options, body, read, caller), {
+    ...{ clock, random, until, retryAfterMs },
+    signal: caller.signal,
+  });
 }
 
 const retryAfterMs = (error: unknown): number | undefined =>
@@ -74,13 +78,13 @@ async function roundTrip<T>(
   options: RoundTripsOptions,
   body: string,
   read: (body: Uint8Array) => T,
-  signal: AbortSignal,
+  caller: Caller,
 ): Promise<T> {
   const { name, clock, metrics } = options;
   const start = clock.monotonic();
   const count = (result: RoundTrip): void => metrics.roundTrip(name, result, (clock.monotonic() - start) / 1000);
   try {
-    const answer = readResponse(await sendWithTimeout(options, body, signal), read);
+    const answer = readResponse(await sendWithTimeout(options, body, caller), read);
     count('success');
     return answer;
   } catch (error) {
@@ -114,7 +118,7 @@ const passingStatuses: ReadonlySet<number> = new Set([429, 500, gatewayTimeout])
 async function sendWithTimeout(
   { send, clock, timeoutMs }: RoundTripsOptions,
   body: string,
-  signal: AbortSignal,
+  { signal, span }: Caller,
 ): Promise<WebhookResponse> {
   const late = new AbortController();
   const over = Promise.withResolvers<never>();
@@ -130,7 +134,7 @@ async function sendWithTimeout(
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    return await Promise.race([over.promise, send(body, late.signal)]);
+    return await Promise.race([over.promise, send(body, { signal: late.signal, span })]);
   } catch (error) {
     throw isTimeout(error)
       ? new WebhookFailure('it did not answer in time', { result: 'timeout', cause: error })

@@ -15,7 +15,7 @@ export class ScriptedWebhook {
     this.script = script;
   }
 
-  readonly send: WebhookSend = (body, signal) => {
+  readonly send: WebhookSend = (body, { signal }) => {
     this.bodies.push(body);
     this.signals.push(signal);
     const scripted = this.script(body, this.bodies.length);

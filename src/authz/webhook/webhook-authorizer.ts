@@ -101,11 +101,11 @@ export class WebhookAuthorizer implements Authorizer, Closable {
   }
 
   async #ask(spec: ReviewSpec, question: string, kept: boolean, all: Caller): Promise<Decision> {
-    const stop = AbortSignal.any([this.#closed.signal, all.signal]);
+    const signal = AbortSignal.any([this.#closed.signal, all.signal]);
     try {
       const body = reviewBody(spec, { apiVersion: this.#apiVersion, version: this.#options.version });
       const read = (answer: Uint8Array): Decision => readReviewResponse(answer, this.#apiVersion);
-      const decision = await callWebhook(this.#options, body, read, stop);
+      const decision = await callWebhook(this.#options, body, read, { signal, span: all.span });
       if (kept) (decision.verdict === 'allow' ? this.#allowed : this.#refused).set(question, decision);
       this.#answered();
       return decision;

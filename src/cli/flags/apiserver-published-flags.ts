@@ -145,7 +145,6 @@ export const apiserverPublishedFlags: PublishedFlags = {
       because: 'keys are read from files only: see --service-account-signing-key-file',
       flags: ['service-account-signing-endpoint'],
     },
-    { because: 'traces are not recorded yet: leave it out', flags: ['tracing-config-file'] },
     {
       because: 'privileged containers cannot be forbidden by a flag: leave it out',
       values: { 'allow-privileged': off },

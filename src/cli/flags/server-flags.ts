@@ -100,6 +100,9 @@ export const serverFlags = {
     defaultText: 'etcd3 with --etcd-servers, otherwise sqlite',
     help: 'where objects are kept',
   }),
+  'tracing-config-file': file({
+    help: 'a TracingConfiguration: where traces of requests go, and of how many; without it there are none',
+  }),
 } as const;
 
 export type ServerFlagValues = FlagValues<typeof serverFlags>;

@@ -15,6 +15,7 @@ import { readMetrics } from './metrics-flags.ts';
 import { readRequests } from './request-flags.ts';
 import { readRuntimeConfig } from './runtime-config-flag.ts';
 import type { ServerFlagValues } from './server-flags.ts';
+import { readTracing } from './tracing-options.ts';
 
 /**
  * Reads the configuration that depends on flags alone. Files are read and validated, those with token keys by
@@ -27,6 +28,7 @@ export function readServerOptions(
   const authorization = readAuthorization(values);
   const admissionPlugins = readAdmissionPlugins(values);
   const audit = readAudit(values);
+  const tracing = readTracing(values);
   return {
     dialect: dialects[values.dialect],
     listen: { address: values['bind-address'], port: values['secure-port'] },
@@ -34,6 +36,7 @@ export function readServerOptions(
     requests: readRequests(values),
     authorization,
     ...(audit && { audit }),
+    ...(tracing && { tracing }),
     accessLog: logsRequests(values),
     metrics: readMetrics(values),
     livezGraceMs: values['livez-grace-period'],

@@ -1,5 +1,6 @@
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { limits } from '../../base/limits.ts';
+import { spanning } from '../../base/span.ts';
 import { untilAborted } from '../../base/time/until-aborted.ts';
 import { encodeObject } from '../../codec/json.ts';
 import { insertResourceVersion } from '../../codec/object-bytes.ts';
@@ -51,7 +52,7 @@ export interface WriteContext {
 }
 
 /** What the write path uses of a request. */
-type WriteRequest = Pick<VerbRequest, 'signal' | 'annotate' | 'warn' | 'beforeWrite'>;
+type WriteRequest = Pick<VerbRequest, 'signal' | 'span' | 'annotate' | 'warn' | 'beforeWrite'>;
 
 /** Result of a write. */
 export type Written =
@@ -160,7 +161,7 @@ export class ObjectWriter {
       return { type: 'created', bytes: encoded, object };
     }
     context.request.beforeWrite();
-    const { revision } = await this.#parts.store.create(key, encoded);
+    const { revision } = await this.#storing('Create', context, key, () => this.#parts.store.create(key, encoded));
     object.metadata.resourceVersion = String(revision);
     return { type: 'created', bytes: insertResourceVersion(encoded, revision), object };
   }
@@ -238,7 +239,7 @@ export class ObjectWriter {
         if (context.dryRun) await this.#requireCurrent(context, key, stored);
         else {
           context.request.beforeWrite();
-          await store.delete(key, stored.revision);
+          await this.#storing('Delete', context, key, () => store.delete(key, stored.revision));
         }
         return { type: 'removed', ...shownRemoved(step, stored) };
       case 'put': {
@@ -252,12 +253,27 @@ export class ObjectWriter {
         if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
         context.request.beforeWrite();
-        const { revision } = await store.update(key, encoded, stored.revision, { deletion: step.deletion === true });
+        const { revision } = await this.#storing('GuaranteedUpdate', context, key, () =>
+          store.update(key, encoded, stored.revision, { deletion: step.deletion === true }),
+        );
         object.metadata.resourceVersion = String(revision);
         for (const counted of countUpdate?.(object, stored.object) ?? []) this.#parts.count(counted);
         return { type: 'stored', bytes: insertResourceVersion(encoded, revision), object };
       }
     }
+  }
+
+  /** A write to the store, under the published name of its span if the request is traced. */
+  #storing<T>(
+    operation: 'Create' | 'GuaranteedUpdate' | 'Delete',
+    { served, request: { span } }: WriteContext,
+    key: string,
+    write: () => Promise<T>,
+  ): Promise<T> {
+    if (!span) return write();
+    const { storeName = 'store' } = this.#parts;
+    const attributes = { key, type: served.kind.kind, resource: served.name.resource };
+    return spanning(span.child(`${operation} ${storeName}`, attributes), write);
   }
 
   /**

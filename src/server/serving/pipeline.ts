@@ -16,23 +16,28 @@ import type { PipelineParts } from './stages/parts.ts';
 import { prepare } from './stages/prepare.ts';
 import { requestInfo } from './stages/request-info.ts';
 import { seat } from './stages/seat.ts';
+import { traced } from './stages/trace.ts';
 
 /** The stages of a request in running order (design section 4). The last one answers. */
-export const stages = (parts: PipelineParts): readonly Stage[] => [
-  observe(parts),
-  requestInfo(),
-  deadline(parts),
-  authenticate(parts),
-  ...audit(parts),
-  impersonate(parts),
-  ...identified(parts),
-  flow(parts),
-  authorize(parts),
-  prepare(parts),
-  body(parts),
-  seat(parts),
-  answer(parts),
-];
+export const stages = (parts: PipelineParts): readonly Stage[] =>
+  traced(
+    [
+      observe(parts),
+      requestInfo(),
+      deadline(parts),
+      authenticate(parts),
+      ...audit(parts),
+      impersonate(parts),
+      ...identified(parts),
+      flow(parts),
+      authorize(parts),
+      prepare(parts),
+      body(parts),
+      seat(parts),
+      answer(parts),
+    ],
+    parts,
+  );
 
 interface PipelineEnds {
   /** Answers with an error. */

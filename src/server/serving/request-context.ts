@@ -1,3 +1,4 @@
+import type { Span } from '../../base/span.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import { AuditAnnotations } from '../../request/audit-annotations.ts';
@@ -38,6 +39,8 @@ export interface RequestContext {
   waitedMs: number;
   /** The audit record; undefined if the request is not recorded. Set by the stage `audit`. */
   audit: RequestAudit | undefined;
+  /** The span of the verb, if the request is traced. */
+  verbSpan: Span | undefined;
   /** Audit annotations, keyed as in kube-apiserver; see `annotate`. */
   annotations: AuditAnnotations | undefined;
 }
@@ -56,6 +59,7 @@ export const newContext = <E extends Exchange>(exchange: E): RequestContext & { 
   receivedMs: 0,
   waitedMs: 0,
   audit: undefined,
+  verbSpan: undefined,
   annotations: undefined,
 });
 

@@ -1,6 +1,7 @@
 import type { IssuerDiscovery } from '../../authn/service-account/issuer-discovery.ts';
 import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';
+import { spanning } from '../../base/span.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry } from '../../cache/cache.ts';
@@ -165,10 +166,10 @@ export class Responder {
       form && body
         ? this.#serveReceived(context, new ReceivedRequest(context, { info, served, form, bytes: body }))
         : this.#parts.registry.serve(new ServedRequest(context, info, served));
-    if (!(reply instanceof Promise)) return this.#send(context, reply, presentation);
+    if (!(reply instanceof Promise)) return this.#serialize(context, reply, presentation);
     return reply.then((made) => {
       if (exchange.responded) return; // the deadline expired meanwhile
-      return this.#send(context, made, presentation);
+      return this.#serialize(context, made, presentation);
     });
   }
 
@@ -201,6 +202,20 @@ export class Responder {
       audit?.noteBody(sentIdentity(read));
       return registry.serve(request);
     });
+  }
+
+  /** Sends the reply, in a span of its own if the request is traced. */
+  #serialize(context: RequestContext, reply: Reply, presentation: Presentation): void | Promise<void> {
+    const { verbSpan } = context;
+    if (!verbSpan) return this.#send(context, reply, presentation);
+    verbSpan.event('About to write a response');
+    const { mediaType } = presentation.negotiated;
+    const span = verbSpan.child('SerializeObject', { mediaType });
+    const end = (): void => {
+      span.end();
+      verbSpan.event('Writing http response done');
+    };
+    return spanning({ end }, () => this.#send(context, reply, presentation));
   }
 
   #send(context: RequestContext, reply: Reply, presentation: Presentation): void | Promise<void> {

@@ -1,3 +1,4 @@
+import type { Span } from '../../base/span.ts';
 import type { BodyForm } from '../../content/body.ts';
 import type { RequestBody, VerbRequest } from '../../registry/verb.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
@@ -44,6 +45,10 @@ export class ServedRequest implements VerbRequest {
 
   get signal(): AbortSignal {
     return this.#context.exchange.signal;
+  }
+
+  get span(): Span | undefined {
+    return this.#context.exchange.span;
   }
 
   annotate(key: string, value: string): string | undefined {

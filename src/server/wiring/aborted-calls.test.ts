@@ -36,7 +36,7 @@ class SilentWorld {
 
   tokens(): TokenAuthenticator {
     const { clock, random } = this;
-    const ask = (_body: string, signal: AbortSignal) => this.silence(signal);
+    const ask = (_body: string, { signal }: Caller) => this.silence(signal);
     const webhook = { ask, version: 'v1', dialect: orch, ownAudiences: ['api'], clock, random, logger } as const;
     const cached = cachedTokens(webhookTokenAuthenticator(webhook), { clock, random, successMs: 1, failureMs: 1 });
     // The next authenticator, which would be called if the request still waited.
@@ -60,7 +60,7 @@ class SilentWorld {
       ],
       {
         ...{ dialect: orch, clock, random, logger, metrics: authorizationMetrics(this.metrics) },
-        webhookSender: () => ({ send: (_body, signal) => this.silence(signal), close() {} }),
+        webhookSender: () => ({ send: (_body, caller) => this.silence(caller?.signal as AbortSignal), close() {} }),
       },
     );
     const { resources } = fixture;

@@ -14,6 +14,7 @@ import type { CertificateSigning } from '../../controllers/certificate-signing.t
 import type { ControllerName } from '../../controllers/controllers.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
+import type { TracingSettings } from '../../outbound/tracing/tracing-configuration.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { RuntimeConfig } from '../../resources/runtime-config.ts';
 import type { AuditConfig } from './audit.ts';
@@ -56,6 +57,8 @@ export interface ApiServerConfig {
   readonly logger: Logger;
   /** Default: requests are not audited. */
   readonly audit?: AuditConfig;
+  /** Default: requests are not traced. */
+  readonly tracing?: TracingSettings;
   /** What is shown of the metrics. Default: all. */
   readonly metrics?: MetricsOptions;
   /** Write a log line for each request. */

@@ -9,6 +9,9 @@ import { openRotatedFile, type RotatedFileOptions } from '../../base/rotated-fil
 import { StandardOutput } from '../../base/standard-output.ts';
 import { type Clock, systemClock } from '../../base/time/clock.ts';
 import { type Network, systemNetwork } from '../../outbound/network.ts';
+import type { TracerParts } from '../../outbound/tracing/open-telemetry.ts';
+import type { Tracer } from '../../outbound/tracing/tracer.ts';
+import type { CollectorEndpoint } from '../../outbound/tracing/tracing-configuration.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { startHeavyWorker } from '../serving/heavy/job-thread.ts';
@@ -34,6 +37,8 @@ export interface Environment {
   readonly openLog: (config: LogConfig, logger: Logger) => LogOutput;
   /** Rejects with a StoreError if the store cannot be opened. The server closes it. */
   readonly openStore: (storage: StorageConfig, parts: StoreParts) => Promise<Store>;
+  /** Opens what sends traces to a collector. The server closes it. */
+  readonly openTracer: (endpoint: CollectorEndpoint, parts: TracerParts) => Promise<Tracer>;
   /** Starts the worker for heavy work, which stops with the server. */
   readonly startHeavyWorker: () => Worker;
   /** Starts the event loop monitor; if absent, nothing is measured. `resolutionMs` is the sampling interval. */
@@ -76,6 +81,10 @@ export const systemEnvironment: Environment = {
       case 'etcd3':
         return openStore({ ...storage, clock, random, logger });
     }
+  },
+  async openTracer(endpoint, parts) {
+    const { openTelemetry } = await import('../../outbound/tracing/open-telemetry.ts');
+    return openTelemetry(endpoint, parts);
   },
   startHeavyWorker,
   measureEventLoop: monitorEventLoop,

@@ -26,6 +26,11 @@ export const featureGates = {
     stage: 'beta',
     help: 'gzip answers of GET and LIST where the client accepts it (spec section 4.3)',
   },
+  APIServerTracing: {
+    default: true,
+    stage: 'beta',
+    help: 'trace requests as --tracing-config-file says',
+  },
   CBORServingAndStorage: {
     default: false,
     stage: 'alpha',

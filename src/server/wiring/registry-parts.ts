@@ -31,6 +31,7 @@ export function registryParts(
     requireUnsafeDelete: (info, user, request) => requireUnsafeDelete(authorizer, info, user, request),
     count: kindCounters(metrics),
     features,
+    storeName: config.storage.backend,
     unsafeDeletion: config.features.AllowUnsafeMalformedObjectDeletion,
     watchMsMin: config.requests.watchMsMin,
   };

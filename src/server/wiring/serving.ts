@@ -7,9 +7,9 @@ import { accessMetrics } from '../serving/access-metrics.ts';
 import { FlowControl } from '../serving/flow-control/flow-control.ts';
 import { HeavyWork } from '../serving/heavy/heavy-work.ts';
 import { accessLog } from '../serving/observe/access-log.ts';
+import { requestPublisher } from '../serving/observe/request-channels.ts';
 import { RequestMetrics, workAfterTimeout } from '../serving/observe/request-metrics.ts';
 import type { RequestObserver } from '../serving/observe/request-observer.ts';
-import { tracing } from '../serving/observe/tracing.ts';
 import { servePipeline, stages } from '../serving/pipeline.ts';
 import { Responder } from '../serving/responder.ts';
 import type { Access } from './access/access.ts';
@@ -29,7 +29,7 @@ type ServingParts = ScopeParts & Access;
 
 export function openServing(config: ApiServerConfig, parts: ServingParts): Serving {
   const { clock, random, dialect, metrics, held, authentication, authorization, resources, serverAddress } = parts;
-  const { clients, health, identities, forms, auditor } = parts;
+  const { clients, health, identities, forms, auditor, tracer } = parts;
   const { isLoopback } = clients;
   const { hasRole } = authorization;
   const flowControl = new FlowControl(parts.capacity, { name: resources.scope.name, isLoopback, hasRole });
@@ -43,7 +43,7 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
   const observers = requestObservers(config, metrics, resources);
   const handle = servePipeline(
     stages({
-      ...{ clock, random, dialect, flowControl, observers, auditor, refuse },
+      ...{ clock, random, dialect, flowControl, observers, auditor, tracer, refuse },
       resources: held,
       authenticator: authentication.authenticator,
       requestHeaders: config.authentication.requestHeader?.names,
@@ -73,5 +73,5 @@ function requestObservers(
   resources: ResourceRegistry,
 ): readonly RequestObserver[] {
   const find = ({ group, version, resource }: ResourceRequest) => resources.find(group, version, resource);
-  return [new RequestMetrics(metrics, find), tracing(), ...(logs ? [accessLog(logger)] : [])];
+  return [new RequestMetrics(metrics, find), requestPublisher(), ...(logs ? [accessLog(logger)] : [])];
 }

@@ -16,9 +16,9 @@ import { servePipeline, stages } from '../pipeline.ts';
 import { operationOf, pipelineOf, pipelineParts } from '../pipeline-fixture.ts';
 import type { RequestContext } from '../request-context.ts';
 import { accessLog, loggedTarget } from './access-log.ts';
+import { type RequestMessage, requestChannels, requestPublisher } from './request-channels.ts';
 import { RequestMetrics, workAfterTimeout } from './request-metrics.ts';
 import type { Outcome, RequestObserver } from './request-observer.ts';
-import { type RequestMessage, requestChannels, tracing } from './tracing.ts';
 import { WatchMetrics } from './watch-metrics.ts';
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -439,7 +439,7 @@ describe('the access log', () => {
   }
 });
 
-describe('tracing', () => {
+describe('the channels of requests', () => {
   it('publishes to subscribed channels, without headers', async () => {
     const seen: [string, RequestMessage][] = [];
     const names = Object.values(requestChannels);
@@ -449,9 +449,9 @@ describe('tracing', () => {
     for (const name of names) subscribe(name, on);
     const headers = { authorization: 'Bearer SECRET', 'audit-id': 'id' };
     const exchange = new ExchangeFixture('GET', '/version?token=x', { headers });
-    await serve([tracing()], { exchange });
+    await serve([requestPublisher()], { exchange });
     for (const name of names) unsubscribe(name, on);
-    await serve([tracing()]);
+    await serve([requestPublisher()]);
     assert.deepEqual(
       seen.map(([name, { auditId, method, path, user }]) => [name, auditId, method, path, user?.username]),
       [

@@ -11,6 +11,7 @@ import type { FlowControl } from '../flow-control/flow-control.ts';
 import type { RequestObserver } from '../observe/request-observer.ts';
 import type { Operation } from '../operation.ts';
 import type { RequestContext } from '../request-context.ts';
+import type { RequestTracer } from '../tracing/request-tracer.ts';
 
 /** Dependencies of the stages. Each stage takes only what it needs. */
 export interface PipelineParts {
@@ -20,6 +21,8 @@ export interface PipelineParts {
   readonly observers: readonly RequestObserver[];
   /** Records requests; undefined if none are. */
   readonly auditor?: Auditor | undefined;
+  /** Traces requests; undefined if none are. */
+  readonly tracer?: RequestTracer | undefined;
   /** Closed with the server; stages register what they hold open. */
   readonly resources: ClosableStack;
   readonly dialect: Dialect;

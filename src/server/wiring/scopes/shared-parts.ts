@@ -5,6 +5,7 @@ import { SharedCapacity } from '../../serving/flow-control/shared-capacity.ts';
 import { JobThread } from '../../serving/heavy/job-thread.ts';
 import { observeEventLoop } from '../../serving/observe/event-loop-lag.ts';
 import { observeProcess } from '../../serving/observe/process-metrics.ts';
+import type { RequestTracer } from '../../serving/tracing/request-tracer.ts';
 import { cacheHealth } from '../../upkeep/cache-health.ts';
 import { Health } from '../../upkeep/health.ts';
 import { storeHealth, storeProbe } from '../../upkeep/store-health.ts';
@@ -14,6 +15,7 @@ import { openAudit } from '../audit.ts';
 import type { Basis } from '../basis.ts';
 import type { ApiServerConfig } from '../config.ts';
 import type { Storage } from '../storage.ts';
+import { openTracing } from '../tracing.ts';
 
 /** What all scopes of a process share. */
 export interface SharedParts extends Basis, Storage {
@@ -22,6 +24,8 @@ export interface SharedParts extends Basis, Storage {
   readonly capacity: SharedCapacity;
   /** Undefined if requests are not audited. */
   readonly auditor: Auditor | undefined;
+  /** Undefined if requests are not traced. */
+  readonly tracer: RequestTracer | undefined;
   /** The thread for heavy work. */
   readonly thread: JobThread;
   readonly health: Health;
@@ -41,6 +45,7 @@ interface SharedPartsOptions extends Basis, Storage {
 /** Opens the shared parts, which close with the server. */
 export async function openSharedParts(config: ApiServerConfig, parts: SharedPartsOptions): Promise<SharedParts> {
   const { clock, random, logger, dialect, metrics, held, shutdown, environment, serverAddress } = parts;
+  const tracer = await openTracing(config, parts);
   // Closed after all that follows, so that nothing is lost that requests still do.
   const auditor = openAudit(config.audit, parts);
   const { inFlightMax: max, timeoutMs: requestMsMax } = config.requests;
@@ -51,7 +56,7 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
   if (measureEventLoop) held.add(observeEventLoop(metrics, measureEventLoop));
   if (measureProcess) observeProcess(metrics, measureProcess);
   return {
-    ...{ ...parts, capacity, thread, auditor },
+    ...{ ...parts, capacity, thread, auditor, tracer },
     cors: await openCors(config, random),
     identities: await openIdentitySources({
       ...parts,

@@ -33,8 +33,8 @@ export interface RequestMessage {
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Publishes requests for tracing. Without subscribers the cost is one check. */
-export function tracing(): RequestObserver {
+/** Publishes requests for observers within the process. Without subscribers the cost is one check. */
+export function requestPublisher(): RequestObserver {
   const received = channel(requestChannels.received);
   const [identified, answered, ended] = [
     channel(requestChannels.identified),

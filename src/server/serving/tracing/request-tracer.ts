@@ -1,0 +1,171 @@
+import { limits } from '../../../base/limits.ts';
+import type { Random } from '../../../base/random.ts';
+import type { Span, SpanAttributes } from '../../../base/span.ts';
+import {
+  parentHeader,
+  parseTraceParent,
+  type RemoteSpan,
+  stateHeader,
+} from '../../../outbound/tracing/trace-context.ts';
+import type { Tracer } from '../../../outbound/tracing/tracer.ts';
+import type { ResourceRequest } from '../../../request/request-info.ts';
+import { groupMasters, groupMonitoring } from '../../../request/user-info.ts';
+import { loggedTarget } from '../observe/access-log.ts';
+import { resourceVerbLabel } from '../observe/verb-label.ts';
+import type { RequestContext } from '../request-context.ts';
+
+interface RequestTracerOptions {
+  readonly tracer: Tracer;
+  readonly samplingRatePerMillion: number;
+  readonly random: Random;
+}
+
+/**
+ * Decides which requests are traced, and starts their spans. The rate decides about every request, but for those of
+ * callers who may continue a trace of their own: members of `system:masters` and `system:monitoring`, as in
+ * kube-apiserver since 1.33. The `traceparent` of anybody else is noted as a link of the span and decides nothing, since
+ * whoever can make a server record all of his requests can fill the collector and slow the server down.
+ */
+export class RequestTracer {
+  readonly #options: RequestTracerOptions;
+
+  constructor(options: RequestTracerOptions) {
+    this.#options = options;
+  }
+
+  /** Before authentication: of a request that does not name a trace, it does not matter who sends it. */
+  receive(context: RequestContext): void {
+    if (context.exchange.header(parentHeader) === undefined && this.#sample()) this.#start(context, {});
+  }
+
+  /** After authentication. What the sender is counts, not whom he impersonates. */
+  identify(context: RequestContext): void {
+    const { exchange, user } = context;
+    const header = exchange.header(parentHeader);
+    if (header === undefined) return;
+    const named = parseTraceParent(header, exchange.header(stateHeader));
+    if (named && mayContinue(user.groups)) {
+      if (named.sampled) this.#start(context, { parent: named });
+    } else if (this.#sample()) {
+      this.#start(context, { link: named });
+    }
+  }
+
+  #sample(): boolean {
+    const { samplingRatePerMillion: rate, random } = this.#options;
+    if (rate === 0) return false;
+    const [a = 0, b = 0, c = 0, d = 0] = random.bytes(4);
+    return ((a * 256 + b) * 256 + c) * 256 + d < (rate / 1_000_000) * 2 ** 32;
+  }
+
+  #start(
+    context: RequestContext,
+    relation: { readonly parent?: RemoteSpan; readonly link?: RemoteSpan | undefined },
+  ): void {
+    const { exchange, receivedMs: startedMs } = context;
+    const attributes = requestAttributes(context);
+    const span = this.#options.tracer.start(nameOf(context), { startedMs, attributes, ...relation });
+    exchange.span = span;
+    exchange.onEnd(() => endRequest(context, span));
+  }
+}
+
+/** Groups whose members may make the server record a trace. */
+const privileged: ReadonlySet<string> = new Set([groupMasters, groupMonitoring]);
+const mayContinue = (groups: readonly string[]): boolean => groups.some((group) => privileged.has(group));
+
+function endRequest({ exchange, verbSpan }: RequestContext, span: Span): void {
+  const { status, bodyBytes } = exchange;
+  verbSpan?.end();
+  span.set({ 'http.status_code': status, 'http.wrote_bytes': bodyBytes });
+  if (status >= 500) span.fail();
+  span.end();
+}
+
+/** As in kube-apiserver: the path with placeholders; of a path that is none of the API, the method. */
+const nameOf = ({ info, exchange: { method } }: RequestContext): string =>
+  info.type === 'resource' ? patternOf(info) : method;
+
+function patternOf(info: ResourceRequest): string {
+  const { group, version, namespace, resource, subresource } = info;
+  const parts = [
+    ...(group === '' ? ['api'] : ['apis', group]),
+    version,
+    ...(namespace === '' ? [] : ['namespaces', '{:namespace}']),
+    resource,
+    ...(nameInPath(info) === '' ? [] : ['{:name}']),
+    ...(subresource === '' ? [] : [subresource]),
+  ];
+  return bounded(`/${parts.join('/')}`);
+}
+
+/** Without a name that only a field selector requires. */
+function nameInPath({ verb, name, watchPath }: ResourceRequest): string {
+  const ofCollection = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
+  return ofCollection ? (watchPath?.name ?? '') : name;
+}
+
+/** Of the server's span, as kube-apiserver names them. Unlike there, no part of the query is among them. */
+function requestAttributes({ exchange, auditId }: RequestContext): SpanAttributes {
+  const { address, port } = exchange.peer;
+  return {
+    'audit-id': bounded(auditId),
+    'http.method': bounded(exchange.method),
+    'http.target': pathOf(exchange.target),
+    'http.scheme': 'https',
+    'net.protocol.version': exchange.protocol.slice('HTTP/'.length),
+    'net.sock.peer.addr': address,
+    'net.sock.peer.port': port,
+    'user_agent.original': bounded(exchange.header('user-agent') ?? ''),
+  };
+}
+
+const verbNames: Readonly<Record<ResourceRequest['verb'], string>> = {
+  get: 'Get',
+  list: 'List',
+  watch: 'List',
+  create: 'Create',
+  update: 'Update',
+  patch: 'Patch',
+  delete: 'Delete',
+  deletecollection: 'Delete',
+};
+
+/** Starts the span of a verb: name and attributes are those of kube-apiserver. A watch is a `List` there, too. */
+export function startVerb({ exchange, operation, auditId }: RequestContext, span: Span): Span | undefined {
+  if (operation?.type !== 'resource') return undefined;
+  const { info, form } = operation;
+  return span.child(verbNames[info.verb], {
+    accept: bounded(exchange.header('accept') ?? ''),
+    'audit-id': bounded(auditId),
+    client: exchange.peer.address,
+    'api-group': info.group,
+    'api-version': info.version,
+    name: bounded(nameInPath(info)),
+    subresource: info.subresource,
+    namespace: bounded(info.namespace),
+    protocol: exchange.protocol,
+    resource: info.resource,
+    scope: scopeOf(info),
+    url: pathOf(exchange.target),
+    'user-agent': bounded(exchange.header('user-agent') ?? ''),
+    verb: resourceVerbLabel(info.verb, form),
+  });
+}
+
+function scopeOf(info: ResourceRequest): string {
+  const { namespace, verb } = info;
+  if (nameInPath(info) !== '' || verb === 'create') return 'resource';
+  return namespace === '' ? 'cluster' : 'namespace';
+}
+
+const pathOf = (target: string): string => {
+  const [path = ''] = target.split('?', 1);
+  return bounded(loggedTarget(path));
+};
+
+/** A copy, so that no longer text is kept by a span that waits. */
+const bounded = (text: string): string =>
+  text.length <= limits.traceTextCharactersMax
+    ? text
+    : Buffer.from(text.slice(0, limits.traceTextCharactersMax)).toString();
