@@ -28,7 +28,7 @@ const rows: readonly (readonly [name: string, value: object, old: object | undef
   ['in a map', { byName: { k: full } }, {}, { byName: { k: left } }],
   ['a whole struct', { within: full }, undefined, {}],
   ['far below', { next: { next: { parts: [full] } } }, undefined, { next: { next: { parts: [left] } } }],
-  ['in a field of any name', { open: { one: full, k: full } }, undefined, { open: { one: left, k: left } }],
+  ['in a field of any name', { open: { one: full, k: { ...full } } }, undefined, { open: { one: left, k: left } }],
   ['in use elsewhere', { parts: [full] }, { byName: { k: { fresh: '' } } }, { parts: [full] }],
   ['another field in use', { parts: [full] }, { within: { name: 'x' } }, { parts: [left] }],
   ['nothing there', {}, undefined, {}],
