@@ -84,6 +84,12 @@ describe('API versions to serve', () => {
         assert.throws(() => checkRuntimeConfig(new Map([[key, isOn]]), known), { message }));
     }
   }
+  it('all unknown groups are named, each once', () => {
+    const keys = ['b.example/v1', 'v1', 'c.example/v1', 'b.example/v2/things'];
+    const config = new Map(keys.map((key) => [key, true]));
+    assert.throws(() => checkRuntimeConfig(config, known), { message: 'unknown api groups b.example,c.example' });
+  });
+
   it('a server without any API is refused', () => {
     assert.throws(
       () => checkRuntimeConfig(new Map([['api/all', false]]), known),

@@ -49,23 +49,30 @@ type KnownVersions = ReadonlyMap<string, readonly string[]>;
 export function checkRuntimeConfig(config: RuntimeConfig, known: KnownVersions): void {
   // Only where nothing else is asked for: a server without any API has no use.
   if (config.size === 1 && config.get(all) === false) throw new Error(`invalid key with only ${all}=false`);
+  const unknown: string[] = [];
   for (const key of config.keys()) {
     const problem = problemOf(key, known);
-    if (problem !== undefined) throw new Error(problem);
+    if (problem?.type === 'group') unknown.push(problem.group);
+    else if (problem) throw new Error(problem.message);
   }
+  if (unknown.length > 0) throw new Error(`unknown api groups ${[...new Set(unknown)].join()}`);
 }
 
-function problemOf(key: string, known: KnownVersions): string | undefined {
+type Problem = { readonly type: 'group'; readonly group: string } | { readonly type: 'key'; readonly message: string };
+
+function problemOf(key: string, known: KnownVersions): Problem | undefined {
   if (stages.has(key)) return undefined;
   const name = parseName(key);
-  if (!name) return `invalid key ${key}: it is not of the form GROUP/VERSION or GROUP/VERSION/RESOURCE`;
+  if (!name) return invalid(`invalid key ${key}: it is not of the form GROUP/VERSION or GROUP/VERSION/RESOURCE`);
   const { group, version, resource } = name;
   const versions = known.get(group);
-  if (!versions) return `unknown api groups ${group}`;
-  if (!versions.includes(version)) return `group version ${apiVersionOf(name)} that has not been registered`;
+  if (!versions) return { type: 'group', group };
+  if (!versions.includes(version)) return invalid(`group version ${apiVersionOf(name)} that has not been registered`);
   if (resource === undefined || resource === resource.toLowerCase()) return undefined;
-  return `invalid key ${key}: a resource is named by its lower-case plural, not ${JSON.stringify(resource)}`;
+  return invalid(`invalid key ${key}: a resource is named by its lower-case plural, not ${JSON.stringify(resource)}`);
 }
+
+const invalid = (message: string): Problem => ({ type: 'key', message });
 
 /** Settings of known APIs that cannot be served here. */
 export const ignoredKeys = (

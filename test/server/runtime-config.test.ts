@@ -40,7 +40,7 @@ const rows: readonly {
     gone: ['/api/v1/configmaps'],
   },
   {
-    flags: 'v1/pods=false,v1/events=false',
+    flags: '/v1/pods=false, v1/events=false',
     there: ['/api/v1/bindings', '/apis/events.orch.io/v1/events'],
     gone: ['/api/v1/pods', '/api/v1/events'],
   },
