@@ -27,6 +27,7 @@ import { kindCounters } from './kind-counters.ts';
 import { checkRequest, Registry } from './registry.ts';
 import type { ListMetadata, Reply } from './reply.ts';
 import type { RegistryParts } from './verb.ts';
+import { streamingListGate } from './verbs/watch.ts';
 import type { PatchFormat } from './write/patch-formats.ts';
 
 interface FixtureOptions {
@@ -74,7 +75,7 @@ export class RegistryFixture implements AsyncDisposable {
     >,
   ) {
     this.store = store;
-    const features = options.features ?? new Set();
+    const features = options.features ?? new Set([streamingListGate]);
     const everyVersion = new Map([['api/all', true]]);
     const all = enabledKinds([...kinds(orch), ...(options.kinds ?? [])], { features, runtimeConfig: everyVersion });
     this.kinds = all;

@@ -35,7 +35,7 @@ const good: Readonly<Record<PublishedType, readonly string[]>> = {
   string: ['a value', ''],
   strings: ['a,b', ''],
   map: ['a=b,c=true', ''],
-  gates: ['MemoryManager=true,WatchListClient=false', 'kube:WatchList=T', ''],
+  gates: ['MemoryManager=true,WatchListClient=false', 'kube:ConsistentListFromCache=T', ''],
   ip: ['10.0.0.1', '::1'],
   quantity: ['512', '1Ki', '3M'],
   level: ['file*=3,other=1', ''],

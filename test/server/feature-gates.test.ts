@@ -14,6 +14,25 @@ const request = Buffer.from(requestToPem(makeRequest({ subject }))).toString('ba
 const spec = { request, signerName: signerNames(orch).nodeClient, usages: ['client auth', 'digital signature'] };
 const requests = '/apis/certificates.orch.io/v1/certificatesigningrequests';
 
+describe('streaming lists', { timeout: 60_000 }, () => {
+  const watch = '/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1&resourceVersionMatch=NotOlderThan';
+  for (const [on, status] of [
+    [true, 200],
+    [false, 400],
+  ] as const) {
+    it(`${on ? 'on' : 'off'}: ${status}, and other watches as ever`, async () => {
+      await using server = await OrchProcess.start({ flags: [`--feature-gates=WatchList=${on}`] });
+      for (const value of [true, false]) {
+        const asked = await server.get(`${watch}&sendInitialEvents=${value}`);
+        assert.equal(asked.status, status, asked.text);
+        if (!on) assert.match(asked.text, /forbidden for watch unless the WatchList feature gate is enabled/);
+      }
+      const plain = await server.get('/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1');
+      assert.equal(plain.status, 200);
+    });
+  }
+});
+
 describe('a deprecated gate', { timeout: 120_000 }, () => {
   for (const [setting, status, value] of [
     [undefined, 403, 0],

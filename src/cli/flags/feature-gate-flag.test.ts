@@ -39,7 +39,7 @@ describe('feature gates', () => {
     [['AllBeta=false'], ofStage('beta', false)],
     [['AllBeta=false,APIResponseCompression=true'], { ...ofStage('beta', false), APIResponseCompression: true }],
     [['APIResponseCompression=true,AllBeta=false'], { ...ofStage('beta', false), APIResponseCompression: true }],
-    [['WatchList=true'], {}],
+    [['ConsistentListFromCache=false'], {}],
     [['ServerSideApply=true'], {}],
     [['AllAlpha=false,AllBeta=false'], { ...ofStage('alpha', false), ...ofStage('beta', false) }],
     [['AllAlpha=true,RemoteRequestHeaderUID=false'], { ...ofStage('alpha', true), RemoteRequestHeaderUID: false }],

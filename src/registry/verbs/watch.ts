@@ -1,6 +1,6 @@
 import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry, Watcher, WatchSink } from '../../cache/cache.ts';
-import { StatusError } from '../../meta/status-error.ts';
+import { badRequest, StatusError } from '../../meta/status-error.ts';
 import type { Revision } from '../../store/store.ts';
 import { candidates, select } from '../read/candidates.ts';
 import { listedCollection, parseWatchOptions, type WatchOptions } from '../read/list-options.ts';
@@ -10,10 +10,17 @@ import type { WatchReply } from '../reply.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 
+/** Feature gate without which no watch can ask for the objects that are there. */
+export const streamingListGate = 'WatchList';
+
+const notEnabled = (): StatusError =>
+  badRequest(`sendInitialEvents is forbidden for watch unless the ${streamingListGate} feature gate is enabled`);
+
 /** Watches a collection (spec sections 4.4, 4.5 and 6). */
 export async function watch(parts: RegistryParts, request: VerbRequest): Promise<WatchReply> {
   const { served, info } = request;
   const options = parseWatchOptions(info.query, listedCollection(parts, request));
+  if (!parts.features.has(streamingListGate) && info.query.has('sendInitialEvents')) throw notEnabled();
   const start = await startingPoint(parts, request, options);
   const { selection } = options;
   const namespace = info.namespace || selection.namespace;

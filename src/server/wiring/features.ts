@@ -57,6 +57,11 @@ export const featureGates = {
     stage: 'beta',
     help: 'read --authentication-config (spec section 5.5)',
   },
+  WatchList: {
+    default: true,
+    stage: 'beta',
+    help: 'start a watch with the objects that are there (sendInitialEvents, spec section 4.4)',
+  },
   [insecureNodeRequests]: {
     default: false,
     stage: 'deprecated',
