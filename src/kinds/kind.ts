@@ -213,7 +213,10 @@ export interface Kind extends GroupVersionKind {
   readonly unconditionalUpdate: boolean;
   /** DELETE returns the object instead of a Status (spec section 4.2, ServiceAccount). */
   readonly deleteReturnsObject: boolean;
-  /** The server maintains `metadata.generation`: it counts changes outside metadata and status. */
+  /**
+   * The server maintains `metadata.generation`: it counts changes outside metadata, and outside status where that has an
+   * endpoint of its own.
+   */
   readonly generation: boolean;
 }
 

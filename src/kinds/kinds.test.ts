@@ -61,6 +61,7 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'ClusterRoleBinding', 'clusterrolebindings', '', 'Cluster', '', '1100'],
     ['v1alpha1', 'ClusterTrustBundle', 'clustertrustbundles', '', 'Cluster', '', '0000'],
     ['v1beta1', 'ClusterTrustBundle', 'clustertrustbundles', '', 'Cluster', '', '0000'],
+    ['v1', 'CustomResourceDefinition', 'customresourcedefinitions', 'crd,crds', 'Cluster', 'status', '0001'],
     ['v1', 'TokenReview', 'tokenreviews', '', 'Cluster', '', '0000'],
     ['v1', 'SelfSubjectReview', 'selfsubjectreviews', '', 'Cluster', '', '0000'],
     ['v1beta1', 'SelfSubjectReview', 'selfsubjectreviews', '', 'Cluster', '', '0000'],

@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect/dialect.ts';
+import { customResourceDefinition } from './apiextensions/custom-resource-definition.ts';
 import { selfSubjectReviews } from './authentication/self-subject-review.ts';
 import { tokenReview } from './authentication/token-review.ts';
 import { localSubjectAccessReview } from './authorization/local-subject-access-review.ts';
@@ -39,6 +40,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => withFinalizerRule(make(dialect))),
     trustBundle,
     betaClusterTrustBundle(trustBundle),
+    withFinalizerRule(customResourceDefinition(dialect)),
     tokenReview(dialect),
     ...selfSubjectReviews(dialect),
     selfSubjectAccessReview(dialect),

@@ -25,7 +25,7 @@ import { admissionAttributes } from './admission-attributes.ts';
 import { dedupOwnerReferences } from './dedup-owner-references.ts';
 import { identityOf, keepIdentity } from './kept-identity.ts';
 import { requireObjectSize } from './object-size.ts';
-import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata } from './server-metadata.ts';
+import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata, startGeneration } from './server-metadata.ts';
 import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
 import { trackManagedFields } from './track-managed-fields.ts';
 
@@ -124,6 +124,7 @@ export class ObjectWriter {
     const { kind } = context.served.resource;
     const strategyContext = this.strategyContext(context);
     setNewMetadata(object, this.#parts.clock, this.#parts.random);
+    startGeneration(kind, object);
     kind.strategy.default?.(object, strategyContext);
     // Before managed fields are computed, and again after admission, before validation.
     const dropDisabled = (): void => dropDisabledFields(kind.schema, object, undefined, this.#parts.features);
@@ -140,7 +141,7 @@ export class ObjectWriter {
       keepIdentity(object, identity, { of: 'new', request: context.request });
       delete object.metadata.deletionTimestamp;
       delete object.metadata.deletionGracePeriodSeconds;
-      delete object.metadata.generation;
+      startGeneration(kind, object);
       kind.strategy.prepareForCreate?.(object, strategyContext);
     }
     dropDisabled();

@@ -18,7 +18,12 @@ export function setNewMetadata({ metadata }: ApiObject, clock: Clock, random: Ra
   delete metadata.deletionGracePeriodSeconds;
   delete metadata.selfLink;
   delete metadata.resourceVersion;
-  delete metadata.generation;
+}
+
+/** Sets the generation of a new object, whatever the client sent. */
+export function startGeneration({ generation }: Kind, { metadata }: ApiObject): void {
+  if (generation) metadata.generation = 1;
+  else delete metadata.generation;
 }
 
 /** Clears the server-set fields of an object that is not stored. It has no creation time. */
@@ -51,23 +56,23 @@ function keep<K extends keyof ObjectMeta>(metadata: ObjectMeta, old: ObjectMeta,
 }
 
 /** Restores the status of kinds with a status subresource. */
-export function keepStatus({ subresources }: Kind, object: ApiObject, old: ApiObject): void {
-  if (!subresources.some(({ name }) => name === 'status')) return;
+export function keepStatus(kind: Kind, object: ApiObject, old: ApiObject): void {
+  if (!hasStatusView(kind)) return;
   if (old['status'] === undefined) delete object['status'];
   else object['status'] = cloneJson(old['status']);
 }
 
-/** `generation` counts changes of the desired state, not of metadata or status. */
-export function countGeneration({ generation }: Kind, object: ApiObject, old: ApiObject): void {
-  if (generation && !equalValues(desiredStateOf(object), desiredStateOf(old))) {
+/** `generation` counts changes of the desired state: of all but metadata, and a status that has its own endpoint. */
+export function countGeneration(kind: Kind, object: ApiObject, old: ApiObject): void {
+  if (kind.generation && !equalValues(desiredStateOf(kind, object), desiredStateOf(kind, old))) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   }
 }
 
-function desiredStateOf({
-  metadata: _metadata,
-  status: _status,
-  ...desired
-}: ApiObject): Readonly<Record<string, unknown>> {
+function desiredStateOf(kind: Kind, object: ApiObject): Readonly<Record<string, unknown>> {
+  const { metadata: _metadata, ...desired } = object;
+  if (hasStatusView(kind)) delete desired['status'];
   return desired;
 }
+
+const hasStatusView = ({ subresources }: Kind): boolean => subresources.some(({ name }) => name === 'status');

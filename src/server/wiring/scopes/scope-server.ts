@@ -5,6 +5,7 @@ import type { Transport } from '../../../outbound/transport.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
+import { DefinedKinds } from '../../definitions/defined-kinds.ts';
 import { createNamespaces } from '../../upkeep/bootstrap.ts';
 import { ensureDefaultPolicy } from '../../upkeep/default-policy.ts';
 import { expireObjects } from '../../upkeep/object-expiry.ts';
@@ -61,6 +62,7 @@ export async function openScopeServer(
 function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Serving, close: () => void): ScopeServer {
   const { handle, resources, clients, responder, authorization, cache } = parts;
   const controllers = new ClosableStack();
+  const definedKinds = parts.held.add(new DefinedKinds({ ...parts, client: clients.server }));
   const endWatches = (): void => {
     controllers.close();
     responder.endWatches();
@@ -70,6 +72,7 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
     transportAs: (user) => clients.transportAs(user),
     clientAs: (user, name) => clients.clientAs(user, name),
     async prepare() {
+      await definedKinds.start();
       await makeInitialObjects(config, parts);
       await authorization.reached(await cache.fresh());
     },

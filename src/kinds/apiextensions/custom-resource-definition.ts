@@ -1,0 +1,86 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { cloneJson } from '../../patch/json-value.ts';
+import type { Infer } from '../../schema/schema.ts';
+import { createdAtColumn, nameColumn } from '../columns.ts';
+import { defineKind } from '../define-kind.ts';
+import type { Kind, StrategyContext } from '../kind.ts';
+import { typed } from '../typed.ts';
+import { definitionSchema } from './custom-resource-definition-schema.ts';
+import { jsonSchemaProps } from './json-schema-props.ts';
+
+type Schema = ReturnType<typeof definitionSchema>;
+
+/** A CustomResourceDefinition, as decoded. */
+export type Definition = Infer<Schema>;
+type DefinitionSpec = NonNullable<Definition['spec']>;
+export type DefinitionVersion = NonNullable<DefinitionSpec['versions']>[number];
+export type DefinitionNames = NonNullable<DefinitionSpec['names']>;
+type DefinitionStatus = NonNullable<Definition['status']>;
+export type DefinitionCondition = NonNullable<DefinitionStatus['conditions']>[number];
+
+/** What a definition says of itself, without its schemas. */
+export interface DefinitionHead {
+  readonly group: string;
+  /** The names that it asks for. */
+  readonly names: DefinitionNames;
+  readonly status: DefinitionStatus;
+}
+
+export const headOf = ({ spec = {}, status = {} }: Definition): DefinitionHead => ({ group: spec.group ?? '', names: spec.names ?? {}, status });
+
+/** CustomResourceDefinition (KEP-95): defines a kind at run time. */
+export function customResourceDefinition(dialect: Dialect): Kind {
+  const schema = definitionSchema(jsonSchemaProps(dialect.openapiExtension));
+  const definitionOf = (object: ApiObject): Definition => typed(schema, object);
+
+  return defineKind({
+    group: dialect.group('apiextensions'),
+    kind: 'CustomResourceDefinition',
+    shortNames: ['crd', 'crds'],
+    categories: ['api-extensions'],
+    scope: 'Cluster',
+    schema,
+    columns: [nameColumn, createdAtColumn],
+    strategy: {
+      default: (object) => setDefaults(definitionOf(object)),
+      prepareForCreate(object) {
+        const definition = definitionOf(object);
+        definition.status = {};
+        addStoredVersion(definition);
+      },
+      prepareForUpdate: (object) => addStoredVersion(definitionOf(object)),
+    },
+    subresources: [
+      {
+        type: 'view',
+        name: 'status',
+        verbs: ['get', 'update', 'patch'],
+        prepareForUpdate: keepSpec,
+      },
+    ],
+    unconditionalUpdate: false,
+    generation: true,
+  });
+}
+
+function keepSpec(object: ApiObject, old: ApiObject, _context: StrategyContext): void {
+  object['spec'] = cloneJson(old['spec']);
+}
+
+function setDefaults({ spec = {} }: Definition): void {
+  const { names } = spec;
+  if (names) {
+    names.singular ??= names.kind?.toLowerCase() ?? '';
+    names.listKind ??= `${names.kind}List`;
+  }
+  spec.conversion ??= { strategy: 'None' };
+}
+
+/** Records the storage version: objects are written in it from now on. */
+function addStoredVersion(definition: Definition): void {
+  const storage = definition.spec?.versions?.find((version) => version.storage)?.name;
+  const { storedVersions = [] } = definition.status ?? {};
+  if (storage === undefined || storedVersions.includes(storage)) return;
+  definition.status = { ...definition.status, storedVersions: [...storedVersions, storage] };
+}

@@ -1,0 +1,56 @@
+import type { StructSchema } from '../../schema/schema.ts';
+import { readStructuralSchema } from '../../schema/structural/structural-schema.ts';
+import type { Definition, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
+import { column, nameColumn } from '../columns.ts';
+import { defineKind } from '../define-kind.ts';
+import type { Column, Kind } from '../kind.ts';
+import { objectMeta } from '../meta/object-meta.ts';
+
+/**
+ * The kinds that a definition defines, one per version, the stored one first. They have the accepted names. The definition
+ * has been validated; a version whose schema is not structural has no kind.
+ */
+export function customKinds(definition: Definition): readonly Kind[] {
+  const versions = definition.spec?.versions ?? [];
+  return versions.toSorted((a, b) => Number(b.storage) - Number(a.storage)).flatMap((version) => customKind(definition, version) ?? []);
+}
+
+function customKind({ spec = {}, status = {} }: Definition, version: DefinitionVersion): Kind | undefined {
+  const schema = schemaOf(version);
+  if (!schema) return undefined;
+  const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = status.acceptedNames ?? {};
+  const { deprecated, deprecationWarning } = version;
+  return defineKind({
+    group: spec.group ?? '',
+    version: version.name ?? '',
+    kind,
+    listKind,
+    resource: plural,
+    singular,
+    shortNames,
+    categories,
+    scope: spec.scope === 'Cluster' ? 'Cluster' : 'Namespaced',
+    schema,
+    columns: columnsOf(version),
+    unconditionalUpdate: false,
+    generation: true,
+    ...(version.served !== true && { served: false }),
+    ...(deprecated && { deprecated: deprecationWarning === undefined ? {} : { warning: deprecationWarning } }),
+  });
+}
+
+const schemaOf = ({ schema }: DefinitionVersion): StructSchema | undefined => readStructuralSchema(schema?.openAPIV3Schema ?? {}, { path: '', objectMeta }).schema;
+
+const ageColumn = column('Age', 'Time since the object was created.', '.metadata.creationTimestamp', { type: 'date' });
+
+function columnsOf({ additionalPrinterColumns = [] }: DefinitionVersion): readonly Column[] {
+  if (additionalPrinterColumns.length === 0) return [nameColumn, ageColumn];
+  const columns = additionalPrinterColumns.map(({ name = '', type, format = '', description = '', priority = 0, jsonPath = '' }) =>
+    column(name, description, jsonPath, {
+      type: type as Column['type'],
+      format: format as Column['format'],
+      priority,
+    }),
+  );
+  return [nameColumn, ...columns];
+}

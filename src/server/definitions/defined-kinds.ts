@@ -1,0 +1,172 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Random } from '../../base/random.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { type ApiClient, hasReason } from '../../client/api-client.ts';
+import { resourcePath } from '../../client/resource-path.ts';
+import { WorkQueue } from '../../client/work-queue.ts';
+import { parseStored } from '../../codec/json.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import { acceptNames } from '../../kinds/apiextensions/accepted-names.ts';
+import {
+  type Definition,
+  type DefinitionCondition,
+  type DefinitionHead,
+  headOf,
+} from '../../kinds/apiextensions/custom-resource-definition.ts';
+import { customKinds } from '../../kinds/custom/custom-kinds.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { Resource, ServedResource } from '../../resources/resource.ts';
+import type { ResourceRegistry } from '../../resources/resource-registry.ts';
+import { startInformer } from '../wiring/object-informer.ts';
+import { isTrue, withConditions } from './conditions.ts';
+
+/** What is kept of a definition; its schemas are read again when its kinds are made. */
+interface Followed extends DefinitionHead {
+  readonly resourceVersion: string | undefined;
+  readonly generation: number | undefined;
+}
+
+interface DefinedKindsOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly dialect: Dialect;
+  readonly resources: ResourceRegistry;
+  /** For the status of definitions. */
+  readonly client: ApiClient;
+}
+
+/** A resource that is served because of a definition, and the state of the definition that it was made of. */
+interface Served {
+  readonly resource: Resource;
+  readonly generation: number | undefined;
+  readonly names: unknown;
+}
+
+/**
+ * Serves the kinds of the CustomResourceDefinitions of a scope. A definition is looked at when it changes: first its names
+ * are accepted, then its kinds are added to the table of resources, then it is told that it is established. Other servers of
+ * the store add the kinds when they see that.
+ */
+export class DefinedKinds implements Closable {
+  readonly #options: DefinedKindsOptions;
+  readonly #definitions = new Map<string, Followed>();
+  readonly #served = new Map<string, Served>();
+  readonly #held = new ClosableStack();
+  readonly #stop = new AbortController();
+  /** One at a time, since definitions compete for names. */
+  readonly #queue: WorkQueue<string>;
+
+  /** Definitions as a resource. */
+  readonly #find: () => ServedResource | undefined;
+
+  constructor(options: DefinedKindsOptions) {
+    this.#options = options;
+    const { resources, dialect } = options;
+    this.#find = resources.finder(dialect.group('apiextensions'), 'v1', 'customresourcedefinitions');
+    const work = (name: string): Promise<void> => this.#reconcile(name);
+    this.#queue = this.#held.add(new WorkQueue({ ...options, name: 'custom_resource_definitions', parallel: 1, work }));
+  }
+
+  /** Resolves when the kinds of all definitions that are established are served. */
+  async start(): Promise<void> {
+    const { resources, logger } = this.#options;
+    const put = (object: ApiObject): void => this.#put(object);
+    const remove = (_namespace: string, name: string): void => this.#remove(name);
+    this.#held.add(startInformer({ resources, find: this.#find }, { put, remove }, logger));
+    await Promise.all([...this.#definitions.keys()].map((name) => this.#serve(name)));
+  }
+
+  #put(object: ApiObject): void {
+    const { name = '', resourceVersion, generation } = object.metadata;
+    this.#definitions.set(name, { ...headOf(object as Definition & ApiObject), resourceVersion, generation });
+    this.#queue.add(name);
+  }
+
+  #remove(name: string): void {
+    const group = this.#definitions.get(name)?.group;
+    this.#definitions.delete(name);
+    this.#queue.add(name);
+    // Its names are free for others now.
+    for (const [other, definition] of this.#definitions) if (definition.group === group) this.#queue.add(other);
+  }
+
+  async #reconcile(name: string): Promise<void> {
+    const definition = this.#definitions.get(name);
+    const decided = definition && this.#decide(name, definition);
+    // The kinds are served before anybody is told so.
+    if (decided) this.#definitions.set(name, decided);
+    await this.#serve(name);
+    if (decided && decided !== definition) await this.#writeStatus(name, decided);
+  }
+
+  /** The definition with the names that it gets and its conditions; the same object if nothing changes. */
+  #decide(name: string, definition: Followed): Followed {
+    const others = [...this.#definitions].flatMap(([other, each]) =>
+      other !== name && each.group === definition.group ? [each.status.acceptedNames ?? {}] : [],
+    );
+    const { acceptedNames, condition } = acceptNames(definition, others);
+    const established = isTrue(definition, 'Established') ? [] : [establishedCondition(condition.status === 'True')];
+    const conditions = withConditions(definition, [condition, ...established], this.#options.clock.now());
+    const status = { ...definition.status, acceptedNames, conditions };
+    return isDeepStrictEqual(status, definition.status) ? definition : { ...definition, status };
+  }
+
+  async #writeStatus(name: string, { resourceVersion, status }: Followed): Promise<void> {
+    const { client, dialect } = this.#options;
+    const apiVersion = `${dialect.group('apiextensions')}/v1`;
+    const path = resourcePath({ apiVersion, resource: 'customresourcedefinitions', name, subresource: 'status' });
+    // A merge patch keeps what it does not name.
+    const acceptedNames = { shortNames: null, categories: null, ...status.acceptedNames };
+    const patch = { metadata: { resourceVersion }, status: { ...status, acceptedNames } };
+    try {
+      await client.mergePatch(path, patch, this.#stop.signal);
+    } catch (error) {
+      // It was changed or deleted meanwhile, and is looked at again.
+      if (!hasReason(error, 'Conflict', 'NotFound')) throw error;
+    }
+  }
+
+  /** Adds, replaces or removes the kinds of a definition, so that they are what it says now. */
+  async #serve(name: string): Promise<void> {
+    const { resources } = this.#options;
+    const definition = this.#definitions.get(name);
+    const served = this.#served.get(name);
+    const wanted = definition && isTrue(definition, 'Established') ? definition : undefined;
+    if (wanted && served && isServed(wanted, served)) return;
+    if (served) {
+      resources.remove(served.resource);
+      this.#served.delete(name);
+    }
+    const [kind] = wanted ? this.#kindsOf(name, wanted) : [];
+    if (!wanted || !kind) return;
+    const { resource } = await resources.addResource(kind);
+    this.#served.set(name, { resource, generation: wanted.generation, names: wanted.status.acceptedNames });
+  }
+
+  #kindsOf(name: string, { status }: Followed): readonly Kind[] {
+    const found = this.#find();
+    const entry = found?.collection.get(found.objectKey('', name));
+    return entry ? customKinds({ ...(parseStored(entry.bytes) as Definition), status }) : [];
+  }
+
+  close(): void {
+    this.#stop.abort(new Error('the server stops'));
+    this.#held.close();
+  }
+}
+
+const establishedCondition = (accepted: boolean): DefinitionCondition =>
+  accepted
+    ? {
+        ...{ type: 'Established', status: 'True', reason: 'InitialNamesAccepted' },
+        message: 'the initial names have been accepted',
+      }
+    : { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
+
+/** Spec and names are those that the resource was made of. */
+const isServed = (definition: Followed, { generation, names }: Served): boolean =>
+  definition.generation === generation && isDeepStrictEqual(definition.status.acceptedNames, names);
