@@ -354,6 +354,7 @@ describe('stages', () => {
     const events = await server.eventsUntil('watched', 'ResponseComplete');
     assert.equal(stages(events), 'RequestReceived -, ResponseStarted 200, ResponseComplete 200');
     assert.ok((events[1]?.stageTimestamp ?? '') < (events[2]?.stageTimestamp ?? ''));
+    assert.match(last(events).annotations?.['apiserver.latency.orch.io/total'] ?? '', /^[\d.]+s$/);
     assert.equal(last(events).verb, 'watch');
   });
 

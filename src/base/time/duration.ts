@@ -25,3 +25,18 @@ function sumOfParts(text: string): number | undefined {
   if (parts.length === 0 || length !== text.length) return undefined;
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitMs[unit ?? ''] ?? 0), 0);
 }
+
+/** A duration as Go prints it: `1h2m0.5s`, `4.5ms`, `317ns`. Of whole nanoseconds, and not negative. */
+export function formatDuration(ms: number): string {
+  const ns = Math.round(ms * 1e6);
+  if (ns === 0) return '0s';
+  if (ns < 1_000) return `${ns}ns`;
+  if (ns < 1_000_000) return `${ns / 1_000}µs`;
+  if (ns < 1_000_000_000) return `${ns / 1_000_000}ms`;
+  const minuteNs = 60_000_000_000;
+  const minutes = Math.floor(ns / minuteNs);
+  const seconds = `${(ns - minutes * minuteNs) / 1_000_000_000}s`;
+  if (minutes === 0) return seconds;
+  const hours = Math.floor(minutes / 60);
+  return `${hours > 0 ? `${hours}h` : ''}${minutes - hours * 60}m${seconds}`;
+}

@@ -68,6 +68,7 @@ export function noteWrite(context: RequestContext): void {
   if (context.exchange.responded)
     throw new StatusError('Timeout', 'the request was answered before its write was sent');
   context.writeSent = true;
+  context.audit?.storeAsked();
 }
 
 /** Adds an audit annotation; see Annotator. */

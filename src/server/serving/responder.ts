@@ -21,7 +21,7 @@ import { noSuchPath } from '../../meta/status-error.ts';
 import { ApiDocuments } from '../../registry/documents/documents.ts';
 import { checkRequest, type Registry } from '../../registry/registry.ts';
 import type { ListReply, ObjectReply, Reply, WatchReply } from '../../registry/reply.ts';
-import type { ResourceRequest } from '../../request/request-info.ts';
+import { isReadVerb, type ResourceRequest } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Health } from '../upkeep/health.ts';
@@ -167,7 +167,10 @@ export class Responder {
         ? this.#serveReceived(context, new ReceivedRequest(context, { info, served, form, bytes: body }))
         : this.#parts.registry.serve(new ServedRequest(context, info, served));
     if (!(reply instanceof Promise)) return this.#serialize(context, reply, presentation);
+    const { audit } = context;
+    if (isReadVerb(info.verb)) audit?.storeAsked();
     return reply.then((made) => {
+      audit?.served();
       if (exchange.responded) return; // the deadline expired meanwhile
       return this.#serialize(context, made, presentation);
     });

@@ -45,7 +45,7 @@ export function openAudit(config: AuditConfig | undefined, basis: Basis): Audito
   const { log, webhook } = config;
   const backends = [...(log ? [openLog(log, parts)] : []), ...(webhook ? [openWebhookBackend(webhook, parts)] : [])];
   const auditor = new Auditor({
-    ...{ encoder, clock, counts },
+    ...{ encoder, clock, dialect, counts },
     evaluate: policyEvaluator(config.policy),
     backend: unionBackend(backends),
     blocks: [log, webhook].some((backend) => backend && typeof backend.mode === 'string'),

@@ -12,6 +12,7 @@ import { ClientGone } from '../../../http/base-exchange.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import { ExchangeFixture } from '../exchange-fixture.ts';
 import { pipelineOf, pipelineParts } from '../pipeline-fixture.ts';
+import { noteWrite, type RequestContext } from '../request-context.ts';
 import type { PipelineParts } from '../stages/parts.ts';
 import { Auditor } from './auditor.ts';
 
@@ -31,7 +32,7 @@ function audited(parts: Partial<PipelineParts> = {}, process?: AuditBackend['pro
       async close() {},
     },
     blocks: false,
-    ...{ counts, clock },
+    ...{ counts, clock, dialect: orch },
   });
   const refuse: PipelineParts['refuse'] = ({ exchange, audit }, error) => {
     audit?.noteFailure(error);
@@ -123,6 +124,48 @@ describe('the auditor', () => {
       resources.close();
     });
   }
+
+  describe('says of a slow request where its time went', () => {
+    type Turn = (context: RequestContext, clock: ManualClock) => void;
+    const wait =
+      (ms: number): Turn =>
+      (_, clock) =>
+        clock.advance(ms);
+    const write: Turn = (context) => noteWrite(context);
+    const fail: Turn = () => {
+      throw new StatusError('Conflict', 'lost');
+    };
+    for (const [what, answer, afterMs, expected] of [
+      ['at the limit', [wait(500)], 0, {}],
+      ['beyond it', [wait(501)], 0, { total: '501ms' }],
+      ['at its client', [wait(100)], 700, { 'response-write': '700ms', total: '800ms' }],
+      ['in the store', [wait(50), write, wait(600)], 0, { etcd: '600ms', total: '650ms' }],
+      [
+        'in the store, in vain',
+        [write, wait(600), fail],
+        1,
+        { etcd: '600ms', 'response-write': '1ms', total: '601ms' },
+      ],
+    ] as const) {
+      it(what, () => {
+        const { serve, events, clock, resources } = audited({
+          answer(context) {
+            for (const turn of answer) turn(context, clock);
+            context.exchange.respond(200, {});
+          },
+        });
+        const exchange = get();
+        serve(exchange);
+        if (afterMs > 0) clock.advance(afterMs);
+        exchange.end();
+        const found = [...(events.at(-1)?.annotations ?? [])];
+        const keys = Object.entries(expected).map(([layer, value]) => [`apiserver.latency.orch.io/${layer}`, value]);
+        assert.deepEqual(found, keys);
+        assert.deepEqual([...(events[0]?.annotations ?? [])], [], 'not when it arrives');
+        resources.close();
+      });
+    }
+  });
 
   it('has the time of arrival, and that of each stage', () => {
     const { serve, events, clock, resources } = audited();

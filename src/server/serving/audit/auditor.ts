@@ -4,6 +4,7 @@ import type { AuditEvent } from '../../../audit/event.ts';
 import type { EventEncoder } from '../../../audit/event-encoder.ts';
 import type { PolicyEvaluator } from '../../../audit/policy.ts';
 import type { Clock } from '../../../base/time/clock.ts';
+import type { Dialect } from '../../../dialect/dialect.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import type { RequestContext } from '../request-context.ts';
 import { RequestAudit } from './request-audit.ts';
@@ -15,6 +16,7 @@ interface AuditorParts {
   /** Whether requests wait until their events are recorded. */
   readonly blocks: boolean;
   readonly clock: Clock;
+  readonly dialect: Dialect;
   readonly counts: AuditCounts;
 }
 
@@ -32,6 +34,10 @@ export class Auditor {
     this.#parts = parts;
     this.#time = new WallClock(clock);
     this.truncated = parts.encoder.truncatedAnnotation;
+  }
+
+  get dialect(): Dialect {
+    return this.#parts.dialect;
   }
 
   get blocks(): boolean {

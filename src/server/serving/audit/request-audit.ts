@@ -8,8 +8,9 @@ import { internalError, type Status, StatusError } from '../../../meta/status-er
 import type { Decision } from '../../../request/access.ts';
 import type { RequestInfo } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
-import type { RequestContext } from '../request-context.ts';
+import { annotate, type RequestContext } from '../request-context.ts';
 import type { Auditor } from './auditor.ts';
+import { LayerLatencies, slowMs } from './layer-latencies.ts';
 import type { SentIdentity } from './sent-identity.ts';
 
 /** An object as JSON in one line; undefined if it is none. */
@@ -35,6 +36,7 @@ export class RequestAudit {
   #answered = false;
   #requestObject: ObjectEncoder | undefined;
   #responseObject: ObjectEncoder | undefined;
+  #latencies: LayerLatencies | undefined;
 
   constructor(
     auditor: Auditor,
@@ -93,6 +95,17 @@ export class RequestAudit {
     if (this.wantsResponseObject) this.#responseObject = encode;
   }
 
+  /** See LayerLatencies. */
+  storeAsked(): void {
+    this.#latencies ??= new LayerLatencies();
+    this.#latencies.storeAsked(this.#auditor.now());
+  }
+
+  /** The registry has answered. */
+  served(): void {
+    this.#latencies?.served(this.#auditor.now());
+  }
+
   /** What the authorizer has decided. */
   noteDecision({ verdict, reason }: Decision): void {
     this.#decision = { allowed: verdict === 'allow', reason };
@@ -107,6 +120,7 @@ export class RequestAudit {
   /** The request is refused. An error that no code has foreseen is what kube-apiserver calls a panic. */
   noteFailure(error: unknown): void {
     if (this.#context.exchange.responded) return;
+    this.served();
     const status = (error instanceof StatusError ? error : internalError(error)).toStatus();
     if (this.#user) this.responseObject = () => Buffer.from(JSON.stringify(status));
     this.noteStatus(status);
@@ -126,6 +140,10 @@ export class RequestAudit {
   /** The answer, or its first part, was handed over, or the request refused. */
   answered(): void {
     this.#answered = true;
+    if (!this.#over) {
+      this.#latencies ??= new LayerLatencies();
+      this.#latencies.answered(this.#auditor.now());
+    }
     if (this.#isLongRunning) void this.#start(this.#context.exchange.status);
     if (this.#context.exchange.ending !== undefined) void this.#complete(this.#context.exchange.status);
   }
@@ -160,11 +178,22 @@ export class RequestAudit {
     if (this.#over) return true;
     this.#over = true;
     if (this.verdict.omitStages.has(this.#last)) return true;
-    const event = this.#event(this.#last, this.#auditor.now(), this.#statusOf(status));
+    const endedMs = this.#auditor.now();
+    if (this.#last === 'ResponseComplete' && endedMs - this.#receivedMs > slowMs) this.#noteLatencies(endedMs);
+    const event = this.#event(this.#last, endedMs, this.#statusOf(status));
     if (!this.#requestObject && !this.#responseObject) return this.#auditor.record(event);
     const recorded = this.#withObjects(event);
     this.#auditor.hold(recorded);
     return recorded;
+  }
+
+  #noteLatencies(endedMs: number): void {
+    const { waitedMs } = this.#context;
+    const times = { receivedMs: this.#receivedMs, endedMs, waitedMs };
+    const latencies = this.#latencies ?? new LayerLatencies();
+    for (const [key, value] of latencies.annotations(this.#auditor.dialect, times)) {
+      annotate(this.#context, key, value);
+    }
   }
 
   async #withObjects(event: AuditEvent): Promise<boolean> {
