@@ -215,6 +215,7 @@ function nameOf(schema: Schema): string | undefined {
 
 /** As in the documents of kube-apiserver, scalars that are always written are also listed as required. */
 function isRequired(field: Field): boolean {
+  if (field.documented) return field.documented === 'required';
   if (field.required || field.presence !== 'always') return field.required;
   return ['string', 'bytes', 'integer', 'number', 'boolean'].includes(schemaOf(field).type);
 }

@@ -186,6 +186,8 @@ export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
   readonly description?: string;
   readonly required: R;
   readonly presence: 'implicit' | 'explicit' | 'always';
+  /** What OpenAPI says of the field. Default: by `required`, presence and type. */
+  readonly documented?: 'required' | 'optional';
   /** Default: the JSON value set if the field is absent. */
   readonly default?: unknown;
   /** true: may not change once set. `always`: may not change, or be set, once the struct that holds it exists. */
@@ -202,7 +204,10 @@ export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
 }
 
 type FieldOptions = Partial<
-  Pick<Field, 'default' | 'immutable' | 'requiredWith' | 'onlyWith' | 'deprecated' | 'gate' | 'patchStrategy'>
+  Pick<
+    Field,
+    'default' | 'immutable' | 'requiredWith' | 'onlyWith' | 'deprecated' | 'gate' | 'patchStrategy' | 'documented'
+  >
 >;
 
 type PresenceOption = Partial<Pick<Field, 'presence'>>;

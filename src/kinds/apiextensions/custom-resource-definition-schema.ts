@@ -69,7 +69,7 @@ const clientConfig = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.W
 
 const webhook = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.WebhookConversion', 'A webhook that converts objects.', {
   clientConfig: ptr(2, clientConfig, 'How to connect to it.'),
-  conversionReviewVersions: always(3, list(string()), 'Versions of ConversionReview that it understands, the preferred one first.'),
+  conversionReviewVersions: always(3, list(string()), 'Versions of ConversionReview that it understands, the preferred one first.', { documented: 'required' }),
 });
 
 const conversion = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceConversion', 'How objects are converted between versions.', {
@@ -95,9 +95,9 @@ const status = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomR
 export const definitionSchema = (properties: StructSchema) => {
   const spec = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec', 'What a custom resource is.', {
     group: always(1, string(), 'API group; never changes.'),
-    names: always(3, names, 'Its names.'),
+    names: always(3, names, 'Its names.', { documented: 'required' }),
     scope: always(4, string(), '`Cluster` or `Namespaced`; never changes.'),
-    versions: always(7, list(versionSchema(properties)), 'Its versions.'),
+    versions: always(7, list(versionSchema(properties)), 'Its versions.', { documented: 'required' }),
     conversion: ptr(9, conversion, 'How objects are converted between them. Default: strategy `None`.'),
     preserveUnknownFields: opt(10, bool(), 'Deprecated: must be false.', { deprecated: true }),
   });

@@ -9,6 +9,7 @@ import { age, column, wide } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
+import { objectMeta } from '../meta/object-meta.ts';
 import { typed } from '../typed.ts';
 import { objectReference } from './references.ts';
 
@@ -23,7 +24,8 @@ const eventSeries = struct('api.core.v1.EventSeries', 'Events of one sort that c
 });
 
 const schema = kindSchema('api.core.v1.Event', 'Something that happened to an object, kept for a while as a help to people.', {
-  involvedObject: always(2, objectReference, 'The object that it is about.'),
+  metadata: always(1, objectMeta, 'Name, labels and all else that every object carries.', { documented: 'required' }),
+  involvedObject: always(2, objectReference, 'The object that it is about.', { documented: 'required' }),
   reason: opt(3, string(), 'Machine-readable reason, in CamelCase.'),
   message: opt(4, string(), 'What happened, in words.'),
   source: always(5, eventSource, 'Who reported it.'),
@@ -35,8 +37,8 @@ const schema = kindSchema('api.core.v1.Event', 'Something that happened to an ob
   series: ptr(11, eventSeries, 'The series that it stands for; absent for a single event.'),
   action: opt(12, string(), 'What was done, or failed, with the object.'),
   related: ptr(13, objectReference, 'A second object that it is about.'),
-  reportingComponent: always(14, string(), 'Controller that reported it, as a qualified name.'),
-  reportingInstance: always(15, string(), 'Instance of that controller.'),
+  reportingComponent: always(14, string(), 'Controller that reported it, as a qualified name.', { documented: 'optional' }),
+  reportingInstance: always(15, string(), 'Instance of that controller.', { documented: 'optional' }),
 });
 
 type Event = Infer<typeof schema>;

@@ -60,7 +60,7 @@ const nodeRuntimeHandlerFeatures = struct('api.core.v1.NodeRuntimeHandlerFeature
 });
 
 const nodeRuntimeHandler = struct('api.core.v1.NodeRuntimeHandler', 'A way to run containers on a node.', {
-  name: always(1, string(), 'Name of the handler; empty for the default one.'),
+  name: always(1, string(), 'Name of the handler; empty for the default one.', { documented: 'optional' }),
   features: ptr(2, nodeRuntimeHandlerFeatures, 'What it can do.'),
 });
 

@@ -10,11 +10,11 @@ import { renamedFields } from '../stored-as.ts';
 
 const eventSeries = struct('api.events.v1.EventSeries', 'Events of one sort that came one after the other.', {
   count: always(1, int32(), 'How many there were up to the last one seen; at least 2.'),
-  lastObservedTime: always(2, microTime(), 'When the last one was seen.'),
+  lastObservedTime: always(2, microTime(), 'When the last one was seen.', { documented: 'required' }),
 });
 
 const schema = kindSchema('api.events.v1.Event', 'Something that happened to an object, kept for a while as a help to people.', {
-  eventTime: always(2, microTime(), 'When it was first seen. Required.'),
+  eventTime: always(2, microTime(), 'When it was first seen. Required.', { documented: 'required' }),
   series: ptr(3, eventSeries, 'The series that it stands for; absent for a single event.'),
   reportingController: opt(4, string(), 'Controller that reported it, as a qualified name.'),
   reportingInstance: opt(5, string(), 'Instance of that controller; at most 128 bytes.'),
