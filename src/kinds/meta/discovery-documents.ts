@@ -20,8 +20,8 @@ const apiVersions = struct(`${meta}.APIVersions`, 'The versions of the core grou
 });
 
 const groupVersion = struct(`${meta}.GroupVersionForDiscovery`, 'A version of a group.', {
-  groupVersion: req(1, string(), 'The group and version, such as `apps/v1`.'),
-  version: req(2, string(), 'The version alone.'),
+  groupVersion: always(1, string(), 'The group and version, such as `apps/v1`.'),
+  version: always(2, string(), 'The version alone.'),
 });
 
 /** Response of `GET /apis/<group>`. */
