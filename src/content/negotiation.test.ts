@@ -77,6 +77,12 @@ describe('Accept', () => {
     ['application/json;as=PartialObjectMetadata;v=v1;g=meta.orch.io', 'json PartialObjectMetadata'],
     ['application/json;as=PartialObjectMetadataList;v=v1;g=meta.orch.io', 'json PartialObjectMetadataList'],
     ['application/json;stream=watch', '406 NotAcceptable'],
+    ['application/json;stream=', 'json'],
+    ['application/json;sv=1', '406 NotAcceptable'],
+    ['application/json;sv=1,application/yaml', 'yaml'],
+    ['application/json;sv=', 'json'],
+    ['application/json;export=1;whatever=2', 'json'],
+    ['application/json;charset', 'json'],
   ];
   for (const [accept, expected] of rows) {
     it(`${accept === undefined ? 'absent' : JSON.stringify(accept)} is answered with ${expected}`, () => {
@@ -244,6 +250,8 @@ describe('Content-Type', () => {
     ['', 'json'],
     ['application/json', 'json'],
     ['Application/JSON; charset=utf-8', 'json'],
+    ['application/json;', 'json'],
+    ['application/json; charset="utf-8"; a="x;y=\\"z"', 'json'],
     ['application/yaml', 'yaml'],
   ];
   for (const [header, format] of rows) {
@@ -283,6 +291,15 @@ describe('Content-Type', () => {
     'json',
     'application/vnd.orch.protobuf',
     '*/*',
+    'application/*',
+    'application/json; charset',
+    'application/json; charset=',
+    'application/json; =utf-8',
+    'application/json; charset=utf 8',
+    'application/json; charset="utf-8',
+    'application/json;; charset=utf-8',
+    'application/json; charset=utf-8; Charset=utf-8',
+    'application/json, application/json',
   ]) {
     it(`${JSON.stringify(header)} is not read`, () => {
       const refused = refusal(() => negotiator.contentType(header));

@@ -1,6 +1,6 @@
 import { boundedMemo } from '../base/collections/bounded-memo.ts';
 import type { Dialect } from '../dialect/dialect.ts';
-import { type MediaRange, parseAccept, parseMediaRange } from '../http/accept.ts';
+import { type MediaRange, parseAccept, parseMediaType } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { type AggregatedVersion, aggregatedVersions } from '../registry/documents/discovery.ts';
@@ -98,7 +98,7 @@ export class Negotiator {
   readonly #metaGroups: readonly string[];
   readonly #discoveryGroup: string;
   readonly #ranges = boundedMemo(parseAccept, remembered);
-  readonly #mediaTypes = boundedMemo(readMediaType, remembered);
+  readonly #mediaTypes = boundedMemo((header) => parseMediaType(header) ?? null, remembered);
   readonly #dialect: Dialect;
   /** Those that are enabled. */
   readonly #formats: readonly Format[];
@@ -192,7 +192,7 @@ export class Negotiator {
       for (const offer of offers) {
         if (!covers(range, offer) || !fits(offer, watch) || isRefused(ranges, range, offer)) continue;
         const as = this.#representation(range, offer, representations);
-        if (!as || !streamFits(range, watch)) continue;
+        if (!as || !streamFits(range, watch) || !serverVersionFits(range)) continue;
         const { format, sentAs: mediaType = offer.mediaType } = offer;
         const { parameters } = range;
         const how = as === 'APIGroupDiscoveryList' ? discoveryForm(parameters.get('v')) : { as };
@@ -260,11 +260,8 @@ function streamFits({ parameters }: MediaRange, watch: boolean): boolean {
   return stream === '' || (watch && stream === 'watch');
 }
 
-/** Without parameters; null if invalid. */
-function readMediaType(header: string): string | null {
-  const range = parseMediaRange(header);
-  return range ? `${range.type}/${range.subtype}` : null;
-}
+/** `sv` asks for a version of the server that shapes the answer; there is none, as in kube-apiserver. */
+const serverVersionFits = ({ parameters }: MediaRange): boolean => (parameters.get('sv') ?? '') === '';
 
 /** Browsers, curl and wget get indented text unless the parameter says otherwise, as in kube-apiserver. */
 function isPretty(exchange: Exchange, parameter: string | null | undefined): boolean {

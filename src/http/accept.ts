@@ -28,7 +28,7 @@ const wildcards = ({ type, subtype }: MediaRange): number => (type === '*' ? 2 :
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z@]+$/;
 
 /** A media type or range with its parameters; undefined if the text is neither. */
-export function parseMediaRange(text: string): MediaRange | undefined {
+function parseMediaRange(text: string): MediaRange | undefined {
   const [name = '', ...rest] = splitOutsideQuotes(text, ';');
   const [type = '', subtype = '', ...more] = name.trim().toLowerCase().split('/');
   if (!token.test(type) || !token.test(subtype) || more.length > 0 || (type === '*' && subtype !== '*'))
@@ -43,6 +43,28 @@ export function parseMediaRange(text: string): MediaRange | undefined {
   parameters.delete('q');
   return { type, subtype, parameters, quality };
 }
+
+/**
+ * A media type without its parameters, which must be well-formed and differ in name (RFC 9110 section 8.3.1); undefined for
+ * ranges and everything else. A semicolon may end it.
+ */
+export function parseMediaType(text: string): string | undefined {
+  const [name = '', ...parameters] = splitOutsideQuotes(text, ';').map((part) => part.trim());
+  const names = new Set<string>();
+  for (const [at, parameter] of parameters.entries()) {
+    if (parameter === '' && at === parameters.length - 1) break;
+    const equals = parameter.indexOf('=');
+    const [key, value] = [parameter.slice(0, equals).toLowerCase(), parameter.slice(equals + 1)];
+    if (equals <= 0 || !token.test(key) || !(token.test(value) || quotedString.test(value)) || names.has(key))
+      return undefined;
+    names.add(key);
+  }
+  const range = parseMediaRange(name);
+  return range && range.subtype !== '*' ? `${range.type}/${range.subtype}` : undefined;
+}
+
+/** RFC 9110 section 5.6.4. */
+const quotedString = /^"(?:[^"\\]|\\.)*"$/;
 
 /** A weight from 0 to 1 (RFC 9110 section 12.4.2); 1 if missing or invalid. */
 export function parseQuality(text: string | undefined): number {

@@ -8,7 +8,6 @@ import { parseStored, stringifyJson } from '../../src/codec/json.ts';
 import { cbor } from '../../src/content/formats/cbor.ts';
 import type { Format, Shown } from '../../src/content/formats/format.ts';
 import { enabledFormats } from '../../src/content/formats/formats.ts';
-import { yaml } from '../../src/content/formats/yaml.ts';
 import { dialects } from '../../src/dialect/dialects.ts';
 import { kinds } from '../../src/kinds/kinds.ts';
 import { apiVersionOf } from '../../src/kinds/stored-as.ts';
@@ -19,15 +18,13 @@ import { presentValuesOf } from '../../src/schema/values-fixture.ts';
 import { Dice } from './identity/dice.ts';
 
 /**
- * Bodies with something wrong, in every format that is read on the event loop: each is decoded or refused with a 400, and
- * leaves no memory behind. `ORCH_BODIES=1000000 ORCH_BODIES_SEED=1` for a long run, which takes some minutes; the seed and
+ * Bodies with something wrong, in every format: each is decoded or refused with a 400, and leaves no memory behind. `ORCH_BODIES=1000000 ORCH_BODIES_SEED=1` for a long run, which takes some minutes; the seed and
  * the longest CPU time that one took are in the output.
  */
 const bodies = Number(process.env['ORCH_BODIES'] ?? 6_000);
 const seed = Number(process.env['ORCH_BODIES_SEED'] ?? 20_261_122);
 
-// YAML is read on the second thread only.
-const formats = enabledFormats(new Set(['CBORServingAndStorage'])).filter((format) => format !== yaml);
+const formats = enabledFormats(new Set(['CBORServingAndStorage']));
 
 interface Sample {
   readonly format: Format;
@@ -57,7 +54,7 @@ function samplesOf(format: Format): readonly Sample[] {
 type Change = (bytes: Buffer, dice: Dice, other: Buffer) => Buffer;
 
 /** Bytes with a meaning in one of the formats: lengths, tags, breaks, brackets. */
-const meaningful = [
+const meaningful: Buffer[] = [
   ...[
     '00',
     '7f',
@@ -90,6 +87,26 @@ const meaningful = [
   ],
   ...['22', '5c', '7b', '7d', '5b', '5d', '3a', '2c', '65393939', '5c7564383030'],
 ].map((text) => Buffer.from(text, 'hex'));
+const yamlMarks = [
+  '- ',
+  ': ',
+  '? ',
+  '&a ',
+  '*a',
+  '!!binary ',
+  '<<: ',
+  '|2-\n',
+  '>+\n',
+  '\n',
+  '\n  ',
+  '\t',
+  '#',
+  '---\n',
+  '...\n',
+];
+meaningful.push(
+  ...[...yamlMarks, '%YAML 1.1\n', "'", '"', '.inf', '0o7', '~', '\u2028'].map((text) => Buffer.from(text)),
+);
 
 const at = (bytes: Buffer, dice: Dice): number => dice.below(bytes.length + 1);
 const replaced = (bytes: Buffer, start: number, end: number, by: Uint8Array): Buffer =>
