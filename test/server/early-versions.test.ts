@@ -35,6 +35,7 @@ const other = makeCertificate({ name: 'other', authority: true }).cert;
 const early = ['v1beta1', 'v1alpha1'] as const;
 const otherThan = (version: (typeof early)[number]): string => (version === 'v1beta1' ? 'v1alpha1' : 'v1beta1');
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
+const cborFlag = '--feature-gates=CBORServingAndStorage=true';
 const applyPatch = { 'content-type': 'application/apply-patch+yaml' };
 
 for (const dialect of Object.values(dialects)) {
@@ -47,7 +48,7 @@ for (const dialect of Object.values(dialects)) {
     let server: OrchProcess;
     before(async () => {
       const apis = [certificates, authentication].flatMap((group) => early.map((version) => `${group}/${version}`));
-      server = await OrchProcess.start({ flags: [dialectFlag, `--runtime-config=${apis.join()}`] });
+      server = await OrchProcess.start({ flags: [dialectFlag, cborFlag, `--runtime-config=${apis.join()}`] });
     });
     after(() => server[Symbol.asyncDispose]());
 
@@ -97,7 +98,7 @@ for (const dialect of Object.values(dialects)) {
         assert.equal(created.json.apiVersion, sent.apiVersion);
         const { json } = await server.get<Bundle>(`${bundles(there)}/${name}`);
         assert.deepEqual(json, { ...created.json, apiVersion: `${certificates}/${there}` });
-        for (const accept of ['application/yaml', dialect.protobufMediaType]) {
+        for (const accept of ['application/yaml', 'application/cbor', dialect.protobufMediaType]) {
           const { bytes } = await server.get(`${bundles(there)}/${name}`, { headers: { accept } });
           assert.ok(bytes.includes(`${certificates}/${there}`) && bytes.includes(json.metadata.uid), accept);
         }

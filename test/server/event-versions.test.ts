@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { parseCbor } from '../../src/codec/cbor/decode.ts';
 import { dialects } from '../../src/dialect/dialects.ts';
 import { type Kind, storesObjects } from '../../src/kinds/kind.ts';
 import { kinds } from '../../src/kinds/kinds.ts';
@@ -31,7 +32,8 @@ for (const dialect of Object.values(dialects)) {
   describe(`events of two groups (${dialect.name})`, { timeout: 120_000 }, () => {
     let server: OrchProcess;
     before(async () => {
-      server = await OrchProcess.start({ flags: [`--dialect=${dialect.name}`] });
+      const gate = '--feature-gates=CBORServingAndStorage=true';
+      server = await OrchProcess.start({ flags: [`--dialect=${dialect.name}`, gate] });
       const { status, text } = await server.post(inEvents, sent);
       assert.equal(status, 201, text);
     });
@@ -56,6 +58,9 @@ for (const dialect of Object.values(dialects)) {
           }
           const protobuf = await accepting(`${path}${name}`, dialect.protobufMediaType);
           assert.ok(protobuf.bytes.includes(apiVersion) && protobuf.bytes.includes('it did'));
+          const { bytes } = await accepting(`${path}${name}`, 'application/cbor');
+          // The version of a list goes on by itself.
+          assert.deepEqual({ ...(parseCbor(bytes).value as object), metadata: json['metadata'] }, json);
           const table = await accepting(`${path}${name}`, 'application/json;as=Table;g=meta.k8s.io;v=v1');
           const { rows } = table.json as unknown as { readonly rows: readonly { readonly cells: readonly string[] }[] };
           assert.ok(rows.some(({ cells }) => cells.includes('pod/web') && cells.includes('it did')));
