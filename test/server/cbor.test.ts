@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { once } from '../../src/base/waits-fixture.ts';
 import { parseCbor } from '../../src/codec/cbor/decode.ts';
-import { encodeCbor } from '../../src/codec/cbor/encode.ts';
+import { encodeCbor, encodeElement } from '../../src/codec/cbor/encode.ts';
 import { type Answer, OrchProcess } from '../support/orch-process.ts';
 
 /** CBOR behind its gate (spec section 4.3, KEP-4222): what a client sees, and what is left of it with the gate off. */
@@ -237,6 +237,16 @@ describe('with the gate on', () => {
     );
     assert.ok(plain && compressed);
     assert.deepEqual(gunzipSync(compressed.bytes), plain.bytes);
+  });
+
+  test('bytes in each of their tags, and as base64', async () => {
+    const secrets = '/api/v1/namespaces/default/secrets';
+    for (const [at, item] of ['d642fbff', 'd542fbff', 'd742fbff', '442b2f383d'].entries()) {
+      const head = encodeElement({ kind: 'Secret', metadata: { name: `tag-${at}` } }).toString('hex');
+      const body = Buffer.from(`a3${head.slice(2)}4464617461a1416b${item}`, 'hex');
+      const { status, json, text } = await server.post(secrets, body, { headers: { 'content-type': cbor } });
+      assert.deepEqual([status, json['data']], [201, { k: '+/8=' }], text);
+    }
   });
 
   test('a body that is answered and not stored has few elements', async () => {

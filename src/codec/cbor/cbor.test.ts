@@ -234,6 +234,41 @@ const tree: StructSchema = struct('test.v1.Tree', 'A tree.', {
 });
 
 describe('bytes', () => {
+  test('are read from byte strings in tags 21 to 23 where the schema has bytes, and from base64', () => {
+    const parse = (item: string): unknown => parseCbor(hex(item), { schema: tree }).value;
+    for (const [item, base64, text] of [
+      ['d6 43 fbff01', '+/8B', '+/8B'],
+      ['d5 43 fbff01', '+/8B', '-_8B'],
+      ['d7 43 fbff01', '+/8B', 'fbff01'],
+      ['d5 5f 41fb 42ff01 ff', '+/8B', '-_8B'],
+      ['d9d9f7 d7 43 fbff01', '+/8B', 'fbff01'],
+      ['44 2b2f3842', '+/8B', '+/8B'],
+      ['64 2b2f3842', '+/8B', '+/8B'],
+    ] as const) {
+      for (const [before, of] of [
+        ['a1 4464617461 a1 416b', (value: string) => ({ data: { k: value } })],
+        ['a1 446c656166 a1 4464617461', (value: string) => ({ leaf: { data: value } })],
+        ['a1 466c6561766573 82 a0 a1 4464617461', (value: string) => ({ leaves: [{}, { data: value }] })],
+        ['a1 446e657874 a1 4464617461 a1 416b', (value: string) => ({ next: { data: { k: value } } })],
+        ['a1 446f70656e a1 496f74686572206f6e65', (value: string) => ({ open: { 'other one': value } })],
+      ] as const)
+        assert.deepEqual(parse(`${before} ${item}`), of(base64), `${before} ${item}`);
+      for (const [before, of] of [
+        ['a1 446c656166 a1 4474657874', (value: string) => ({ leaf: { text: value } })],
+        ['a1 43616e79 a1 4464617461', (value: string) => ({ any: { data: value } })],
+        ['a1 456f74686572', (value: string) => ({ other: value })],
+        ['81', (value: string) => [value]],
+      ] as const)
+        assert.deepEqual(parse(`${before} ${item}`), of(text), `${before} ${item}`);
+      assert.deepEqual(parse(`a1 4464617461 a1 ${item} ${item}`), { data: { [text]: base64 } }, 'a key is a text');
+    }
+    const both = 'a2 4464617461 81 d742fbff 446c656166 d742fbff';
+    assert.deepEqual(parse(both), { data: ['fbff'], leaf: 'fbff' }, 'values of other types stay as they are');
+    assert.deepEqual(parse('a1 4464617461 a1 495f5f70726f746f5f5f d741fb'), {
+      data: Object.fromEntries([['__proto__', '+w==']]),
+    });
+  });
+
   test('are byte strings in tag 22 where the schema has bytes', () => {
     const rows: readonly (readonly [value: object, item: string])[] = [
       [{ leaf: { data: 'aGk=', text: 'aGk=' } }, 'a1 446c656166 a2 4464617461 d6426869 4474657874 4461476b3d'],

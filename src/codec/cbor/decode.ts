@@ -3,21 +3,38 @@ import { asBuffer } from '../../base/collections/byte-span.ts';
 import { limits } from '../../base/limits.ts';
 import { badRequest, type StatusError } from '../../meta/status-error.ts';
 import { setOwn } from '../../schema/own-property.ts';
+import type { Schema } from '../../schema/schema.ts';
 import { parseTime } from '../../schema/time.ts';
 import type { ParsedJson } from '../json.ts';
 import { FieldNames } from './field-names.ts';
 import { information, integerMax, integerMin, majorType, simpleValue, tagNumber } from './format.ts';
+import { withBytes } from './tagged-bytes.ts';
 
 /**
  * Parses one data item (RFC 8949), nothing after it, into the JSON value that it stands for. Throws BadRequest with the
  * position of the error. As in published servers (KEP-4222):
- * - Byte strings are texts; base64 of the bytes in tag 22, base64url in 21, hexadecimal in 23.
+ * - Byte strings are texts; base64 of the bytes in tag 22, base64url in 21, hexadecimal in 23. Where the schema has bytes,
+ *   each of these tags is around the bytes themselves.
  * - Other tags count for nothing, but for bignums and epoch times, which are refused, and texts that are no times in tag 0.
  * - Maps with equal keys, keys that are no text, floats that are not finite, and integers outside of int64 are refused.
  * - Lengths may be indefinite, and heads longer than needed.
  */
-export function parseCbor(bytes: Uint8Array, elementsMax: number = limits.elementsMax): ParsedJson {
-  return { value: new CborReader(bytes, elementsMax).document(), duplicates: [] };
+export function parseCbor(
+  bytes: Uint8Array,
+  { elementsMax = limits.elementsMax, schema }: ParseOptions = {},
+): ParsedJson {
+  const reader = new CborReader(bytes, elementsMax);
+  const value = reader.document();
+  if (!schema || !reader.hasTextTags) return { value, duplicates: [] };
+  // Rare, so read once more instead of following the schema at each read.
+  const base64 = new CborReader(bytes, elementsMax, 'base64').document();
+  return { value: withBytes(schema, value, base64), duplicates: [] };
+}
+
+interface ParseOptions {
+  readonly elementsMax?: number | undefined;
+  /** Of the value; tells which texts are bytes. */
+  readonly schema?: Schema;
 }
 
 /** Up to this length a text is read here instead of by a native call. */
@@ -31,12 +48,21 @@ const fieldNames = new FieldNames();
 class CborReader {
   readonly #bytes: Buffer;
   readonly #elementsMax: number;
+  /** What tags 21 and 23 make of bytes. */
+  #textTags: 'text' | 'base64';
+  #hasTextTags = false;
   #at = 0;
   #elements = 0;
 
-  constructor(bytes: Uint8Array, elementsMax: number) {
+  constructor(bytes: Uint8Array, elementsMax: number, textTags: 'text' | 'base64' = 'text') {
     this.#bytes = asBuffer(bytes);
     this.#elementsMax = elementsMax;
+    this.#textTags = textTags;
+  }
+
+  /** Whether there were tags 21 or 23. */
+  get hasTextTags(): boolean {
+    return this.#hasTextTags;
   }
 
   document(): unknown {
@@ -95,7 +121,11 @@ class CborReader {
     const length = initial & 31;
     const isText = initial >> 5 === majorType.bytes || initial >> 5 === majorType.text;
     if (isText && length <= information.direct) return this.#shortKey(at + 1, length);
+    const textTags = this.#textTags;
+    // A key is never bytes.
+    this.#textTags = 'text';
     const key = this.#item(depth);
+    this.#textTags = textTags;
     if (typeof key !== 'string') throw this.#error('expected a map key that is a string', at);
     return key;
   }
@@ -148,11 +178,11 @@ class CborReader {
         case tagNumber.dateTime:
           return this.#dateTime(at);
         case tagNumber.base64url:
-          return this.#tagOfBytes(at).toString('base64url');
+          return this.#textTagOfBytes(at, 'base64url');
         case tagNumber.base64:
           return this.#tagOfBytes(at).toString('base64');
         case tagNumber.base16:
-          return this.#tagOfBytes(at).toString('hex');
+          return this.#textTagOfBytes(at, 'hex');
         case tagNumber.epoch:
         case tagNumber.bignum:
         case tagNumber.negativeBignum:
@@ -171,6 +201,11 @@ class CborReader {
     const text = initial >> 5 === majorType.text ? this.#string(initial) : '';
     if (parseTime(text) === undefined) throw this.#error('expected a text string with an RFC 3339 time in tag 0', at);
     return text;
+  }
+
+  #textTagOfBytes(at: number, encoding: 'base64url' | 'hex'): string {
+    this.#hasTextTags = true;
+    return this.#tagOfBytes(at).toString(this.#textTags === 'text' ? encoding : this.#textTags);
   }
 
   #tagOfBytes(at: number): Buffer {

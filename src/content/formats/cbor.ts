@@ -20,7 +20,7 @@ export const cbor: Format = {
   tables: true,
   isBinary: true,
   isStored: false,
-  decode: (bytes, { elementsMax }) => parseCbor(bytes, elementsMax),
+  decode: (bytes, { elementsMax, schema }) => parseCbor(bytes, { elementsMax, schema }),
   encode: (shown, options) => encodeCbor(shown, schemaOf(shown, options)),
   list(parts) {
     const { elsewhere } = parts;
