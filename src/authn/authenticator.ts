@@ -14,6 +14,8 @@ export interface Credentials extends Caller {
     /** Set if the client presented a certificate that could not be verified. */
     readonly certificateError?: unknown;
   };
+  /** The ID that log lines about the request carry. */
+  readonly auditId?: string | undefined;
   /** Path and query as sent. */
   readonly target: string;
   /** Set if the request asks for an upgrade to WebSocket. */

@@ -30,14 +30,14 @@ async function logOf(tokens: readonly TokenAuthenticator[], level: 'debug' | 'in
   ]);
   const authenticator = withFailureLog(withAnonymous(union, 'allow'), logger);
   await assert.rejects(async () => authenticator.authenticate(showing({ token: 'the-secret' })), isUnauthorized);
-  return lines.map((line) => JSON.parse(line) as { readonly message: string; readonly reasons: readonly string[] });
+  return lines.map((line) => JSON.parse(line) as { readonly msg: string; readonly reasons: readonly string[] });
 }
 
 describe('the reason why a request is not authenticated', () => {
   it('is logged for each authenticator that failed', async () => {
     const [line, ...more] = await logOf([failing('it is late'), failing('keys', new Error('no answer'))]);
     assert.equal(more.length, 0);
-    assert.equal(line?.message, 'a request is not authenticated');
+    assert.equal(line?.msg, 'a request is not authenticated');
     assert.deepEqual(line.reasons, [
       'the certificate has expired',
       'invalid token: it is late',

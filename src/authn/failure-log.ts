@@ -7,9 +7,9 @@ import type { FinalAuthenticator } from './anonymous.ts';
  * errors never contain a credential.
  */
 export function withFailureLog(authenticator: FinalAuthenticator, logger: Logger): FinalAuthenticator {
-  const report = (error: unknown): never => {
+  const report = (auditId: string | undefined, error: unknown): never => {
     if (error instanceof StatusError && error.code === 401) {
-      logger.debug('a request is not authenticated', { reasons: reasonsOf(error.cause) });
+      logger.debug('a request is not authenticated', { 'audit-ID': auditId, reasons: reasonsOf(error.cause) });
     }
     throw error;
   };
@@ -17,9 +17,9 @@ export function withFailureLog(authenticator: FinalAuthenticator, logger: Logger
     authenticate(credentials) {
       try {
         const user = authenticator.authenticate(credentials);
-        return user instanceof Promise ? user.catch(report) : user;
+        return user instanceof Promise ? user.catch((error: unknown) => report(credentials.auditId, error)) : user;
       } catch (error) {
-        return report(error);
+        return report(credentials.auditId, error);
       }
     },
   };

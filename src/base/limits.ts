@@ -3,6 +3,14 @@
  * server promises (design section 7). Sizes are bytes, durations milliseconds, everything else counts.
  */
 export const limits = {
+  /** Lines of the log with one message in a second. */
+  logSameLinesPerSecondMax: 200,
+  /** Messages of the log that are counted apart in a second. */
+  logMessagesCountedMax: 500,
+  /** Characters of the log that wait for a reader; further lines are lost. */
+  logWaitingMax: 4 * 1024 * 1024,
+  /** The end of a program waits this long for the reader of its log. */
+  logFlushMsMax: 2_000,
   /** A request body, both as sent and after decompression. */
   bodyBytesMax: 3 * 1024 * 1024,
   /** Nesting of arrays and objects in JSON, YAML and CBOR. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
-import { createLogger, type LogFields, type LoggerOptions, type LogLevel } from './logger.ts';
+import { describe, it } from 'node:test';
+import { limits } from './limits.ts';
+import type { LogFields, LogLevel } from './log-lines.ts';
+import { createLogger, type LoggerOptions } from './logger.ts';
 import { ManualClock } from './time/clock.ts';
 
 function logged(
@@ -30,33 +32,117 @@ it('writes levels down to the chosen one', () => {
   }
 });
 
-it('writes JSON lines whose own fields cannot be replaced', () => {
+const caller = /logger\.test\.ts:\d+/;
+
+it('writes JSON lines with the published keys, which fields cannot replace', () => {
+  const line = logged('json', 'started', { port: 6443, level: 'no', ts: 'no', v: 'no', msg: 'no', big: 10n });
   assert.equal(
-    logged('json', 'started', { port: 6443, level: 'no', big: 10n }),
-    '{"time":"2026-01-01T00:00:00.000Z","level":"info","message":"started","port":6443,"big":"10"}\n',
+    line.replace(caller, 'here'),
+    '{"ts":1767225600000,"level":"info","caller":"here","msg":"started","v":0,"port":6443,"big":"10"}\n',
   );
 });
 
-it('writes errors with their cause and code', () => {
+it('writes the verbosity of a line', () => {
+  const lines: unknown[] = [];
+  const clock = new ManualClock();
+  const write = (line: string) => lines.push([JSON.parse(line).v, JSON.parse(line).level]);
+  const logger = createLogger({ level: 'debug', verbosity: 3, format: 'json', clock, write });
+  logger.error('a');
+  logger.warn('a');
+  logger.info('a');
+  logger.debug('a');
+  assert.deepEqual(lines, [
+    [undefined, 'error'],
+    [0, 'warn'],
+    [3, 'info'],
+    [4, 'debug'],
+  ]);
+});
+
+it('writes errors as text with their causes and codes, and with a stack where they are errors of ours', () => {
   const error = Object.assign(new Error('outer', { cause: new TypeError('inner') }), { code: 'EOUTER' });
-  const line = JSON.parse(logged('json', 'failed', { error }));
-  assert.deepEqual(
-    [line.error.name, line.error.message, line.error.code, line.error.cause.name, line.error.cause.message],
-    ['Error', 'outer', 'EOUTER', 'TypeError', 'inner'],
-  );
-  assert.match(line.error.stack, /logger\.test/);
+  const lines: string[] = [];
+  const options = { level: 'info', clock: new ManualClock(), write: (line: string) => lines.push(line) } as const;
+  createLogger({ ...options, format: 'json' }).info('failed', { error, of: [error] });
+  createLogger({ ...options, format: 'json' }).error('failed', { error });
+  createLogger({ ...options, format: 'text' }).warn('failed', { error });
+  const [first = '', second = '', third = ''] = lines;
+  const { err, of, stacktrace } = JSON.parse(first);
+  assert.deepEqual([err, of, stacktrace], ['outer (EOUTER): inner', ['outer (EOUTER): inner'], undefined]);
+  assert.match(JSON.parse(second).stacktrace, /logger\.test/);
+  assert.match(third, /\] "failed" err="outer \(EOUTER\): inner"\n$/);
 });
 
 it('writes a line even of what JSON cannot hold', () => {
   const cycle: Record<string, unknown> = {};
   cycle['self'] = cycle;
-  assert.match(logged('json', 'odd', cycle), /^.+\n$/);
+  assert.match(logged('json', 'odd', { cycle, kept: 1 }), /"msg":"odd".*"cycle":"\[object Object\]","kept":1\}\n$/);
   assert.match(logged('text', 'odd', { cycle, nothing: undefined }), /nothing=null\n$/);
 });
 
-it('writes text that stays on one line and leaves the terminal alone', () => {
-  assert.equal(
-    logged('text', 'bad\nname \u001b[2J', { user: 'jane', said: 'a "b"\n', count: 2 }),
-    '2026-01-01T00:00:00.000Z info  bad | name \\u001b[2J user=jane said="a \\"b\\"\\n" count=2\n',
-  );
+it('writes text in the form of klog', () => {
+  const line = logged('text', 'started', { user: 'jane', said: 'a "b"', count: 2, of: { a: [1] }, on: true });
+  const [, place, rest] = /^I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ (\S+:\d+)\] (.*)\n$/.exec(line) ?? [];
+  assert.match(place ?? '', caller);
+  assert.equal(rest, '"started" user="jane" said="a \\"b\\"" count=2 of={"a":[1]} on=true');
+});
+
+describe('no value starts a line or controls a terminal', () => {
+  const hostile = [
+    ...Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)),
+    ...Array.from({ length: 33 }, (_, at) => String.fromCharCode(0x7f + at)),
+    ...['\u061c', '\u200e', '\u200f', '\u2028', '\u2029', '\u202a', '\u202e', '\u2066', '\u2069'],
+  ].filter((character) => character !== '\u00a0');
+  const printed = /^[\x20-\x7e]*\n$/;
+  for (const format of ['json', 'text'] as const) {
+    for (const character of hostile) {
+      it(`${format}: ${JSON.stringify(character)} (${character.charCodeAt(0)})`, () => {
+        const text = `a${character}b`;
+        const line = logged(format, text, { value: text, [text]: 1, list: [text], error: new Error(text) });
+        assert.match(line, printed);
+      });
+    }
+  }
+});
+
+describe('what there is too much of', () => {
+  function floodable(taken: () => boolean, sameLinesPerSecondMax = 3) {
+    const lines: string[] = [];
+    const clock = new ManualClock();
+    const write = (line: string): boolean => {
+      if (!taken()) return false;
+      const { msg, of, lines: count } = JSON.parse(line);
+      lines.push([msg, of, count].filter((part) => part !== undefined).join(' '));
+      return true;
+    };
+    const logger = createLogger({ level: 'info', format: 'json', clock, write, sameLinesPerSecondMax });
+    return { lines, clock, logger };
+  }
+
+  it('lines of one message: some a second, the others are counted', () => {
+    const { lines, clock, logger } = floodable(() => true);
+    for (let at = 0; at < 10; at++) logger.warn('flood');
+    logger.warn('other');
+    assert.deepEqual(lines.splice(0), ['flood', 'flood', 'flood', 'other']);
+    clock.advance(1_000);
+    logger.warn('flood');
+    assert.deepEqual(lines, ['lines of the log were left out: too many of the same flood 7', 'flood']);
+  });
+
+  it('messages that are made up count as one', () => {
+    const { lines, logger } = floodable(() => true);
+    for (let at = 0; at < 2 * limits.logMessagesCountedMax; at++) logger.warn(`made up ${at}`);
+    assert.equal(lines.length, limits.logMessagesCountedMax + 3);
+  });
+
+  it('lines that nobody reads are counted', () => {
+    let reads = true;
+    const { lines, logger } = floodable(() => reads, 0);
+    logger.info('a');
+    reads = false;
+    for (let at = 0; at < 5; at++) logger.info('b');
+    reads = true;
+    logger.info('c');
+    assert.deepEqual(lines, ['a', 'lines of the log were lost: nobody reads it 5', 'c']);
+  });
 });

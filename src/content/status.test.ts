@@ -115,7 +115,7 @@ describe('sendStatus', () => {
     await answer((exchange) =>
       sendStatus(exchange, new StatusError('ServiceUnavailable', 'try again', { cause }), { clock, logger: listening }),
     );
-    assert.deepEqual(logged.splice(0), [{ method: 'GET', path: '/', error: cause }]);
+    assert.deepEqual(logged.splice(0), [{ 'audit-ID': undefined, method: 'GET', path: '/', error: cause }]);
     for (const error of [
       new StatusError('Unauthorized', 'Unauthorized', { cause }),
       new StatusError('ServiceUnavailable', 'the server is shutting down'),

@@ -57,7 +57,7 @@ const fullStores = new WeakMap<Logger, { nextAt: number; unlogged: number }>();
 
 /** A full store fails every write: it is logged at once, then periodically, since the log may be on the same disk. */
 function logFailure(exchange: Exchange, error: unknown, { logger, clock }: StatusOptions): void {
-  const fields = { method: exchange.method, path: pathOf(exchange), error };
+  const fields = { 'audit-ID': exchange.auditId, method: exchange.method, path: pathOf(exchange), error };
   if (!isStoreError(error, 'full')) {
     logger.error('a request failed', fields);
     return;

@@ -59,6 +59,7 @@ export abstract class BaseExchange implements Exchange {
   #hidden: ((name: string) => boolean) | undefined;
   annotate: ((key: string, value: string) => void) | undefined = undefined;
   span: Span | undefined = undefined;
+  auditId: string | undefined = undefined;
   beforeResponse: ((status: number) => Promise<unknown> | undefined) | undefined = undefined;
 
   constructor(owner: ExchangeOwner, method: string, target: string) {

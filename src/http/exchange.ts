@@ -100,6 +100,8 @@ export interface Exchange {
   annotate?: ((key: string, value: string) => void) | undefined;
   /** The operation under way, if the request is traced. */
   span?: Span | undefined;
+  /** The ID that log lines about the request carry. Assigned by the pipeline. */
+  auditId?: string | undefined;
   /**
    * Called once when a whole response is about to be sent, or the end of one that is sent in parts, which then waits for
    * the result. It must not reject. In-process clients and WebSockets do not wait.

@@ -66,7 +66,6 @@ export function configOf(options: ServerOptions, authority: KeyPair): LibraryCon
       certificateSigning: { authorities: authorityOfAll(() => authority), lifetimeMsMax: defaultLifetimeMs },
     },
     logger: options.logger ?? silentLogger,
-    accessLog: false,
   };
   return { config, documents: files };
 }

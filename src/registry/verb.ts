@@ -69,6 +69,8 @@ export interface VerbRequest {
   readonly span?: Span | undefined;
   /** See Annotator. */
   annotate(key: string, value: string): string | undefined;
+  /** The ID that log lines about the request carry. */
+  readonly auditId?: string;
   /** Adds a `Warning` header (spec section 4.6). */
   warn(text: string): void;
   /**

@@ -46,7 +46,7 @@ const issued = (name: string): Promise<void> =>
 const answersFor = (name: string): readonly string[] =>
   apart.server.err
     .split('\n')
-    .filter((line) => line.includes('"message":"HTTP"') && line.includes(`${path}/${name}/status`))
+    .filter((line) => line.includes('"msg":"HTTP"') && line.includes(`${path}/${name}/status`))
     .map((line) => /"resp":(\d+)/.exec(line)?.[1] ?? line);
 
 describe('controllers of certificate requests, remote', () => {

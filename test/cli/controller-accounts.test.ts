@@ -23,7 +23,7 @@ before(async () => {
   const data = join(folder.path, 'data');
   const issuer = ['--service-account-issuer=https://orch.test', `--service-account-signing-key-file=${key}`];
   server = new Command('apiserver', `--data-dir=${data}`, '--secure-port=0', tokens, ...issuer);
-  [, url = ''] = await server.prints(/"message":"serving","url":"([^"]+)"/);
+  [, url = ''] = await server.prints(/"msg":"serving","v":0,"url":"([^"]+)"/);
   authority = join(data, 'pki', 'apiserver.crt');
   await until(async () => (await send('GET', '/readyz')).status === 200, 'the server is ready');
 });

@@ -67,7 +67,7 @@ class Program {
 
   static async of(command: Command): Promise<Program> {
     const program = new Program(command);
-    [, program.url = ''] = await program.command.prints(/"serving health and metrics","url":"([^"]+)"/);
+    [, program.url = ''] = await program.command.prints(/"serving health and metrics","v":0,"url":"([^"]+)"/);
     return program;
   }
 

@@ -347,7 +347,7 @@ describe('each controller alone, remote', () => {
       );
       const strange = writes.filter(({ user, what }) => user !== own && !ownWork.some((each) => each.test(what)));
       assert.deepEqual(strange, [], 'the program writes as itself');
-      const answers = [...apart.server.err.slice(logged).matchAll(/"message":"HTTP".*"resp":(\d+)/g)].map(
+      const answers = [...apart.server.err.slice(logged).matchAll(/"msg":"HTTP".*"resp":(\d+)/g)].map(
         ([, code]) => code,
       );
       assert.ok(answers.includes('201') || answers.includes('200'));

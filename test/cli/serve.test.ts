@@ -231,7 +231,7 @@ describe('orch apiserver', () => {
     writeFileSync(tokens, 's3cret,jane,1,"system:masters"\n');
     const flags = ['--secure-port=0', `--token-auth-file=${tokens}`, '--anonymous-auth=false'];
     await using server = new Command('apiserver', `--data-dir=${directory}`, ...flags);
-    const [, url = ''] = await server.prints(/"message":"serving","url":"([^"]+)"/);
+    const [, url = ''] = await server.prints(/"msg":"serving","v":0,"url":"([^"]+)"/);
     const ca = readFileSync(join(directory, 'pki', 'apiserver.crt'));
     const as = (token: string) => ({ ca, headers: { authorization: `Bearer ${token}` } });
     assert.equal(await getStatus(url + namespaces, as('s3cret')), 200);
@@ -240,7 +240,7 @@ describe('orch apiserver', () => {
     server.signal('SIGINT');
     assert.equal(await server.exit(), 0);
     assert.equal(server.out, '');
-    for (const line of server.err.trimEnd().split('\n')) assert.ok(JSON.parse(line).message);
+    for (const line of server.err.trimEnd().split('\n')) assert.ok(JSON.parse(line).msg);
     assert.deepEqual(readdirSync(join(directory, 'pki')).sort(), ['apiserver.crt', 'apiserver.key']);
   });
 });

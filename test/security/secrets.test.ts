@@ -37,69 +37,72 @@ describe('at the highest verbosity the log holds no secret (CVE-2019-11250, CVE-
     for (const spelling of spellings) assert.ok(!log.includes(spelling), `the log has ${spelling}:\n${log}`);
   };
 
-  test('whatever is sent, and whether it succeeds', async () => {
-    const tokens = join(area, 'tokens.csv');
-    writeFileSync(tokens, `${known},jane,1\n`);
-    await using server = await OrchProcess.start({ flags: ['--v=10', `--token-auth-file=${tokens}`] });
-    for (const token of [known, unknown]) {
-      for (const path of [secrets, '/nowhere', `${secrets}/a-name`, '/api/v1/%zz', `/readyz?exclude=${token}`]) {
-        await server.get(path, { as: { token } });
-        await server.get(`${path}${path.includes('?') ? '&' : '?'}access_token=${token}`, { as: { token } });
-        await server.post(path, { token }, { as: { token } });
+  for (const format of ['text', 'json'])
+    test(`whatever is sent, and whether it succeeds: ${format}`, async () => {
+      const tokens = join(area, 'tokens.csv');
+      writeFileSync(tokens, `${known},jane,1\n`);
+      await using server = await OrchProcess.start({
+        flags: ['--v=10', `--logging-format=${format}`, `--token-auth-file=${tokens}`],
+      });
+      for (const token of [known, unknown]) {
+        for (const path of [secrets, '/nowhere', `${secrets}/a-name`, '/api/v1/%zz', `/readyz?exclude=${token}`]) {
+          await server.get(path, { as: { token } });
+          await server.get(`${path}${path.includes('?') ? '&' : '?'}access_token=${token}`, { as: { token } });
+          await server.post(path, { token }, { as: { token } });
+        }
+        const schemes = [
+          `Bearer  ${token}`,
+          `Basic ${base64(`jane:${token}`)}`,
+          `Bearer ${token}, Bearer ${token}`,
+          token,
+        ];
+        for (const authorization of schemes) await server.get(secrets, { as: 'anonymous', headers: { authorization } });
+        const carriers = [`cookie: token=${token}`, `proxy-authorization: Bearer ${token}`, `x-auth: ${token}`];
+        const protocols = [`sec-websocket-protocol: base64url.bearer.authorization.orch.io.${base64(token)}`];
+        for (const line of [...carriers, ...protocols, `impersonate-user: ${token}`, `authorization : ${token}`]) {
+          const watch = await WebSocketClient.open(server, `${secrets}?watch=1`, {
+            headers: [line, 'origin: https://a'],
+          });
+          watch.close();
+          await sendRaw(server, requestText('GET', secrets, line), withoutCertificate);
+          await sendRaw(server, `GET ${secrets} HTTP/1.1\r\n${line}\r\nbroken \0 ${token}\r\n\r\n`, withoutCertificate);
+        }
+        await sendRaw(server, `${token}\r\n\r\n`, withoutCertificate);
+        const session = await openHttp2(server);
+        await http2Status(session, { ':path': secrets, authorization: `Bearer ${token}` });
+        await http2Status(session, { ':path': secrets, authorization: `Bearer ${token}`, connection: 'upgrade' }).catch(
+          () => 0,
+        );
+        session.destroy();
       }
-      const schemes = [
-        `Bearer  ${token}`,
-        `Basic ${base64(`jane:${token}`)}`,
-        `Bearer ${token}, Bearer ${token}`,
-        token,
+      const bodies: readonly unknown[] = [
+        { metadata: { name: 'a' }, stringData: { k: value } },
+        { metadata: { name: 'a' }, stringData: { k: value } },
+        { metadata: { name: 'b' }, data: { k: base64(value) } },
+        { metadata: { name: 'c' }, data: { k: value } },
+        { metadata: { name: 'd' }, data: [value] },
+        { metadata: { name: 'A_', labels: { [value]: value } }, stringData: { '/': value } },
+        { metadata: { name: 'e', annotations: { k: value } }, type: value, immutable: value },
+        `{"metadata":{"name":"f"},"stringData":{"k":"${value}"`,
+        `{"metadata":{"name":"g"},"stringData":{"k":"${value}","k":"${value}"}}`,
+        `${value}: &a [*a]`,
       ];
-      for (const authorization of schemes) await server.get(secrets, { as: 'anonymous', headers: { authorization } });
-      const carriers = [`cookie: token=${token}`, `proxy-authorization: Bearer ${token}`, `x-auth: ${token}`];
-      const protocols = [`sec-websocket-protocol: base64url.bearer.authorization.orch.io.${base64(token)}`];
-      for (const line of [...carriers, ...protocols, `impersonate-user: ${token}`, `authorization : ${token}`]) {
-        const watch = await WebSocketClient.open(server, `${secrets}?watch=1`, {
-          headers: [line, 'origin: https://a'],
-        });
-        watch.close();
-        await sendRaw(server, requestText('GET', secrets, line), withoutCertificate);
-        await sendRaw(server, `GET ${secrets} HTTP/1.1\r\n${line}\r\nbroken \0 ${token}\r\n\r\n`, withoutCertificate);
+      assert.equal((await server.post(secrets, { metadata: { name: 'first' } })).status, 201, server.log);
+      for (const body of bodies) {
+        await server.post(secrets, body);
+        await server.post(secrets, body, { headers: { 'content-type': 'application/yaml' } });
+        await server.put(`${secrets}/a`, body);
+        const headers = { 'content-type': 'application/merge-patch+json' };
+        await server.request('PATCH', `${secrets}/a`, { body, headers });
       }
-      await sendRaw(server, `${token}\r\n\r\n`, withoutCertificate);
-      const session = await openHttp2(server);
-      await http2Status(session, { ':path': secrets, authorization: `Bearer ${token}` });
-      await http2Status(session, { ':path': secrets, authorization: `Bearer ${token}`, connection: 'upgrade' }).catch(
-        () => 0,
-      );
-      session.destroy();
-    }
-    const bodies: readonly unknown[] = [
-      { metadata: { name: 'a' }, stringData: { k: value } },
-      { metadata: { name: 'a' }, stringData: { k: value } },
-      { metadata: { name: 'b' }, data: { k: base64(value) } },
-      { metadata: { name: 'c' }, data: { k: value } },
-      { metadata: { name: 'd' }, data: [value] },
-      { metadata: { name: 'A_', labels: { [value]: value } }, stringData: { '/': value } },
-      { metadata: { name: 'e', annotations: { k: value } }, type: value, immutable: value },
-      `{"metadata":{"name":"f"},"stringData":{"k":"${value}"`,
-      `{"metadata":{"name":"g"},"stringData":{"k":"${value}","k":"${value}"}}`,
-      `${value}: &a [*a]`,
-    ];
-    assert.equal((await server.post(secrets, { metadata: { name: 'first' } })).status, 201, server.log);
-    for (const body of bodies) {
-      await server.post(secrets, body);
-      await server.post(secrets, body, { headers: { 'content-type': 'application/yaml' } });
-      await server.put(`${secrets}/a`, body);
-      const headers = { 'content-type': 'application/merge-patch+json' };
-      await server.request('PATCH', `${secrets}/a`, { body, headers });
-    }
-    const watch = server.watch(`${secrets}?watch=1`);
-    await watch.until(({ events }) => events.length > 0);
-    watch.close();
-    await server.delete(secrets);
-    assert.equal(await server.stop(), 0);
-    assert.match(server.log, /stopped/, 'the log is looked at to its end');
-    assertSilent(server.log);
-  });
+      const watch = server.watch(`${secrets}?watch=1`);
+      await watch.until(({ events }) => events.length > 0);
+      watch.close();
+      await server.delete(secrets);
+      assert.equal(await server.stop(), 0);
+      assert.match(server.log, /stopped/, 'the log is looked at to its end');
+      assertSilent(server.log);
+    });
 
   test('a token file that cannot be read shows no token', async () => {
     for (const [name, text] of [

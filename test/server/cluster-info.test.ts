@@ -208,7 +208,7 @@ describe('cluster-info follows', () => {
     using folder = new Folder();
     const tokens = folder.tokens({ admin: ['system:masters'] });
     await using server = new Command('apiserver', `--data-dir=${join(folder.path, 'data')}`, '--secure-port=0', tokens);
-    const [, url = ''] = await server.prints(/"message":"serving","url":"([^"]+)"/);
+    const [, url = ''] = await server.prints(/"msg":"serving","v":0,"url":"([^"]+)"/);
     const ca = readFileSync(join(folder.path, 'data', 'pki', 'apiserver.crt'));
     const place = { port: Number(new URL(url).port), credentials: { ca } };
     const shown = { token: 'token-of-admin' };
@@ -308,7 +308,7 @@ describe('publishing cluster-info', () => {
     await using publisher = await Publisher.open();
     await publisher.fixture.object('POST', configMaps, { metadata: { name: 'cluster-info' }, immutable: true });
     await publisher.info.publish();
-    assert.match(publisher.log, /"level":"error","message":"cluster-info cannot be published"/);
+    assert.match(publisher.log, /"level":"error","caller":"[^"]+","msg":"cluster-info cannot be published"/);
     assert.deepEqual([publisher.count('PUT'), await publisher.published()], [1, undefined]);
   });
 });

@@ -8,7 +8,7 @@ import { openTls, requestText, sendRaw, withoutCertificate } from '../support/ra
 
 let server: OrchProcess;
 before(async () => {
-  server = await OrchProcess.start({ flags: ['--v=2', '--cors-allowed-origins=^https://page.example$'] });
+  server = await OrchProcess.start({ flags: ['--v=3', '--cors-allowed-origins=^https://page.example$'] });
 });
 after(() => server[Symbol.asyncDispose]());
 
@@ -62,7 +62,7 @@ describe('every answer has an Audit-Id', () => {
   });
 });
 
-describe('the access log at --v=2', () => {
+describe('the access log at --v=3', () => {
   test('has one line for each request, with the published fields', async () => {
     const headers = { 'audit-id': 'a-create', 'user-agent': 'test/1' };
     await server.post(
@@ -74,7 +74,7 @@ describe('the access log at --v=2', () => {
     assert.equal(lines('a-create').length, 1);
     assert.match(
       lines('a-create')[0] ?? '',
-      /info {2}HTTP verb=POST URI="\/api\/v1\/namespaces\/default\/configmaps\?fieldManager=m&\*\*\*" latency=\d+\.\d{3}ms userAgent=test\/1 audit-ID=a-create srcIP=127\.0\.0\.1:\d+ resp=201$/,
+      /^I\d{4} \S+ +\d+ access-log\.ts:\d+\] "HTTP" verb="POST" URI="\/api\/v1\/namespaces\/default\/configmaps\?fieldManager=m&\*\*\*" latency="\d+\.\d{3}ms" userAgent="test\/1" audit-ID="a-create" srcIP="127\.0\.0\.1:\d+" resp=201$/,
     );
     assert.deepEqual(lines('hidden-value'), []);
   });
@@ -88,13 +88,13 @@ describe('the access log at --v=2', () => {
     assert.deepEqual(lines('its%3Dmine'), []);
     watch.close();
     await until(() => lines('its%3Dmine').length > 0, 'no line');
-    assert.match(lines('its%3Dmine')[0] ?? '', /HTTP verb=WATCH .* resp=200 ending=clientGone$/);
+    assert.match(lines('its%3Dmine')[0] ?? '', /"HTTP" verb="WATCH" .* resp=200 ending="clientGone"$/);
   });
 
   test('is not there below', async () => {
-    await using quiet = await OrchProcess.start({ flags: ['--v=1'] });
+    await using quiet = await OrchProcess.start({ flags: ['--v=2'] });
     await quiet.get('/version');
-    assert.doesNotMatch(quiet.log, /HTTP verb/);
+    assert.doesNotMatch(quiet.log, /"HTTP" verb/);
   });
 });
 

@@ -52,7 +52,7 @@ export class ControllersApart implements AsyncDisposable {
         ...flags,
       ],
     );
-    [, this.url = ''] = await this.server.prints(/"message":"serving","url":"([^"]+)"/);
+    [, this.url = ''] = await this.server.prints(/"msg":"serving","v":0,"url":"([^"]+)"/);
     await until(async () => (await this.status('/readyz')) === 200, 'the server is ready');
   }
 

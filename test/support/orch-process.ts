@@ -79,6 +79,13 @@ export class OrchProcess implements AsyncDisposable {
     return this.#log;
   }
 
+  /** Leaves what the server prints from now on unread, and reads it again. */
+  readLog(reads: boolean): void {
+    const { stderr } = this.#child ?? {};
+    if (reads) stderr?.resume();
+    else stderr?.pause();
+  }
+
   /** The certificate and key of the admin, and the authority of the server, as PEM. */
   get credentials(): { readonly ca: Buffer; readonly cert: Buffer; readonly key: Buffer } {
     const text = readFileSync(this.kubeconfig, 'utf8');

@@ -39,7 +39,6 @@ export const memoryConfiguration: ApiServerConfig = {
   admissionPlugins: defaultPlugins,
   controllers: { run: [], rootAuthority: '' },
   logger: silentLogger,
-  accessLog: false,
 };
 
 const issuer = 'https://issuer.test';

@@ -204,14 +204,14 @@ describe('a token webhook', () => {
     for (let time = 0; time < 5; time++) await review().catch(() => {});
     const told = log.map((line) => JSON.parse(line));
     assert.deepEqual(
-      told.map(({ level, message }) => [level, message]),
+      told.map(({ level, msg }) => [level, msg]),
       [
         ['error', 'the token webhook fails'],
         ['info', 'the token webhook answers again'],
         ['error', 'the token webhook fails'],
       ],
     );
-    assert.equal(told[0].error.message, 'the token webhook answered 400');
+    assert.equal(told[0].err, 'the token webhook answered 400');
   });
 
   it('has metrics', async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { limits } from '../../base/limits.ts';
-import { type LogFields, type Logger, silentLogger } from '../../base/logger.ts';
+import type { LogFields } from '../../base/log-lines.ts';
+import { type Logger, silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
 import { ManualClock } from '../../base/time/clock.ts';

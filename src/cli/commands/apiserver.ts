@@ -11,7 +11,7 @@ import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
 import { warnOfAudit } from '../flags/audit-options.ts';
 import { readBrowserOptions } from '../flags/browser-flags.ts';
 import { warnOfGates } from '../flags/feature-gate-flag.ts';
-import { commandLogger } from '../flags/logging-flags.ts';
+import { serverLoggers } from '../flags/logging-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
 import { ignoredApis } from '../flags/runtime-config-flag.ts';
 import { type ServerFlagValues, serverFlags } from '../flags/server-flags.ts';
@@ -30,7 +30,8 @@ export const apiserver = defineCommand({
   flags: serverFlags,
   published: apiserverPublishedFlags,
   async run(values, terminal, ignored) {
-    const logger = commandLogger(values, 'json', { clock: systemClock, terminal });
+    const loggers = serverLoggers(values, 'json', { clock: systemClock, terminal });
+    const { logger } = loggers;
     warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(values), ...ignoredApis(values)]);
     warnOfGates(logger, values['feature-gates']);
     warnOfAudit(values, logger);
@@ -43,7 +44,7 @@ export const apiserver = defineCommand({
       tls,
       // Controllers run in a separate program: `orch controller-manager`.
       controllers: { run: [], rootAuthority: '' },
-      logger,
+      ...loggers,
     };
     return runServer(config, ({ address, port }) => logger.info('serving', { url: httpsUrl(address, port) }));
   },

@@ -4,7 +4,8 @@ import { type IgnoredFlag, ignoredFlags, type PublishedFlags, publishedFlagTable
 /** Output of a command. Texts include their line breaks. */
 export interface Terminal {
   readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
+  /** Returns false if the text is lost, because nobody reads what waits. */
+  readonly err: (text: string) => unknown;
   /** True if `err` is a terminal, so that a progress line may be redrawn. */
   readonly interactive: boolean;
 }

@@ -13,7 +13,7 @@ import { clusterSigningFlags } from '../flags/cluster-signing-flags.ts';
 import { controllersFlag } from '../flags/controllers-flag.ts';
 import { warnOfGates } from '../flags/feature-gate-flag.ts';
 import { readBytes } from '../flags/flag-files.ts';
-import { commandLogger } from '../flags/logging-flags.ts';
+import { serverLoggers } from '../flags/logging-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
 import { ignoredApis } from '../flags/runtime-config-flag.ts';
 import { type ServerFlagValues, serverFlags } from '../flags/server-flags.ts';
@@ -37,7 +37,8 @@ export const up = defineCommand({
   flags: { ...serverFlags, ...clusterSigningFlags, controllers: controllersFlag(ownControllers) },
   published: apiserverPublishedFlags,
   async run(given, terminal, ignored) {
-    const logger = commandLogger(given, 'text', { clock: systemClock, terminal });
+    const loggers = serverLoggers(given, 'text', { clock: systemClock, terminal });
+    const { logger } = loggers;
     warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(given), ...ignoredApis(given)]);
     warnOfGates(logger, given['feature-gates']);
     warnOfAudit(given, logger);
@@ -60,7 +61,7 @@ export const up = defineCommand({
       },
       controllers: { run, rootAuthority: certificates.authorities, ...signing.config },
       joinPolicy: true,
-      logger,
+      ...loggers,
     };
     try {
       return await runServer(config, (server) => {

@@ -89,7 +89,7 @@ describe('feature gates', () => {
         else {
           const called = stage === 'stable' ? 'GA' : 'deprecated';
           const text = `Setting ${called} feature gate ${name}=${on}. It will be removed in a future release.`;
-          assert.ok(warning.endsWith(`${text}\n`), warning);
+          assert.ok(warning.endsWith(`${text}"\n`), warning);
         }
       }
     });

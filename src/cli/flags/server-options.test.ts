@@ -52,7 +52,6 @@ describe('without flags', () => {
       ({ authorization: { chain } }) => chain.type === 'specs' && chain.specs.map(({ type }) => type),
       ['Node', 'RBAC'],
     ],
-    ['the access log', ({ accessLog }) => accessLog, false],
     ['the grace of /livez', ({ livezGraceMs }) => livezGraceMs, 0],
     ['the delay of a shutdown', ({ shutdownDelayMs }) => shutdownDelayMs, 0],
     ['the life of events', ({ timesToLiveMs }) => timesToLiveMs.event, 3600_000],

@@ -10,7 +10,6 @@ import { readAudit } from './audit-options.ts';
 import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';
 import { named, readBundle, readBytes } from './flag-files.ts';
-import { logsRequests } from './logging-flags.ts';
 import { readMetrics } from './metrics-flags.ts';
 import { readRequests } from './request-flags.ts';
 import { readRuntimeConfig } from './runtime-config-flag.ts';
@@ -24,7 +23,7 @@ import { readTracing } from './tracing-options.ts';
 export function readServerOptions(
   values: ServerFlagValues,
   readTokenKey: (path: string) => Buffer = readBytes,
-): Omit<ServerConfig, 'serving' | 'followServing' | 'tls' | 'logger' | 'beforeReady' | 'controllers'> {
+): Omit<ServerConfig, 'serving' | 'followServing' | 'tls' | 'logger' | 'accessLog' | 'beforeReady' | 'controllers'> {
   const authorization = readAuthorization(values);
   const admissionPlugins = readAdmissionPlugins(values);
   const audit = readAudit(values);
@@ -37,7 +36,6 @@ export function readServerOptions(
     authorization,
     ...(audit && { audit }),
     ...(tracing && { tracing }),
-    accessLog: logsRequests(values),
     metrics: readMetrics(values),
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],

@@ -6,12 +6,12 @@ import type { RegistryParts, VerbRequest } from '../verb.ts';
  * Returns false if the object can be read or does not exist; an ordinary deletion follows.
  */
 export async function removeCorrupt(parts: RegistryParts, request: VerbRequest): Promise<boolean> {
-  const { served, info, user } = request;
+  const { served, info, user, auditId } = request;
   const key = served.objectKey(info.namespace, info.name);
   await parts.cache.fresh(request.signal);
   const revision = served.collection.snapshot().corrupt.get(key);
   if (revision === undefined) return false;
-  parts.logger.warn('a corrupt object is removed', { key, revision, user: user.username });
+  parts.logger.warn('a corrupt object is removed', { 'audit-ID': auditId, key, revision, user: user.username });
   try {
     request.beforeWrite();
     await parts.store.delete(key, revision);

@@ -51,6 +51,10 @@ export class ServedRequest implements VerbRequest {
     return this.#context.exchange.span;
   }
 
+  get auditId(): string {
+    return this.#context.auditId;
+  }
+
   annotate(key: string, value: string): string | undefined {
     return annotate(this.#context, key, value);
   }

@@ -125,6 +125,7 @@ class WatchStream implements WatchSink, Pending {
   readonly #encoding: WatchEncoding;
   readonly #counts: WatchCounts;
   readonly #initialEnded: (() => void) | undefined;
+  #auditId: string | undefined;
   readonly #endsAt: number;
   #bookmarkAt: number;
   #writer: BodyWriter | undefined;
@@ -156,6 +157,7 @@ class WatchStream implements WatchSink, Pending {
   }
 
   open(exchange: Exchange): void {
+    this.#auditId = exchange.auditId;
     const initial = this.#source.initial[Symbol.iterator]();
     const first = initial.next();
     // Without initial events, opens the watch before the response starts, so that a failure has its own HTTP status.
@@ -383,7 +385,7 @@ class WatchStream implements WatchSink, Pending {
       if (this.#ending) writer.end();
       else if (this.#full) this.#resumeWhenDrained(writer);
     } catch (error) {
-      this.#all.logger.error('the events of a watch could not be written', { error });
+      this.#logError('the events of a watch could not be written', error);
       this.stop();
       writer.abort();
     }
@@ -414,10 +416,14 @@ class WatchStream implements WatchSink, Pending {
     }
   }
 
+  #logError(message: string, error: unknown): void {
+    this.#all.logger.error(message, { 'audit-ID': this.#auditId, error });
+  }
+
   #fail(error: unknown): void {
     if (this.#ended) return;
     const known = error instanceof StatusError ? error : internalError(error);
-    if (known.reason === 'InternalError') this.#all.logger.error('a watch failed', { error: known.cause ?? error });
+    if (known.reason === 'InternalError') this.#logError('a watch failed', known.cause ?? error);
     this.#sendError(known);
     this.end();
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { type LogFields, silentLogger } from '../../base/logger.ts';
+import type { LogFields } from '../../base/log-lines.ts';
+import { silentLogger } from '../../base/logger.ts';
 import { ManualClock } from '../../base/time/clock.ts';
 import { orch } from '../../dialect/orch.ts';
 import { StatusError } from '../../meta/status-error.ts';

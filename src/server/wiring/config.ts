@@ -61,8 +61,8 @@ export interface ApiServerConfig {
   readonly tracing?: TracingSettings;
   /** What is shown of the metrics. Default: all. */
   readonly metrics?: MetricsOptions;
-  /** Write a log line for each request. */
-  readonly accessLog: boolean;
+  /** Receives a line for each request. Default: none does. */
+  readonly accessLog?: Logger | undefined;
 }
 
 /** Configuration of a server that listens. */

@@ -68,10 +68,10 @@ function openRegistry(config: ApiServerConfig, parts: ServingParts) {
 }
 
 function requestObservers(
-  { accessLog: logs, logger }: ApiServerConfig,
+  { accessLog: requestLogger }: ApiServerConfig,
   metrics: Metrics,
   resources: ResourceRegistry,
 ): readonly RequestObserver[] {
   const find = ({ group, version, resource }: ResourceRequest) => resources.find(group, version, resource);
-  return [new RequestMetrics(metrics, find), requestPublisher(), ...(logs ? [accessLog(logger)] : [])];
+  return [new RequestMetrics(metrics, find), requestPublisher(), ...(requestLogger ? [accessLog(requestLogger)] : [])];
 }

@@ -17,6 +17,7 @@ export function assignAuditId(exchange: Exchange, random: Random): string {
   const sent = exchange.header(header);
   const id =
     sent !== undefined && sent.length <= limits.auditIdCharactersMax && accepted.test(sent) ? sent : random.uuid();
+  exchange.auditId = id;
   exchange.setHeader(header, id);
   return id;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, it } from 'node:test';
 import { limits } from '../../../base/limits.ts';
-import type { LogFields } from '../../../base/logger.ts';
+import type { LogFields } from '../../../base/log-lines.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import { Metrics } from '../../../base/metrics.ts';
 import { ManualClock } from '../../../base/time/clock.ts';
