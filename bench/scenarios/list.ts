@@ -30,12 +30,23 @@ async function inJson(context: BenchContext, dataDirectory: string): Promise<Row
   return [...(await whole(context, product)), await nothing(context, product)];
 }
 
-/** Formats in which the same list is asked for, beside JSON. */
-const formats: readonly (readonly [name: string, accept: string])[] = [
-  ['JSON', 'application/json'],
-  ['YAML', 'application/yaml'],
-  ['protobuf', dialect.protobufMediaType],
-  ['CBOR', 'application/cbor'],
+type Headers = Readonly<Record<string, string>>;
+
+const shown = (as: string, mediaType = 'application/json'): Headers => ({
+  accept: `${mediaType};as=${as};g=${dialect.group('meta')};v=v1`,
+});
+
+/** Forms in which the same list is asked for, the first of which the others are compared with. */
+const forms: readonly (readonly [name: string, headers: Headers])[] = [
+  ['JSON', { accept: 'application/json' }],
+  ['YAML', { accept: 'application/yaml' }],
+  ['protobuf', { accept: dialect.protobufMediaType }],
+  ['CBOR', { accept: 'application/cbor' }],
+  ['JSON, gzip', { accept: 'application/json', 'accept-encoding': 'gzip' }],
+  ['protobuf, gzip', { accept: dialect.protobufMediaType, 'accept-encoding': 'gzip' }],
+  ['JSON as Table', shown('Table')],
+  ['JSON as PartialObjectMetadataList', shown('PartialObjectMetadataList')],
+  ['protobuf as PartialObjectMetadataList', shown('PartialObjectMetadataList', dialect.protobufMediaType)],
 ];
 
 async function inFormats({ start, scale, progress }: BenchContext, dataDirectory: string): Promise<Row[]> {
@@ -44,10 +55,10 @@ async function inFormats({ start, scale, progress }: BenchContext, dataDirectory
   const objects = `LIST ${sizes.listedObjects.toLocaleString('en-US')} objects`;
   using open = new DisposableStack();
   const sides = [];
-  for (const [name, accept] of formats) {
+  for (const [name, headers] of forms) {
     progress(`${objects} in ${name}`);
-    const read: Read = { path: `/api/v1/namespaces/${listedNamespace}/configmaps`, headers: { accept } };
-    const answer = await product.api.expect(200, read.path, { headers: { accept } });
+    const read: Read = { path: `/api/v1/namespaces/${listedNamespace}/configmaps`, headers };
+    const answer = await product.api.expect(200, read.path, { headers });
     const reader = open.use(await http2Reader(product, read, answer, oneByOne));
     const take = async (): Promise<Sample> => {
       const result = await sampled(product, () => reader.read({ durationMs: scale.roundMs }));
