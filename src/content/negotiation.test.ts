@@ -81,6 +81,7 @@ describe('Accept', () => {
     ['application/json;sv=1', '406 NotAcceptable'],
     ['application/json;sv=1,application/yaml', 'yaml'],
     ['application/json;sv=', 'json'],
+    ['application/json;sv=v1', 'json'],
     ['application/json;export=1;whatever=2', 'json'],
     ['application/json;charset', 'json'],
   ];

@@ -260,8 +260,9 @@ function streamFits({ parameters }: MediaRange, watch: boolean): boolean {
   return stream === '' || (watch && stream === 'watch');
 }
 
-/** `sv` asks for a version of the server that shapes the answer; there is none, as in kube-apiserver. */
-const serverVersionFits = ({ parameters }: MediaRange): boolean => (parameters.get('sv') ?? '') === '';
+/** `sv` names the version of the meta group, of which there is one, as in kube-apiserver. */
+const serverVersionFits = ({ parameters }: MediaRange): boolean =>
+  ['', metaVersions[0]].includes(parameters.get('sv') ?? '');
 
 /** Browsers, curl and wget get indented text unless the parameter says otherwise, as in kube-apiserver. */
 function isPretty(exchange: Exchange, parameter: string | null | undefined): boolean {
