@@ -19,6 +19,7 @@ import { list } from './scenarios/list.ts';
 import { memory } from './scenarios/memory.ts';
 import { reviews } from './scenarios/reviews.ts';
 import { start } from './scenarios/start.ts';
+import { tracing } from './scenarios/tracing.ts';
 import { watch } from './scenarios/watch.ts';
 import { write } from './scenarios/write.ts';
 import { makeShippedPackage } from './shipped.ts';
@@ -34,6 +35,7 @@ const scenarios: readonly Scenario[] = [
   reviews,
   authorization,
   audit,
+  tracing,
   write,
   certificates,
   watch,

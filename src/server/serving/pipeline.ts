@@ -16,28 +16,27 @@ import type { PipelineParts } from './stages/parts.ts';
 import { prepare } from './stages/prepare.ts';
 import { requestInfo } from './stages/request-info.ts';
 import { seat } from './stages/seat.ts';
-import { traced } from './stages/trace.ts';
+import { trace, traceIdentified } from './stages/trace.ts';
+import { runTraced } from './tracing/traced-stage.ts';
 
 /** The stages of a request in running order (design section 4). The last one answers. */
-export const stages = (parts: PipelineParts): readonly Stage[] =>
-  traced(
-    [
-      observe(parts),
-      requestInfo(),
-      deadline(parts),
-      authenticate(parts),
-      ...audit(parts),
-      impersonate(parts),
-      ...identified(parts),
-      flow(parts),
-      authorize(parts),
-      prepare(parts),
-      body(parts),
-      seat(parts),
-      answer(parts),
-    ],
-    parts,
-  );
+export const stages = (parts: PipelineParts): readonly Stage[] => [
+  observe(parts),
+  requestInfo(),
+  ...trace(parts),
+  deadline(parts),
+  authenticate(parts),
+  ...traceIdentified(parts),
+  ...audit(parts),
+  impersonate(parts),
+  ...identified(parts),
+  flow(parts),
+  authorize(parts),
+  prepare(parts),
+  body(parts),
+  seat(parts),
+  answer(parts),
+];
 
 interface PipelineEnds {
   /** Answers with an error. */
@@ -71,7 +70,8 @@ export function servePipeline(
   const run = (context: RequestContext, from: number): void => {
     try {
       for (let at = from; at < list.length; at++) {
-        const waiting = list[at]?.run(context);
+        const stage = list[at] as Stage;
+        const waiting = context.rootSpan === undefined ? stage.run(context) : runTraced(stage, context);
         if (waiting) {
           waiting.then(
             () => run(context, at + 1),

@@ -39,6 +39,10 @@ export interface RequestContext {
   waitedMs: number;
   /** The audit record; undefined if the request is not recorded. Set by the stage `audit`. */
   audit: RequestAudit | undefined;
+  /** The `traceparent` of a request that names a trace. Set by the stage `trace`. */
+  traceParent: string | undefined;
+  /** The span of the request, if it is traced. Set by the stages `trace` and `traceIdentified`. */
+  rootSpan: Span | undefined;
   /** The span of the verb, if the request is traced. */
   verbSpan: Span | undefined;
   /** Audit annotations, keyed as in kube-apiserver; see `annotate`. */
@@ -59,6 +63,8 @@ export const newContext = <E extends Exchange>(exchange: E): RequestContext & { 
   receivedMs: 0,
   waitedMs: 0,
   audit: undefined,
+  traceParent: undefined,
+  rootSpan: undefined,
   verbSpan: undefined,
   annotations: undefined,
 });

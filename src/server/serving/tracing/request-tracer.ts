@@ -35,15 +35,15 @@ export class RequestTracer {
 
   /** Before authentication: of a request that does not name a trace, it does not matter who sends it. */
   receive(context: RequestContext): void {
-    if (context.exchange.header(parentHeader) === undefined && this.#sample()) this.#start(context, {});
+    context.traceParent = context.exchange.header(parentHeader);
+    if (context.traceParent === undefined && this.#sample()) this.#start(context, {});
   }
 
   /** After authentication. What the sender is counts, not whom he impersonates. */
   identify(context: RequestContext): void {
-    const { exchange, user } = context;
-    const header = exchange.header(parentHeader);
-    if (header === undefined) return;
-    const named = parseTraceParent(header, exchange.header(stateHeader));
+    const { exchange, user, traceParent } = context;
+    if (traceParent === undefined) return;
+    const named = parseTraceParent(traceParent, exchange.header(stateHeader));
     if (named && mayContinue(user.groups)) {
       if (named.sampled) this.#start(context, { parent: named });
     } else if (this.#sample()) {
@@ -65,6 +65,7 @@ export class RequestTracer {
     const { exchange, receivedMs: startedMs } = context;
     const attributes = requestAttributes(context);
     const span = this.#options.tracer.start(nameOf(context), { startedMs, attributes, ...relation });
+    context.rootSpan = span;
     exchange.span = span;
     exchange.onEnd(() => endRequest(context, span));
   }
