@@ -374,6 +374,13 @@ export const limits = {
   /** Characters of a regular expression, and the number of literal ones whose compiled form is cached. */
   celPatternLengthMax: 4_096,
   celPatternsKept: 1_000,
+  /** A pattern in a schema of a custom resource: its characters, and the Unicode classes (`\p`) in it. */
+  patternLengthMax: 4_096,
+  patternClassesMax: 16,
+  /** Schemas, and values of enums, in the schema of one version of a custom resource. */
+  schemaPartsMax: 50_000,
+  /** Schemas within `allOf`, `anyOf`, `oneOf` and `not` of one field. */
+  schemaAlternativesMax: 1_000,
   /** Digits after the decimal point that `format` writes. */
   celPrecisionMax: 100,
   /**

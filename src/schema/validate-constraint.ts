@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import { invalid, notSupported, required, tooLong, tooMany } from '../meta/field-error.ts';
@@ -6,6 +5,7 @@ import { all, type Check, checkPart, type Finding, oldPart } from './check.ts';
 import type { Constraint } from './constraint.ts';
 import { formatCheckOf } from './crd-formats.ts';
 import { getOwn, isRecord } from './own-property.ts';
+import { patternTest } from './pattern.ts';
 import { type ListSchema, type Schema, schemaOf } from './schema.ts';
 import { oldItems, ratcheted } from './validate-structural.ts';
 
@@ -106,7 +106,7 @@ function compileString({ minLength, maxLength, pattern, format }: Constraint): C
     minLength === undefined
       ? undefined
       : limit((value) => codePoints(value) >= minLength, `should be at least ${minLength} chars long`, itself),
-    pattern === undefined ? undefined : limit(compilePattern(pattern), `should match '${pattern}'`, itself),
+    pattern === undefined ? undefined : limit(patternTest(pattern), `should match '${pattern}'`, itself),
     known &&
       ((value, errors) => {
         if (known(value)) return;
@@ -121,18 +121,6 @@ function codePoints(text: string): number {
   for (const _ of text) count++;
   return count;
 }
-
-/** RE2 matches in linear time. The engine is loaded on the first match. */
-function compilePattern(pattern: string): (value: string) => boolean {
-  let compiled: { matcher(value: string): { find(): boolean } } | undefined;
-  return (value) => {
-    compiled ??= loadEngine().compile(pattern);
-    return compiled.matcher(value).find();
-  };
-}
-
-const loadEngine = (): typeof import('re2js').RE2JS =>
-  (createRequire(import.meta.url)('re2js') as typeof import('re2js')).RE2JS;
 
 function compileNumber(constraint: Constraint): Check<number | bigint> | undefined {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = constraint;

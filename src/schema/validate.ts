@@ -247,7 +247,7 @@ const compileField = ([name, field]: [string, Field]): FieldCheck => ({
   name,
   required: field.required,
   emptyAllowed: field.presence === 'always' && !field.required,
-  nullable: schemaOf(field).nullable ?? false,
+  nullable: schemaOf(field).nullable ?? schemaOf(field).structural ?? false,
   check: checkOf(schemaOf(field)),
 });
 

@@ -80,7 +80,7 @@ function nestedIn(
 }
 
 /** `anyOf: [{ type: integer }, { type: string }]`. */
-const isIntOrString = (schemas: readonly JsonSchema[]): boolean =>
+export const isIntOrString = (schemas: readonly JsonSchema[]): boolean =>
   schemas.length === 2 && hasOnlyType(schemas[0], 'integer') && hasOnlyType(schemas[1], 'string');
 
 const hasOnlyType = (schema: JsonSchema | undefined, type: string): boolean =>

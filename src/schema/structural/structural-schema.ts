@@ -1,15 +1,14 @@
 import type { FieldError } from '../../meta/field-error.ts';
 import type { StructSchema } from '../schema.ts';
 import { buildSchema } from './build-schema.ts';
+import { defaultErrors } from './default-errors.ts';
 import { asSchema } from './json-schema.ts';
+import { schemaErrors } from './schema-errors.ts';
 import { SchemaPool } from './schema-pool.ts';
+import { sizeErrors } from './size-errors.ts';
+import { isUnsupported, structuralProblems } from './structural-problems.ts';
 
-interface StructuralOptions {
-  /**
-   * Path of the schema in errors: `spec.versions[0].schema.openAPIV3Schema`, or `spec.validation.openAPIV3Schema` where the
-   * schemas of all versions are equal.
-   */
-  readonly path: string;
+interface BuildOptions {
   /** ObjectMeta, for the metadata of the object and of objects embedded in it. */
   readonly objectMeta: StructSchema;
   /** Shares equal parts of schemas that are read together, such as those of all versions. Default: a pool of its own. */
@@ -18,14 +17,46 @@ interface StructuralOptions {
   readonly descriptions?: boolean;
 }
 
+interface StructuralOptions extends BuildOptions {
+  /**
+   * Path of the schema in errors: `spec.versions[0].schema.openAPIV3Schema`, or `spec.validation.openAPIV3Schema` where the
+   * schemas of all versions are equal.
+   */
+  readonly path: string;
+  /** Errors of the metadata of an embedded object, with paths from the metadata: for defaults of it. */
+  readonly validateMetadata: (metadata: unknown) => readonly FieldError[];
+}
+
 interface StructuralResult {
   /** Undefined if there are errors. */
   readonly schema?: StructSchema;
+  /** Why a definition with this schema is refused. */
   readonly errors: readonly FieldError[];
 }
 
-/** Reads the schema of one version of a custom resource, `openAPIV3Schema` as decoded JSON. */
+/**
+ * Reads the schema of one version of a custom resource, `openAPIV3Schema` as decoded JSON. Rules in CEL are taken over as
+ * they are.
+ */
 export function readStructuralSchema(schema: unknown, options: StructuralOptions): StructuralResult {
+  const { path } = options;
+  const json = asSchema(schema);
+  const tooLarge = sizeErrors(json, path);
+  if (tooLarge.length > 0) return { errors: tooLarge };
+  const refused = schemaErrors(json, path);
+  if (isUnsupported(json)) return { errors: refused };
+  const problems = structuralProblems(json, path);
+  if (problems.length > 0) return { errors: [...problems, ...refused] };
+  const built = buildStructuralSchema(json, options);
+  const errors = [...defaultErrors({ json, schema: built, path }, options), ...refused];
+  return errors.length > 0 ? { errors } : { schema: built, errors };
+}
+
+/**
+ * Builds the schema of a definition that was checked when it was written. Of others, what can be read is: it never throws,
+ * and unknown fields are pruned.
+ */
+export function buildStructuralSchema(schema: unknown, options: BuildOptions): StructSchema {
   const { objectMeta, pool = new SchemaPool(), descriptions = false } = options;
-  return { schema: buildSchema(asSchema(schema), { objectMeta, pool, descriptions }), errors: [] };
+  return buildSchema(asSchema(schema), { objectMeta, pool, descriptions });
 }
