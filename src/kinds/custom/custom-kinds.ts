@@ -1,5 +1,7 @@
 import type { StructSchema } from '../../schema/schema.ts';
-import { readStructuralSchema } from '../../schema/structural/structural-schema.ts';
+import { SchemaPool } from '../../schema/structural/schema-pool.ts';
+import { structuralProblems } from '../../schema/structural/structural-problems.ts';
+import { buildStructuralSchema } from '../../schema/structural/structural-schema.ts';
 import type { Definition, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
 import { column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
@@ -12,11 +14,12 @@ import { objectMeta } from '../meta/object-meta.ts';
  */
 export function customKinds(definition: Definition): readonly Kind[] {
   const versions = definition.spec?.versions ?? [];
-  return versions.toSorted((a, b) => Number(b.storage) - Number(a.storage)).flatMap((version) => customKind(definition, version) ?? []);
+  const pool = new SchemaPool();
+  return versions.toSorted((a, b) => Number(b.storage) - Number(a.storage)).flatMap((version) => customKind(definition, version, pool) ?? []);
 }
 
-function customKind({ spec = {}, status = {} }: Definition, version: DefinitionVersion): Kind | undefined {
-  const schema = schemaOf(version);
+function customKind({ spec = {}, status = {} }: Definition, version: DefinitionVersion, pool: SchemaPool): Kind | undefined {
+  const schema = schemaOf(version, pool);
   if (!schema) return undefined;
   const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = status.acceptedNames ?? {};
   const { deprecated, deprecationWarning } = version;
@@ -39,7 +42,10 @@ function customKind({ spec = {}, status = {} }: Definition, version: DefinitionV
   });
 }
 
-const schemaOf = ({ schema }: DefinitionVersion): StructSchema | undefined => readStructuralSchema(schema?.openAPIV3Schema ?? {}, { path: '', objectMeta }).schema;
+function schemaOf({ schema }: DefinitionVersion, pool: SchemaPool): StructSchema | undefined {
+  const json = schema?.openAPIV3Schema ?? {};
+  return structuralProblems(json, '').length > 0 ? undefined : buildStructuralSchema(json, { objectMeta, pool });
+}
 
 const ageColumn = column('Age', 'Time since the object was created.', '.metadata.creationTimestamp', { type: 'date' });
 

@@ -9,7 +9,7 @@ import { BoundedErrors } from './bounded-errors.ts';
 import { additionalOf, isTrue, type JsonSchema, memberOf, namedSchemasIn, schemaIn } from './json-schema.ts';
 
 /** What default values of metadata are checked by. */
-export interface MetadataRules {
+interface MetadataRules {
   readonly objectMeta: StructSchema;
   /** Errors of the metadata of an embedded object, with paths from the metadata. */
   readonly validateMetadata: (metadata: unknown) => readonly FieldError[];

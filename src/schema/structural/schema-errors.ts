@@ -162,7 +162,13 @@ function checkPreserve(schema: JsonSchema, path: string, errors: BoundedErrors):
 }
 
 /** An extension that needs a type: the error if the schema has another one, or none. */
-function checkTypeFor(extension: string, needed: string, schema: JsonSchema, path: string, errors: BoundedErrors): void {
+function checkTypeFor(
+  extension: string,
+  needed: string,
+  schema: JsonSchema,
+  path: string,
+  errors: BoundedErrors,
+): void {
   const type = textOf(schema, 'type');
   if (type === needed) return;
   const detail = `must be ${needed} if ${extension} is specified`;

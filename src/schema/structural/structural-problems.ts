@@ -1,6 +1,5 @@
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import { describeFieldError, type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts';
-import { problemOfPattern } from '../pattern.ts';
 import { BoundedErrors } from './bounded-errors.ts';
 import { isIntOrString } from './constraint-of.ts';
 import {
@@ -15,11 +14,13 @@ import {
   schemasIn,
   textOf,
 } from './json-schema.ts';
+import { junctors, partsOf } from './parts-of.ts';
 import { unsupportedIn } from './schema-errors.ts';
 
 /**
  * Why a schema is not structural; empty if it is. For the condition `NonStructuralSchema` of definitions that were stored
- * before they had to be, and part of the errors of new ones. Messages and order are those of kube-apiserver 1.32.
+ * before they had to be, and part of the errors of new ones. Messages and order are those of kube-apiserver 1.32. Does not
+ * look at patterns: see `pattern-errors.ts`.
  */
 export function structuralProblems(schema: unknown, path: string): readonly FieldError[] {
   const root = asSchema(schema);
@@ -34,20 +35,8 @@ const textOfError = (error: FieldError): string => `${error.field}: ${describeFi
 /** True if a schema has keywords for which there is no structural form, at any depth; those errors are reported alone. */
 export function isUnsupported(schema: JsonSchema): boolean {
   if (unsupportedIn(schema).length > 0 || schemasIn(schema, 'items').length > 0) return true;
-  return childrenOf(schema).some(isUnsupported);
+  return partsOf(schema).some(([, part]) => isUnsupported(part));
 }
-
-function childrenOf(schema: JsonSchema): readonly JsonSchema[] {
-  const additional = additionalOf(schema);
-  return [
-    ...namedSchemasIn(schema, 'properties').map(([, each]) => each),
-    ...junctors.flatMap((name) => schemasIn(schema, name)),
-    ...[schemaIn(schema, 'not'), schemaIn(schema, 'items')].filter((each) => each !== undefined),
-    ...(typeof additional === 'object' ? [additional] : []),
-  ];
-}
-
-const junctors = ['anyOf', 'allOf', 'oneOf'] as const;
 
 interface Place {
   readonly level: 'root' | 'item' | 'field';
@@ -108,9 +97,6 @@ function checkValidation(
   }
   const not = schemaIn(schema, 'not');
   if (not) checkNested(not, `${path}.not`, nothingSkipped, errors);
-  const pattern = textOf(schema, 'pattern');
-  const problem = pattern === undefined ? undefined : problemOfPattern(pattern);
-  if (problem !== undefined) errors.add(invalid(`${path}.pattern`, pattern, problem));
 }
 
 const nothingSkipped = { any: false, all: false };
@@ -223,7 +209,10 @@ interface Counterpart {
   readonly from: string;
 }
 
-/** All that value validations speak of must be specified outside of them. */
+/**
+ * All that value validations of the root speak of must be specified outside of them. As in kube-apiserver, those of fields
+ * are not looked at: a field that is specified nowhere is pruned before they see it.
+ */
 function checkComplete(
   validation: JsonSchema,
   structure: JsonSchema | undefined,
@@ -259,4 +248,3 @@ function checkNestedComplete(
     checkNestedComplete(each, field, below(`.properties[${name}]`), errors);
   }
 }
-

@@ -3,6 +3,7 @@ import type { StructSchema } from '../schema.ts';
 import { buildSchema } from './build-schema.ts';
 import { defaultErrors } from './default-errors.ts';
 import { asSchema } from './json-schema.ts';
+import { patternErrors } from './pattern-errors.ts';
 import { schemaErrors } from './schema-errors.ts';
 import { SchemaPool } from './schema-pool.ts';
 import { sizeErrors } from './size-errors.ts';
@@ -45,7 +46,7 @@ export function readStructuralSchema(schema: unknown, options: StructuralOptions
   if (tooLarge.length > 0) return { errors: tooLarge };
   const refused = schemaErrors(json, path);
   if (isUnsupported(json)) return { errors: refused };
-  const problems = structuralProblems(json, path);
+  const problems = [...structuralProblems(json, path), ...patternErrors(json, path)];
   if (problems.length > 0) return { errors: [...problems, ...refused] };
   const built = buildStructuralSchema(json, options);
   const errors = [...defaultErrors({ json, schema: built, path }, options), ...refused];
