@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { limits } from '../base/limits.ts';
 import { sourceAddresses } from './source-addresses.ts';
 
 const sent = (address: string, headers: Readonly<Record<string, string>>) => ({
@@ -42,6 +43,12 @@ describe('the addresses that a request came through', () => {
       assert.deepEqual(sourceAddresses(sent(address, headers)), expected);
     });
   }
+
+  it('are the last of very many, and cost little', () => {
+    const many = Array.from({ length: 5_000 }, (_, at) => `2001:db8::${at.toString(16)}`);
+    const found = sourceAddresses(sent('192.0.2.1', { [forwarded]: many.join() }));
+    assert.deepEqual(found, [...many.slice(-limits.auditForwardedMax), '192.0.2.1']);
+  });
 
   it('are one list for all requests of a connection without such headers', () => {
     const one = sent('192.0.2.1', {});

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { limits } from '../base/limits.ts';
 
 interface Sender {
   readonly peer: { readonly address: string };
@@ -13,8 +14,8 @@ const direct = new WeakMap<object, readonly string[]>();
 
 /**
  * Addresses that a request came through, as kube-apiserver lists them: `X-Forwarded-For`, `X-Real-Ip` if that has it
- * not, and the address of the connection if it is not the last. All but the last can be made up by the client. Requests
- * of one connection share a list.
+ * not, and the address of the connection if it is not the last. All but the last can be made up by the client, so that
+ * of many only those next to the server are read. Requests of one connection share a list.
  */
 export function sourceAddresses(sender: Sender): readonly string[] {
   const { peer } = sender;
@@ -29,7 +30,8 @@ export function sourceAddresses(sender: Sender): readonly string[] {
 }
 
 function through(forwarded: string, real: string, remote: string): readonly string[] {
-  const addresses = forwarded.split(',').flatMap((part) => parse(part.trim()));
+  const listed = forwarded.split(',').slice(-limits.auditForwardedMax);
+  const addresses = listed.flatMap((part) => parse(part.trim()));
   for (const address of parse(real)) if (!addresses.includes(address)) addresses.push(address);
   for (const address of parse(remote === '' ? loopback : remote)) {
     if (addresses.at(-1) !== address) addresses.push(address);

@@ -525,8 +525,12 @@ export const limits = {
   auditTextLengthKept: 256,
   /** Characters of a user agent in an audit event; the rest is left out, as in kube-apiserver. */
   auditAgentCharactersMax: 1_024,
+  /** Addresses of `X-Forwarded-For` in an audit event, the last ones. Over HTTP/2 a client repeats thousands in a byte. */
+  auditForwardedMax: 64,
   /** An object in an audit event; a larger one is left out. */
   auditObjectBytesMax: 16 * 1024 * 1024,
+  /** Objects that are being encoded for audit events, as they came; further ones are left out. */
+  auditEncodingBytesMax: 128 * 1024 * 1024,
   /** Audit events that wait to be written or sent, for each backend; further ones are lost. */
   auditWaitingBytesMax: 256 * 1024 * 1024,
   /** Batches that are sent to an audit webhook at once. */

@@ -28,7 +28,7 @@ import type { Health } from '../upkeep/health.ts';
 import type { ServerConfig } from '../wiring/config.ts';
 import { namesOfEnabled } from '../wiring/features.ts';
 import { AuditedObjects } from './audit/audited-objects.ts';
-import type { RequestAudit } from './audit/request-audit.ts';
+import { type RequestAudit, statusObject } from './audit/request-audit.ts';
 import { sentIdentity } from './audit/sent-identity.ts';
 import { OverloadError } from './flow-control/too-many-requests.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
@@ -180,7 +180,10 @@ export class Responder {
   #serveReceived(context: RequestContext, request: ReceivedRequest): Reply | Promise<Reply> {
     const { audit } = context;
     if (audit && request.bytes.length > 0) {
-      audit.requestObject = () => this.#audited.request(request, audit.verdict.omitManagedFields);
+      audit.requestObject = {
+        bytes: () => request.bytes.length,
+        encode: () => this.#audited.request(request, audit.verdict.omitManagedFields),
+      };
     }
     if (request.bytes.length <= limits.lightBytesMax) return this.#serveNow(audit, request);
     const slice = new TimeSlice(this.#parts.clock, { owner: request.owner });
@@ -231,7 +234,7 @@ export class Responder {
         const plain: Presentation = { ...presentation, negotiated: { ...presentation.negotiated, as: 'object' } };
         const status = Buffer.from(JSON.stringify(reply.body));
         audit?.noteStatus(reply.body);
-        if (audit) audit.responseObject = () => status;
+        if (audit?.wantsResponseObject) audit.responseObject = statusObject(reply.body);
         const body = this.#representation.object(status, plain);
         return this.#sendBytes(context, reply.status, body, presentation);
       }
@@ -251,7 +254,10 @@ export class Responder {
     presentation: Presentation,
   ): void {
     const { omitManagedFields } = audit.verdict;
-    audit.responseObject = () => this.#audited.object(bytes, { presentation, omitManagedFields, target });
+    audit.responseObject = {
+      bytes: () => bytes.length,
+      encode: () => this.#audited.object(bytes, { presentation, omitManagedFields, target }),
+    };
   }
 
   /** The list to send instead. */
@@ -263,7 +269,10 @@ export class Responder {
   ): ListReply {
     const { omitManagedFields } = audit.verdict;
     const recorded = this.#audited.record(reply);
-    audit.responseObject = () => this.#audited.list(recorded, { presentation, omitManagedFields, target });
+    audit.responseObject = {
+      bytes: () => this.#audited.listBytes(recorded),
+      encode: () => this.#audited.list(recorded, { presentation, omitManagedFields, target }),
+    };
     return recorded.reply;
   }
 

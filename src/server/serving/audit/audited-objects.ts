@@ -62,12 +62,17 @@ export class AuditedObjects {
     return { reply: { ...reply, items: recorded(), runs: undefined }, sent };
   }
 
+  /** Of the items that were sent, which is what is held of a list that is not too large. */
+  listBytes({ sent }: RecordedList): number {
+    let total = 0;
+    for (const { start, end } of sent) total += end - start;
+    return total;
+  }
+
   /** The list with the items that were sent. */
   async list({ reply, sent }: RecordedList, options: ObjectOptions): Promise<EncodedObject> {
     const { clock, representation, heavy } = this.#parts;
-    let total = 0;
-    for (const { start, end } of sent) total += end - start;
-    if (total > limits.auditObjectBytesMax) return 'tooLarge';
+    if (this.listBytes({ reply, sent }) > limits.auditObjectBytesMax) return 'tooLarge';
     const form = asJson(options.presentation);
     const slice = new TimeSlice(clock);
     const items = options.omitManagedFields ? sent.map((entry) => new BareEntry(entry)) : sent;

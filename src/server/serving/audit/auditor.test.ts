@@ -4,25 +4,31 @@ import { auditMetrics } from '../../../audit/audit-metrics.ts';
 import type { AuditBackend } from '../../../audit/backend.ts';
 import type { AuditEvent } from '../../../audit/event.ts';
 import { EventEncoder } from '../../../audit/event-encoder.ts';
+import type { AuditLevel } from '../../../audit/policy.ts';
+import { limits } from '../../../base/limits.ts';
 import { Metrics } from '../../../base/metrics.ts';
 import { ManualClock } from '../../../base/time/clock.ts';
 import { until } from '../../../base/waits-fixture.ts';
 import { orch } from '../../../dialect/orch.ts';
 import { ClientGone } from '../../../http/base-exchange.ts';
 import { StatusError } from '../../../meta/status-error.ts';
+import type { UserInfo } from '../../../request/user-info.ts';
 import { ExchangeFixture } from '../exchange-fixture.ts';
-import { pipelineOf, pipelineParts } from '../pipeline-fixture.ts';
+import { jane, pipelineOf, pipelineParts } from '../pipeline-fixture.ts';
 import { noteWrite, type RequestContext } from '../request-context.ts';
 import type { PipelineParts } from '../stages/parts.ts';
 import { Auditor } from './auditor.ts';
 
-/** A pipeline with an auditor that records everything at the level Metadata. */
-function audited(parts: Partial<PipelineParts> = {}, process?: AuditBackend['process']) {
+/** A pipeline with an auditor that records everything, at the level Metadata unless another is given. */
+function audited(
+  parts: Partial<PipelineParts> = {},
+  { process, level = 'Metadata' }: { readonly process?: AuditBackend['process']; readonly level?: AuditLevel } = {},
+) {
   const clock = new ManualClock();
   const { counts } = auditMetrics(new Metrics());
   const events: AuditEvent[] = [];
   const auditor = new Auditor({
-    evaluate: () => ({ level: 'Metadata', omitStages: new Set(), omitManagedFields: false }),
+    evaluate: () => ({ level, omitStages: new Set(), omitManagedFields: false }),
     encoder: new EventEncoder(orch),
     backend: {
       process(encoded) {
@@ -96,6 +102,53 @@ describe('the auditor', () => {
     resources.close();
   });
 
+  it('records a request that was refused while its authentication went on, in the order of the stages', async () => {
+    const { promise, resolve } = Promise.withResolvers<UserInfo>();
+    const { serve, stages, clock, resources } = audited({ authenticator: { authenticate: () => promise } });
+    const exchange = get();
+    serve(exchange);
+    clock.advance(limits.requestMsMax + 1_000);
+    exchange.end();
+    assert.deepEqual([exchange.status, stages()], [504, []]);
+    resolve(jane);
+    await until(() => stages().length > 0);
+    assert.deepEqual(stages(), ['RequestReceived -', 'ResponseComplete 504']);
+    resources.close();
+  });
+
+  it('leaves out objects of events where too many bytes are being encoded', async () => {
+    const { promise, resolve } = Promise.withResolvers<Buffer>();
+    const level = 'RequestResponse';
+    const answer = ({ exchange, audit }: RequestContext, bytes: number) => {
+      if (audit) audit.responseObject = { bytes: () => bytes, encode: () => promise };
+      exchange.respond(200, {});
+    };
+    const sizes = [limits.auditEncodingBytesMax - 1, 1, 1, 2 * limits.auditEncodingBytesMax];
+    const { serve, events, resources } = audited(
+      { answer: (context) => answer(context, sizes.shift() ?? 0) },
+      { level },
+    );
+    const send = (): void => {
+      const exchange = get();
+      serve(exchange);
+      exchange.end();
+    };
+    const complete = () => events.filter(({ stage }) => stage === 'ResponseComplete');
+    for (let request = 1; request <= 3; request++) send();
+    assert.equal(complete().length, 1, 'the third');
+    resolve(Buffer.from('{}'));
+    await until(() => complete().length === 3);
+    send();
+    await until(() => complete().length === 4);
+    const truncated = complete().map(({ annotations, responseObject }) => [
+      new Map(annotations).get('audit.orch.io/truncated'),
+      responseObject?.toString(),
+    ]);
+    const whole = [undefined, '{}'];
+    assert.deepEqual(truncated, [['true', undefined], whole, whole, whole], 'one alone may have more');
+    resources.close();
+  });
+
   it('makes each event once, whatever comes when', () => {
     const { serve, stages, resources } = audited();
     const exchange = get();
@@ -114,7 +167,7 @@ describe('the auditor', () => {
     it(`refuses a request whose event cannot be recorded, ${when}, before anything is done`, async () => {
       const { serve, stages, counts, resources } = audited(
         { authorizer: { authorize: () => assert.fail('asked') } },
-        () => answer,
+        { process: () => answer },
       );
       const exchange = get();
       serve(exchange);

@@ -3,6 +3,7 @@ import type { AuditBackend } from '../../../audit/backend.ts';
 import type { AuditEvent } from '../../../audit/event.ts';
 import type { EventEncoder } from '../../../audit/event-encoder.ts';
 import type { PolicyEvaluator } from '../../../audit/policy.ts';
+import { limits } from '../../../base/limits.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { StatusError } from '../../../meta/status-error.ts';
@@ -26,6 +27,7 @@ export class Auditor {
   readonly #time: WallClock;
   /** Events whose objects are still being encoded. */
   readonly #encoding = new Set<Promise<unknown>>();
+  #encodingBytes = 0;
   /** The annotation of an event whose objects were too large. */
   readonly truncated: readonly [key: string, value: string];
 
@@ -62,13 +64,14 @@ export class Auditor {
     const audit = this.#begin(context);
     if (!audit) return;
     const recorded = audit.received();
+    audit.follow();
     if (recorded instanceof Promise) return recorded.then((done) => this.#require(context, done));
     this.#require(context, recorded);
   }
 
   /** Begins to record a request whose sender is not known. As published, it has one event, once it is answered. */
   receiveUnauthenticated(context: RequestContext): void {
-    this.#begin(context, 'unauthenticated');
+    this.#begin(context, 'unauthenticated')?.follow();
   }
 
   #begin(
@@ -96,11 +99,19 @@ export class Auditor {
     return this.#parts.backend.process([this.#parts.encoder.encode(event)]);
   }
 
-  /** Keeps the backend open until the event is recorded. */
-  hold(event: Promise<unknown>): void {
-    this.#encoding.add(event);
-    const done = (): void => void this.#encoding.delete(event);
-    event.then(done, done);
+  /**
+   * Records an event whose objects are encoded first, of so many bytes; the backend stays open until then. Undefined if
+   * too many bytes are being encoded: an answered request waits for nothing, so clients would fill the memory.
+   */
+  encoding(bytes: number, record: () => Promise<boolean>): Promise<boolean> | undefined {
+    if (this.#encodingBytes > 0 && this.#encodingBytes + bytes > limits.auditEncodingBytesMax) return undefined;
+    this.#encodingBytes += bytes;
+    const recorded = record().finally(() => {
+      this.#encodingBytes -= bytes;
+      this.#encoding.delete(recorded);
+    });
+    this.#encoding.add(recorded);
+    return recorded;
   }
 
   /** Resolves when all events are recorded, as far as that is possible. */

@@ -16,8 +16,13 @@ import type { SentIdentity } from './sent-identity.ts';
 /** An object as JSON in one line; undefined if it is none. */
 export type EncodedObject = Uint8Array | 'tooLarge' | undefined;
 
-/** Encodes an object of the event. Called at most once, when the event is made. */
-type ObjectEncoder = () => EncodedObject | Promise<EncodedObject>;
+/** An object of the event. */
+interface RecordedObject {
+  /** About how many bytes are held, and made of them. Called at most once, when the event is made. */
+  bytes(): number;
+  /** Called at most once, thereafter. */
+  encode(): EncodedObject | Promise<EncodedObject>;
+}
 
 /** The record of one request: collects what its events show, and makes each once. */
 export class RequestAudit {
@@ -34,8 +39,8 @@ export class RequestAudit {
   #started = false;
   #over = false;
   #answered = false;
-  #requestObject: ObjectEncoder | undefined;
-  #responseObject: ObjectEncoder | undefined;
+  #requestObject: RecordedObject | undefined;
+  #responseObject: RecordedObject | undefined;
   #latencies: LayerLatencies | undefined;
 
   constructor(
@@ -54,8 +59,13 @@ export class RequestAudit {
       this.#last = 'ResponseStarted';
       this.#status = { code: 0, message: attemptedMethods(exchange) };
     }
+  }
+
+  /** Makes the further events when it is time. A request may be over already: its authentication took too long. */
+  follow(): void {
+    const { exchange } = this.#context;
     exchange.onEnd(() => this.#ended());
-    if (auditor.blocks) exchange.beforeResponse = (status) => this.#beforeResponse(status);
+    if (this.#auditor.blocks) exchange.beforeResponse = (status) => this.#beforeResponse(status);
   }
 
   get wantsRequestObject(): boolean {
@@ -87,12 +97,12 @@ export class RequestAudit {
     };
   }
 
-  set requestObject(encode: ObjectEncoder) {
-    if (this.wantsRequestObject) this.#requestObject = encode;
+  set requestObject(object: RecordedObject) {
+    if (this.wantsRequestObject) this.#requestObject = object;
   }
 
-  set responseObject(encode: ObjectEncoder) {
-    if (this.wantsResponseObject) this.#responseObject = encode;
+  set responseObject(object: RecordedObject) {
+    if (this.wantsResponseObject) this.#responseObject = object;
   }
 
   /** See LayerLatencies. */
@@ -122,7 +132,7 @@ export class RequestAudit {
     if (this.#context.exchange.responded) return;
     this.served();
     const status = (error instanceof StatusError ? error : internalError(error)).toStatus();
-    if (this.#user) this.responseObject = () => Buffer.from(JSON.stringify(status));
+    if (this.#user && this.wantsResponseObject) this.#responseObject = statusObject(status);
     this.noteStatus(status);
     if (
       !this.#user ||
@@ -182,9 +192,13 @@ export class RequestAudit {
     if (this.#last === 'ResponseComplete' && endedMs - this.#receivedMs > slowMs) this.#noteLatencies(endedMs);
     const event = this.#event(this.#last, endedMs, this.#statusOf(status));
     if (!this.#requestObject && !this.#responseObject) return this.#auditor.record(event);
-    const recorded = this.#withObjects(event);
-    this.#auditor.hold(recorded);
-    return recorded;
+    const bytes = (this.#requestObject?.bytes() ?? 0) + (this.#responseObject?.bytes() ?? 0);
+    return this.#auditor.encoding(bytes, () => this.#withObjects(event)) ?? this.#withoutObjects(event);
+  }
+
+  #withoutObjects(event: AuditEvent): boolean | Promise<boolean> {
+    const annotations = [...(event.annotations ?? []), this.#auditor.truncated];
+    return this.#auditor.record({ ...event, annotations });
   }
 
   #noteLatencies(endedMs: number): void {
@@ -237,10 +251,16 @@ export class RequestAudit {
   }
 }
 
+/** The Status of an answer. */
+export function statusObject(status: Status): RecordedObject {
+  const bytes = Buffer.from(JSON.stringify(status));
+  return { bytes: () => bytes.length, encode: () => bytes };
+}
+
 /** Objects that cannot be encoded are left out: the rest of the event counts more. */
-async function encoded(encode: ObjectEncoder | undefined): Promise<EncodedObject> {
+async function encoded(object: RecordedObject | undefined): Promise<EncodedObject> {
   try {
-    return await encode?.();
+    return await object?.encode();
   } catch {
     return undefined;
   }
