@@ -4,6 +4,7 @@ import { orch } from '../dialect/orch.ts';
 import { configMap } from '../kinds/core/config-map.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
 import { kinds } from '../kinds/kinds.ts';
+import { renamedFields } from '../kinds/stored-as.ts';
 import { scopeNamed } from '../meta/scope.ts';
 import { ApiDocuments } from '../registry/documents/documents.ts';
 import { RegistryFixture } from '../registry/registry-fixture.ts';
@@ -42,6 +43,30 @@ test('a change notification has the added and removed resources, and nothing els
     ],
   );
   assert.equal([...resources.all()].length, kinds(orch).length + 1);
+});
+
+test('a deprecated version names the best one that is served', async () => {
+  const stored = small(1);
+  const form = (version: string, more: Partial<Kind> = {}): Kind => ({
+    ...stored,
+    ...more,
+    version,
+    storedAs: renamedFields(stored, { group: stored.group, version, kind: stored.kind }, {}),
+  });
+  const old = form('v1beta1', { deprecated: {} });
+  const v1 = '; use g1.example/v1 Small';
+  const rows: readonly (readonly [others: readonly Kind[], instead: string])[] = [
+    [[stored], v1],
+    [[stored, form('v1beta2')], v1],
+    [[{ ...stored, served: false }, form('v1beta2')], '; use g1.example/v1beta2 Small'],
+    [[{ ...stored, served: false }, form('v1beta2', { deprecated: {} })], ''],
+    [[{ ...stored, served: false }, form('v1alpha1')], ''],
+  ];
+  for (const [others, instead] of rows) {
+    await using fixture = await RegistryFixture.open({ kinds: [...others, old] });
+    const found = fixture.resources.find('g1.example', 'v1beta1', 'smalls');
+    assert.equal(found?.deprecation, `g1.example/v1beta1 Small is deprecated${instead}`);
+  }
 });
 
 test('tables of several scopes share a cache, and nothing else', async () => {

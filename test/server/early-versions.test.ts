@@ -140,6 +140,14 @@ for (const dialect of Object.values(dialects)) {
         );
       });
 
+      it(`a dry run of ${version} has no version yet`, async () => {
+        const body = { metadata: { name: 'dry' }, spec: { trustBundle: anchor } };
+        const { status, json } = await server.post<Bundle>(`${bundles(version)}?dryRun=All`, body);
+        assert.deepEqual([status, json.apiVersion], [201, `${certificates}/${version}`]);
+        assert.equal(Object.hasOwn(json.metadata, 'resourceVersion'), false);
+        assert.equal((await server.get(`${bundles(version)}/dry`)).status, 404);
+      });
+
       it(`faults of ${version} name its kind and field`, async () => {
         const body = { metadata: { name: 'bad' }, spec: { trustBundle: '' } };
         const { status, json } = await server.post<{ message: string; details: { group: string } }>(

@@ -273,6 +273,7 @@ describe('resources at run time', { timeout: 120_000 }, () => {
     for (const name of ['v2', 'v3beta1']) assert.equal((await send('GET', path(name))).warning, undefined, name);
     await server.resources.add(other('v4', { deprecated: { warning: 'not this one' } }));
     assert.equal((await send('GET', path('v4'))).warning, '299 - "not this one"');
+    assert.equal((await send('GET', path('v1'))).warning, better, 'no other deprecated one');
     const metrics = (await send('GET', '/metrics')).text;
     const series = (name: string, removed: string): string =>
       `apiserver_requested_deprecated_apis{group="flags.example",version="${name}",resource="flags",subresource="",removed_release="${removed}"} 1`;
