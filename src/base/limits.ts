@@ -48,6 +48,8 @@ export const limits = {
   heavyIdleMs: 5 * 60_000,
   /** Directives (`%YAML`, `%TAG`) of one YAML document: parsing time is quadratic in their number. */
   yamlDirectivesMax: 64,
+  /** Text of an error in a YAML document, which may quote a part of it. */
+  yamlErrorCharactersMax: 512,
   /** Errors, and unknown and duplicate fields, reported per object. */
   findingsMax: 1_000,
   /**

@@ -75,6 +75,23 @@ test('errors have a position', () => {
   }
 });
 
+test('errors quote only the beginning of what is wrong', () => {
+  const long = '\u{1f600}'.repeat(10_000);
+  for (const [what, text] of [
+    ['text behind a value', `a: "b"${long}`],
+    ['a tag', `a: !<tag:example.com,2000:${'x'.repeat(10_000)}> {}`],
+    ['a tag without a value', `a: !${'x'.repeat(10_000)} 1`],
+    ['an alias', `a: *${long}`],
+    ['an anchor without a value', `- &${long} *a`],
+    ['a directive', `%${long}\n---\na: 1`],
+    ['text where a key should be', `a: 1\n${long}\nb: 2`],
+  ] as const) {
+    const message = refusal(text);
+    assert.ok(message.length < limits.yamlErrorCharactersMax + 64, `${what}: ${message.length} characters`);
+    assert.ok(message.isWellFormed(), what);
+  }
+});
+
 test('nesting is bounded, however it is written', () => {
   const { depthMax } = limits;
   const message = new RegExp(`expected no more than ${depthMax} levels of nesting$`);

@@ -98,8 +98,12 @@ function checkEscapes(text: string, scalar: string, offset: number): void {
 /** The parser's stack holds the levels of nesting, the document and the current token. */
 const stackMax = limits.depthMax + 4;
 
-const yamlError = (text: string, at: number, what: string): StatusError =>
-  badRequest(`error decoding YAML: ${positionIn(text, at)}: ${what}`);
+/** Errors of the parser, and those about tags and aliases, quote the document. */
+const yamlError = (text: string, at: number, what: string): StatusError => {
+  const shown =
+    what.length > limits.yamlErrorCharactersMax ? `${what.slice(0, limits.yamlErrorCharactersMax)}...` : what;
+  return badRequest(`error decoding YAML: ${positionIn(text, at)}: ${shown.toWellFormed()}`);
+};
 
 const tooDeep = (text: string, at: number): StatusError =>
   yamlError(text, at, `expected no more than ${limits.depthMax} levels of nesting`);
