@@ -88,6 +88,17 @@ test('RFC 6902 appendix A, and what section 4 says of each operation', () => {
     [{ a: 2n ** 60n }, [{ op: 'test', path: '/a', value: 2 ** 60 }], { a: 2n ** 60n }],
     [{ a: 0 }, [{ op: 'test', path: '/a', value: -0 }], { a: 0 }],
     [{ a: 1 }, [{ op: 'test', path: '', value: { a: 1 } }], { a: 1 }],
+    // An absent member of an object is null: clients add the first finalizer of an object so.
+    [{}, [{ op: 'test', path: '/a', value: null }], {}],
+    [{ a: [null] }, [{ op: 'test', path: '/a/0', value: null }], { a: [null] }],
+    [
+      { m: { n: 1 } },
+      [
+        { op: 'test', path: '/m/f', value: null },
+        { op: 'add', path: '/m/f', value: [1] },
+      ],
+      { m: { n: 1, f: [1] } },
+    ],
     [{ a: 1 }, [], { a: 1 }],
     // Copies are independent of each other.
     [
@@ -241,9 +252,9 @@ test('a patch that does not apply is a 422 with the message of kube-apiserver', 
     [{ op: 'test', path: '/deep', value: { a: 1, b: 2 } }, 'path', 'testing value /deep failed: test failed'],
     [{ op: 'test', path: '/none', value: false }, 'path', 'testing value /none failed: test failed'],
     [
-      { op: 'test', path: '/x', value: null },
+      { op: 'test', path: '/x/y', value: null },
       'path',
-      'test operation does not apply: is missing path: /x: missing value',
+      'test operation does not apply: is missing path: /x/y: missing value',
     ],
   ] as const) {
     const error = refusal(target, [{ op: 'test', path: '/foo', value: 'bar' }, operation]);

@@ -8,10 +8,11 @@ import { PatchBudget } from './patch-budget.ts';
 import { doesNotApply, malformedPatch, shorten, shown, typeName } from './patch-error.ts';
 
 /*
- * JSON Patch (RFC 6902). Follows the RFC and passes its published test suite. kube-apiserver is laxer in places, each
- * of which hides a mistake: `replace` can add a missing member; an absent member is null for `test`, `copy` and `move`,
- * and an absent `value` is null; negative array indexes count from the end; and `add` at the root is not supported. A
- * malformed operation is a 400 here, like a document that is not a list of operations; kube-apiserver returns 422.
+ * JSON Patch (RFC 6902). Follows the RFC and passes its published test suite. One thing is laxer, as in
+ * kube-apiserver, because clients rely on it: for `test`, an absent member of an object is null. kube-apiserver is laxer in
+ * other places, each of which hides a mistake: `replace` can add a missing member; an absent member is null for `copy` and
+ * `move`, and an absent `value` is null; negative array indexes count from the end; and `add` at the root is not supported.
+ * A malformed operation is a 400 here, like a document that is not a list of operations; kube-apiserver returns 422.
  */
 
 /** One validated operation of a patch (RFC 6902 section 4). */
@@ -224,7 +225,8 @@ class PatchedDocument {
   }
 
   #test(path: JsonPointer, expected: unknown): void {
-    const value = this.#read(path);
+    const read = this.#read(path);
+    const value = read === undefined ? this.#absentMember(path) : read;
     if (value === undefined) {
       throw this.#error(`test operation does not apply: is missing path: ${plain(path)}: missing value`);
     }
@@ -233,10 +235,15 @@ class PatchedDocument {
     }
   }
 
+  /** null if the path ends in an object, which need not have the member. */
+  #absentMember({ tokens }: JsonPointer): null | undefined {
+    return isRecord(this.#read({ tokens: tokens.slice(0, -1) })) ? null : undefined;
+  }
+
   /** Undefined if the path does not exist. */
-  #read(path: JsonPointer): unknown {
+  #read({ tokens }: Pick<JsonPointer, 'tokens'>): unknown {
     let value = this.root;
-    for (const token of path.tokens) value = childOf(value, token);
+    for (const token of tokens) value = childOf(value, token);
     return value;
   }
 
