@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { admissionMetrics } from '../../src/admission/admission-metrics.ts';
 import { auditMetrics } from '../../src/audit/audit-metrics.ts';
 import { certificateLifetimes } from '../../src/authn/client-certificate.ts';
 import { oidcMetrics } from '../../src/authn/oidc/oidc-metrics.ts';
@@ -16,7 +17,7 @@ import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { kubernetes } from '../../src/dialect/kubernetes.ts';
 import { honoredDurations, requestedDurations } from '../../src/kinds/certificates/requested-duration.ts';
 import { accessMetrics } from '../../src/server/serving/access-metrics.ts';
-import { flowMetrics, observePools } from '../../src/server/serving/flow-control/flow-metrics.ts';
+import { flowMetrics, observeLevels, observePools } from '../../src/server/serving/flow-control/flow-metrics.ts';
 import { observeHandshakes } from '../../src/server/serving/observe/connection-metrics.ts';
 import { DeprecatedApis } from '../../src/server/serving/observe/deprecated-apis.ts';
 import { observeEventLoop } from '../../src/server/serving/observe/event-loop-lag.ts';
@@ -110,6 +111,24 @@ const published: Readonly<Record<string, Described>> = {
     [...level, 'execute'],
     [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
     'BETA',
+  ),
+  apiserver_flowcontrol_dispatched_requests_total: counter(level, 'BETA'),
+  apiserver_flowcontrol_current_executing_requests: gauge(level, 'BETA'),
+  apiserver_flowcontrol_current_executing_seats: gauge(level, 'BETA'),
+  apiserver_flowcontrol_current_inqueue_requests: gauge(level, 'BETA'),
+  apiserver_flowcontrol_current_inqueue_seats: gauge(level),
+  apiserver_flowcontrol_nominal_limit_seats: gauge(['priority_level'], 'BETA'),
+  apiserver_flowcontrol_lower_limit_seats: gauge(['priority_level']),
+  apiserver_flowcontrol_upper_limit_seats: gauge(['priority_level']),
+  apiserver_admission_controller_admission_duration_seconds: histogram(
+    ['name', 'type', 'operation', 'rejected'],
+    [0.005, 0.025, 0.1, 0.5, 1, 2.5],
+    'STABLE',
+  ),
+  apiserver_admission_step_admission_duration_seconds: histogram(
+    ['type', 'operation', 'rejected'],
+    [0.005, 0.025, 0.1, 0.5, 1, 2.5],
+    'STABLE',
   ),
   apiserver_audit_event_total: counter([]),
   apiserver_audit_error_total: counter(['plugin']),
@@ -234,6 +253,8 @@ describe('metrics of published servers', () => {
   new DeprecatedApis(metrics);
   flowMetrics(metrics);
   observePools(metrics, {});
+  observeLevels(metrics, {});
+  admissionMetrics(metrics, systemClock);
   accessMetrics(metrics, kubernetes);
   buildInfo(metrics, kubernetes);
   observeHandshakes(metrics, () => 0);

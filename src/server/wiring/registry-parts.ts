@@ -23,7 +23,7 @@ export function registryParts(
   const features = namesOfEnabled(config.features);
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },
-    admission: composeAdmission(config.admissionPlugins, { dialect, features, clock, random, lookups }),
+    admission: composeAdmission(config.admissionPlugins, { dialect, features, clock, random, lookups, metrics }),
     servicesFor: servicesOfKinds(config, { cache, resources, identities, ...access }),
     requireCreate: (info: ResourceRequest, user: UserInfo, request: Caller) =>
       requirePermission(authorizer, { ...info, verb: 'create' }, user, request),

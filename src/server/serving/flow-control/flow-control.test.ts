@@ -15,6 +15,7 @@ import type { Ticket } from './ticket.ts';
 
 const own = new WeakSet<Exchange>();
 let clock: ManualClock;
+let metrics: Metrics;
 let capacity: SharedCapacity;
 let control: FlowControl;
 beforeEach(() => {
@@ -23,10 +24,11 @@ beforeEach(() => {
 });
 
 function controlOf(dialect: keyof typeof dialects): FlowControl {
+  metrics = new Metrics();
   capacity = new SharedCapacity({
     clock,
     dialect: dialects[dialect],
-    metrics: new Metrics(),
+    metrics,
     max: { reads: 400, writes: 200 },
     requestMsMax: limits.requestMsMax,
   });
@@ -179,9 +181,53 @@ describe('requests under way', () => {
   });
 });
 
+test('seats and waiting requests are counted by flow schema', async () => {
+  const shown = () =>
+    (
+      metrics.render().match(/^apiserver_flowcontrol_(?:current_\w+_requests|dispatched_\w+)\{.*global-default.*$/gm) ??
+      []
+    )
+      .map((line) => line.split(' ').at(-1))
+      .join(' ');
+  const seated: Ticket[] = [];
+  for (;;) {
+    const { ticket } = admit(user('jane'));
+    const seat = control.pools.mutating.tryAcquire(ticket);
+    if (!seat) break;
+    ticket.seated(seat);
+    seated.push(ticket);
+  }
+  const { ticket: late } = admit(user('jane'));
+  const waiting = control.pools.mutating.wait(late, new AbortController().signal);
+  const { length } = seated;
+  // Executing, waiting, dispatched.
+  assert.equal(shown(), `${length} 1 ${length}`);
+  seated[0]?.release();
+  late.seated(await waiting);
+  assert.equal(shown(), `${length} 0 ${length + 1}`);
+  for (const ticket of [...seated.slice(1), late]) ticket.release();
+  late.release();
+  assert.equal(shown(), `0 0 ${length + 1}`);
+});
+
+test('the seats of a level', () => {
+  const text = metrics.render();
+  const [lower, nominal, upper] = ['lower', 'nominal', 'upper'].map((limit) =>
+    Number(
+      RegExp(`^apiserver_flowcontrol_${limit}_limit_seats\\{priority_level="global-default"\\} (\\d+)$`, 'm').exec(
+        text,
+      )?.[1],
+    ),
+  );
+  // Of 400 for reads, 200 for writes and 200 for reviews: 20 of 245 shares, of which half is lent.
+  assert.deepEqual([lower, nominal], [16 + 8 + 8, 33 + 17 + 17]);
+  assert.ok((upper ?? 0) > 67 && (upper ?? 0) < 800);
+});
+
 test('seat and body are released when the answer is handed over, not when it is read', () => {
   const { ticket } = admit(user('jane'));
-  ticket.seat = control.pools.mutating.tryAcquire(ticket);
+  const seat = control.pools.mutating.tryAcquire(ticket);
+  if (seat) ticket.seated(seat);
   let given = 0;
   ticket.body = { bytes: Buffer.alloc(0), release: () => given++ };
   control.answered(ticket);

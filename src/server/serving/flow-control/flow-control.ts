@@ -62,7 +62,7 @@ export class FlowControl {
       this.#metrics.rejected(schema, 'concurrency-limit');
       throw tooManyRequests();
     }
-    const ticket = new Ticket(exchange, { schema, tenant, key });
+    const ticket = new Ticket(exchange, { schema, tenant, key }, this.#metrics.usageOf(schema));
     exchange.onEnd(() => {
       uncount(ticket);
       deleteUnread(ticket);

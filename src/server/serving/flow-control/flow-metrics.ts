@@ -1,6 +1,7 @@
-import type { Metrics } from '../../../base/metrics.ts';
+import { getOrAdd } from '../../../base/collections/get-or-add.ts';
+import type { Gauge, Metrics } from '../../../base/metrics.ts';
 import type { FlowSchema } from './flow-schemas.ts';
-import type { SeatPool } from './seat-pool.ts';
+import type { LevelSeats, SeatPool } from './seat-pool.ts';
 import type { RefusalReason } from './too-many-requests.ts';
 
 /** Metrics of requests that waited or were refused. No label holds values sent by clients. */
@@ -9,6 +10,18 @@ export interface FlowMetrics {
   rejected(schema: FlowSchema, reason: RefusalReason): void;
   bodyGivenUp(reason: 'slow' | 'share'): void;
   answerCutOff(): void;
+  /** What requests of a schema hold now. The same object for all schemas of a name. */
+  usageOf(schema: FlowSchema): SchemaUsage;
+}
+
+/** Counted in plain numbers, since every request changes them. */
+export interface SchemaUsage {
+  /** Requests that were given a seat, so far. */
+  dispatched: number;
+  /** Requests that have a seat. */
+  executing: number;
+  /** Requests that wait for one. */
+  waiting: number;
 }
 
 /** Uses the metric names of kube-apiserver where they exist. */
@@ -43,7 +56,80 @@ export function flowMetrics(metrics: Metrics): FlowMetrics {
     rejected: (schema, reason) => rejected.add({ ...labels(schema), reason }),
     bodyGivenUp: (reason) => bodies.add({ reason }),
     answerCutOff: () => answers.add({}),
+    usageOf: schemaUsage(metrics),
   };
+}
+
+const levelLabels = ['priority_level', 'flow_schema'] as const;
+
+function schemaUsage(metrics: Metrics): FlowMetrics['usageOf'] {
+  const byName = new Map<string, { readonly schema: FlowSchema; readonly usage: SchemaUsage }>();
+  const known = new WeakMap<FlowSchema, SchemaUsage>();
+  const gauge = (name: string, help: string, stability?: 'BETA') =>
+    metrics.gauge({
+      name: `apiserver_flowcontrol_${name}`,
+      help,
+      labels: levelLabels,
+      ...(stability && { stability }),
+    });
+  const executing = gauge('current_executing_requests', 'Requests that have a seat.', 'BETA');
+  const seats = gauge('current_executing_seats', 'Seats in use: every request has one.', 'BETA');
+  const waiting = gauge('current_inqueue_requests', 'Requests that wait for a seat.', 'BETA');
+  const waitingSeats = gauge('current_inqueue_seats', 'Seats that are waited for: one for each request.');
+  const labelsOf = ({ name, level }: FlowSchema) => ({ priority_level: level, flow_schema: name });
+  metrics.totals(
+    {
+      name: 'apiserver_flowcontrol_dispatched_requests_total',
+      stability: 'BETA',
+      help: 'Requests that were given a seat.',
+      labels: levelLabels,
+    },
+    () => [...byName.values()].map(({ schema, usage }) => [labelsOf(schema), usage.dispatched] as const),
+  );
+  metrics.onCollect(() => {
+    for (const { schema, usage } of byName.values()) {
+      const labels = labelsOf(schema);
+      executing.set(labels, usage.executing);
+      seats.set(labels, usage.executing);
+      waiting.set(labels, usage.waiting);
+      waitingSeats.set(labels, usage.waiting);
+    }
+  });
+  return (schema) => {
+    const found = known.get(schema);
+    if (found) return found;
+    const empty = { schema, usage: { dispatched: 0, executing: 0, waiting: 0 } };
+    const { usage } = getOrAdd(byName, schema.name, () => empty);
+    known.set(schema, usage);
+    return usage;
+  };
+}
+
+/** Reports the seats of each level, in all pools together. Infinite if there is no limit. */
+export function observeLevels(metrics: Metrics, pools: Readonly<Record<string, Pick<SeatPool, 'limits'>>>): void {
+  const gauge = (name: string, help: string, stability?: 'BETA') =>
+    metrics.gauge({
+      name: `apiserver_flowcontrol_${name}`,
+      help,
+      labels: ['priority_level'],
+      ...(stability && { stability }),
+    });
+  const nominal = gauge('nominal_limit_seats', 'Seats by the share of a priority level.', 'BETA');
+  const lower = gauge('lower_limit_seats', 'Seats of a priority level that no other one can take.');
+  const upper = gauge('upper_limit_seats', 'Seats that a priority level can have at most.');
+  metrics.onCollect(() => {
+    for (const [each, read] of [
+      [nominal, (seats) => seats.nominal],
+      [lower, (seats) => seats.lower],
+      [upper, (seats) => seats.upper],
+    ] satisfies readonly (readonly [Gauge<'priority_level'>, (seats: LevelSeats) => number])[]) {
+      const sums = new Map<string, number>();
+      for (const pool of Object.values(pools)) {
+        for (const seats of pool.limits()) sums.set(seats.level, (sums.get(seats.level) ?? 0) + read(seats));
+      }
+      for (const [level, sum] of sums) each.set({ priority_level: level }, sum);
+    }
+  });
 }
 
 /** Reports seats in use and requests waiting, by kind of request: the peak since the last collection. */

@@ -30,6 +30,9 @@ export const priorityLevels: readonly PriorityLevel[] = [
 
 const sharesInAll = priorityLevels.reduce((sum, { shares }) => sum + shares, 0);
 
+/** The seats out of `max` by the share of a level. */
+export const nominalSeats = ({ shares }: PriorityLevel, max: number): number => Math.ceil((max * shares) / sharesInAll);
+
 /** The seats out of `max` that no other level can take. */
 export const guaranteedSeats = ({ shares, lendable }: PriorityLevel, max: number): number =>
   Math.floor((max * shares * (1 - lendable)) / sharesInAll);

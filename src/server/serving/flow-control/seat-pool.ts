@@ -4,7 +4,7 @@ import { limits } from '../../../base/limits.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { DeadlineQueue } from '../deadline-queue.ts';
 import type { FlowMetrics } from './flow-metrics.ts';
-import { guaranteedSeats, type LevelName, priorityLevels } from './priority-levels.ts';
+import { guaranteedSeats, type LevelName, nominalSeats, priorityLevels } from './priority-levels.ts';
 import type { Tenant } from './tenant.ts';
 import {
   type Level,
@@ -28,6 +28,14 @@ interface SeatPoolOptions {
   readonly metrics: FlowMetrics;
 }
 
+/** Seats that a level has by its share, that no other can take, and that it can have at most. */
+export interface LevelSeats {
+  readonly level: LevelName;
+  readonly nominal: number;
+  readonly lower: number;
+  readonly upper: number;
+}
+
 /**
  * Seats for requests of one kind, shared fairly.
  *
@@ -37,6 +45,7 @@ interface SeatPoolOptions {
  * tenants are served round-robin, and so are the flows of each tenant. No request waits while there is a seat for it.
  */
 export class SeatPool implements Closable {
+  readonly #max: number;
   readonly #clock: Clock;
   readonly #metrics: FlowMetrics;
   readonly #levels: Readonly<Record<LevelName, Level>>;
@@ -60,6 +69,7 @@ export class SeatPool implements Closable {
   constructor({ clock, max, waitMsMax, metrics }: SeatPoolOptions) {
     this.#clock = clock;
     this.#metrics = metrics;
+    this.#max = max;
     this.#allLevels = priorityLevels.map((definition) => ({
       definition,
       guaranteed: guaranteedSeats(definition, max),
@@ -86,6 +96,20 @@ export class SeatPool implements Closable {
 
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** The seats of each level. */
+  *limits(): Iterable<LevelSeats> {
+    const unlimited = this.#max === 0;
+    const common = this.#allLevels.reduce((left, { guaranteed }) => left - guaranteed, this.#max);
+    for (const { definition, guaranteed } of this.#allLevels) {
+      yield {
+        level: definition.name,
+        nominal: unlimited ? Number.POSITIVE_INFINITY : nominalSeats(definition, this.#max),
+        lower: guaranteed,
+        upper: unlimited ? Number.POSITIVE_INFINITY : guaranteed + common,
+      };
+    }
   }
 
   /** The peak numbers of seats in use and of waiting requests since the last call. */
@@ -195,6 +219,7 @@ export class SeatPool implements Closable {
       startWaiting(waiter);
       waiter.latePlace = this.#late.add(waiter);
       this.#waiting += 1;
+      this.#metrics.usageOf(flow.schema).waiting += 1;
       if (this.#waiting > this.#waitingPeak) this.#waitingPeak = this.#waiting;
     });
   }
@@ -204,6 +229,7 @@ export class SeatPool implements Closable {
     this.#late.remove(waiter, waiter.latePlace);
     this.#waiting -= 1;
     const { flow, sinceMs } = waiter;
+    this.#metrics.usageOf(flow.schema).waiting -= 1;
     this.#metrics.waited(flow.schema, outcome === 'granted', (this.#clock.monotonic() - sinceMs) / 1000);
     if (outcome !== 'granted') this.#metrics.rejected(flow.schema, outcome);
   }

@@ -4,7 +4,7 @@ import type { Metrics } from '../../../base/metrics.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { BodyIntake } from './body-intake.ts';
-import { type FlowMetrics, flowMetrics, observePools } from './flow-metrics.ts';
+import { type FlowMetrics, flowMetrics, observeLevels, observePools } from './flow-metrics.ts';
 import { SeatPool } from './seat-pool.ts';
 import { SharedLimits } from './tenant.ts';
 
@@ -42,6 +42,7 @@ export class SharedCapacity implements Closable {
       review: new SeatPool({ ...pool, max: max.writes }),
     };
     observePools(options.metrics, this.pools);
+    observeLevels(options.metrics, this.pools);
   }
 
   /** The reason if writes are stalled; otherwise undefined. */

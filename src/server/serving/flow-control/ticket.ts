@@ -1,6 +1,7 @@
 import type { RosterPlace } from '../../../base/collections/roster.ts';
 import type { Exchange } from '../../../http/exchange.ts';
 import type { ReceivedBody } from './body-intake.ts';
+import type { SchemaUsage } from './flow-metrics.ts';
 import type { FlowSchema } from './flow-schemas.ts';
 import type { Tenant } from './tenant.ts';
 import type { Seat } from './tenant-queue.ts';
@@ -26,24 +27,37 @@ export class Ticket implements Flow {
   body: ReceivedBody | undefined = undefined;
   /** Length of the body, also after its release; undefined if none was received. */
   bodyBytes: number | undefined = undefined;
-  seat: Seat | undefined = undefined;
+  #seat: Seat | undefined = undefined;
   /** Bytes of the answer that were handed over and are accounted as unread by the client. */
   unreadBytes = 0;
   /** Among the unread answers of the tenant. */
   unreadPlace: RosterPlace = 0;
 
-  constructor(exchange: Exchange, { schema, tenant, key }: Flow) {
+  readonly #usage: SchemaUsage;
+
+  /** `usage` counts the requests of the schema. */
+  constructor(exchange: Exchange, { schema, tenant, key }: Flow, usage: SchemaUsage) {
+    this.#usage = usage;
     this.exchange = exchange;
     this.schema = schema;
     this.tenant = tenant;
     this.key = key;
   }
 
+  /** The request got its seat. */
+  seated(seat: Seat): void {
+    this.#seat = seat;
+    this.#usage.dispatched += 1;
+    this.#usage.executing += 1;
+  }
+
   /** Releases seat and body when the work is done. */
   release(): void {
     this.body?.release();
     this.body = undefined;
-    this.seat?.release();
-    this.seat = undefined;
+    if (!this.#seat) return;
+    this.#usage.executing -= 1;
+    this.#seat.release();
+    this.#seat = undefined;
   }
 }

@@ -15,13 +15,13 @@ export const seat = ({
     const { operation, ticket, exchange } = context;
     if (!ticket || operation?.type !== 'resource' || !operation.seat) return undefined;
     const pool = pools[operation.seat];
-    ticket.seat = pool.tryAcquire(ticket);
-    if (ticket.seat) return undefined;
+    const free = pool.tryAcquire(ticket);
+    if (free) return ticket.seated(free);
     const since = clock.monotonic();
     return pool.wait(ticket, exchange.signal).then((granted) => {
       context.waitedMs = clock.monotonic() - since;
       stages.priorityAndFairness.observe(context.waitedMs / 1000);
-      ticket.seat = granted;
+      ticket.seated(granted);
     });
   },
 });

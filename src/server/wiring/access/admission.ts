@@ -1,3 +1,4 @@
+import { admissionMetrics } from '../../../admission/admission-metrics.ts';
 import { type AdmissionPlugin, admissionChain } from '../../../admission/chain.ts';
 import { certificateApproval } from '../../../admission/plugins/certificate-approval.ts';
 import { certificateSigning } from '../../../admission/plugins/certificate-signing.ts';
@@ -16,6 +17,7 @@ import type { Authorizer } from '../../../authz/authorizer.ts';
 import type { EscalationContext } from '../../../authz/rbac/escalation.ts';
 import type { RbacIndex } from '../../../authz/rbac/rbac-index.ts';
 import type { Caller } from '../../../base/caller.ts';
+import type { Metrics } from '../../../base/metrics.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { WatchCache } from '../../../cache/cache.ts';
@@ -87,13 +89,15 @@ interface AdmissionParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly lookups: AdmissionLookups;
+  /** Default: nothing is measured. */
+  readonly metrics?: Metrics;
 }
 
 /**
  * The chain of enabled plugins in the order of `names`, followed by escalation prevention, which no flag disables.
  */
-export const composeAdmission = (names: readonly PluginName[], parts: AdmissionParts): Admission =>
-  admissionChain([
+export function composeAdmission(names: readonly PluginName[], parts: AdmissionParts): Admission {
+  const plugins = [
     ...names.map((name) => makers[name](parts)),
     escalationPrevention(parts.dialect, {
       heldRules: parts.lookups.heldRules,
@@ -101,7 +105,11 @@ export const composeAdmission = (names: readonly PluginName[], parts: AdmissionP
       isAllowed: async (attributes, user, request) =>
         (await parts.lookups.authorize(attributes, user, request)).verdict === 'allow',
     }),
-  ]);
+  ];
+  if (!parts.metrics) return admissionChain(plugins);
+  const measured = admissionMetrics(parts.metrics, parts.clock);
+  return measured.chain(admissionChain(plugins.map((plugin) => measured.plugin(plugin))));
+}
 
 const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPlugin>> = {
   NamespaceLifecycle: ({ dialect, lookups }) =>

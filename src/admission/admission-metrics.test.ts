@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Metrics } from '../base/metrics.ts';
+import { ManualClock } from '../base/time/clock.ts';
+import type { AdmissionAttributes, AdmissionOperation } from '../request/admission.ts';
+import { admissionMetrics } from './admission-metrics.ts';
+import { type AdmissionPlugin, admissionChain } from './chain.ts';
+
+const attributesOf = (operation: AdmissionOperation): AdmissionAttributes =>
+  ({ operation, dryRun: false, signal: new AbortController().signal, replacements: 0 }) as AdmissionAttributes;
+
+describe('admission is measured', () => {
+  for (const when of ['at once', 'later'] as const) {
+    for (const rejected of [false, true]) {
+      it(`by plugin and step, ${when}, ${rejected ? 'rejected' : 'admitted'}`, async () => {
+        const [metrics, clock] = [new Metrics(), new ManualClock()];
+        const measured = admissionMetrics(metrics, clock);
+        const work = async (): Promise<void> => {
+          clock.advance(30);
+          if (rejected) throw new Error('no');
+        };
+        const plugin: AdmissionPlugin = {
+          name: 'P',
+          sideEffects: 'none',
+          concerns: ({ operation }) => operation !== 'delete',
+          mutate: work,
+          validate:
+            when === 'later'
+              ? work
+              : () => {
+                  clock.advance(30);
+                  if (rejected) throw new Error('no');
+                },
+        };
+        const chain = measured.chain(admissionChain([measured.plugin(plugin)]));
+        for (const operation of ['create', 'delete'] as const) {
+          for (const step of ['mutate', 'validate'] as const) {
+            await Promise.try(() => chain[step](attributesOf(operation))).catch((error) => {
+              assert.ok(rejected, String(error));
+            });
+          }
+        }
+        const sums = (name: string) =>
+          (metrics.render().match(RegExp(`^apiserver_admission_${name}_admission_duration_seconds_sum.*$`, 'gm')) ?? [])
+            .map((line) => line.slice(line.indexOf('{')))
+            .sort();
+        assert.deepEqual(sums('controller'), [
+          `{name="P",type="admit",operation="CREATE",rejected="${rejected}"} 0.03`,
+          `{name="P",type="validate",operation="CREATE",rejected="${rejected}"} 0.03`,
+        ]);
+        assert.deepEqual(sums('step'), [
+          `{type="admit",operation="CREATE",rejected="${rejected}"} 0.03`,
+          '{type="admit",operation="DELETE",rejected="false"} 0',
+          `{type="validate",operation="CREATE",rejected="${rejected}"} 0.03`,
+          '{type="validate",operation="DELETE",rejected="false"} 0',
+        ]);
+      });
+    }
+  }
+});
