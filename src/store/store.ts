@@ -18,6 +18,8 @@
  * a view on a larger buffer; callers that retain few of many values for long should copy them.
  */
 
+import type { Span } from '../base/span.ts';
+
 /** A position in the history of the store. Starts at 1, with no keys; a safe integer. Revision 0 means "none". */
 export type Revision = number;
 
@@ -59,7 +61,12 @@ export interface Committed {
   readonly revision: Revision;
 }
 
-export interface UpdateOptions {
+export interface WriteOptions {
+  /** The operation that writes, if it is traced. A store that asks others takes the trace on. */
+  readonly span?: Span | undefined;
+}
+
+export interface UpdateOptions extends WriteOptions {
   /**
    * The write is a step of a deletion: a store that reserves room for deletions accepts it although it enlarges the
    * value.
@@ -109,13 +116,13 @@ export interface Store {
   list(prefix: string, options?: ListOptions): Promise<Page>;
 
   /** Fails with `exists` if the key exists. */
-  create(key: string, value: Uint8Array): Promise<Committed>;
+  create(key: string, value: Uint8Array, options?: WriteOptions): Promise<Committed>;
 
   /** Fails with `conflict` if the key is at a revision other than `expected`, with `notFound` if it does not exist. */
   update(key: string, value: Uint8Array, expected: Revision, options?: UpdateOptions): Promise<Committed>;
 
   /** As `update`; the deletion has its own revision. */
-  delete(key: string, expected: Revision): Promise<Committed>;
+  delete(key: string, expected: Revision, options?: WriteOptions): Promise<Committed>;
 
   /**
    * All of the writes, or none: their preconditions are checked together, they become durable together, and the head

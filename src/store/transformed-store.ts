@@ -10,6 +10,7 @@ import {
   StoreError,
   type StoreRecord,
   type UpdateOptions,
+  type WriteOptions,
 } from './store.ts';
 import type { ValueTransformer } from './value-transformer.ts';
 
@@ -47,16 +48,16 @@ class TransformedStore implements Store {
     return { ...page, records: page.records.map((record) => this.#read(record)) };
   }
 
-  async create(key: string, value: Uint8Array): Promise<Committed> {
-    return this.store.create(key, this.#transformer.toStored(value, key));
+  async create(key: string, value: Uint8Array, options?: WriteOptions): Promise<Committed> {
+    return this.store.create(key, this.#transformer.toStored(value, key), options);
   }
 
   async update(key: string, value: Uint8Array, expected: Revision, options?: UpdateOptions): Promise<Committed> {
     return this.store.update(key, this.#transformer.toStored(value, key), expected, options);
   }
 
-  delete(key: string, expected: Revision): Promise<Committed> {
-    return this.store.delete(key, expected);
+  delete(key: string, expected: Revision, options?: WriteOptions): Promise<Committed> {
+    return this.store.delete(key, expected, options);
   }
 
   async batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {

@@ -31,6 +31,8 @@ function treeOf(spans: readonly CollectedSpan[], span = root(spans)): readonly u
 
 const configMaps = '/api/v1/namespaces/default/configmaps';
 const one = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one' } };
+/** Far above what is done on the event loop. */
+const large = { ...one, metadata: { name: 'large' }, data: { a: 'x'.repeat(900_000) } };
 const filters = [['authentication'], ['impersonation'], ['authorization']];
 
 interface Row {
@@ -122,6 +124,13 @@ const rows: readonly Row[] = [
     status: 200,
     tree: [pattern, ...filters, ['Delete', ['priorityandfairness'], ['SerializeObject']]],
     verb: { ...ofOne, name: '', scope: 'namespace', verb: 'DELETE' },
+  },
+  {
+    what: 'a write on the thread for heavy work',
+    request: ['POST', configMaps, { body: large }],
+    status: 201,
+    tree: [pattern, ...filters, ['Create', ['priorityandfairness'], ['Create sqlite'], ['SerializeObject']]],
+    verb: { ...ofOne, name: '', scope: 'resource', verb: 'POST' },
   },
   {
     what: 'a subresource',

@@ -1,6 +1,5 @@
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { limits } from '../../base/limits.ts';
-import { spanning } from '../../base/span.ts';
 import { untilAborted } from '../../base/time/until-aborted.ts';
 import { encodeObject } from '../../codec/json.ts';
 import { insertResourceVersion } from '../../codec/object-bytes.ts';
@@ -18,7 +17,7 @@ import type { UserInfo } from '../../request/user-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { dropDisabledFields } from '../../schema/feature-gates.ts';
 import { validate, validateUpdate } from '../../schema/validate.ts';
-import { isStoreError, StoreError } from '../../store/store.ts';
+import { isStoreError, StoreError, type WriteOptions } from '../../store/store.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { admissionAttributes } from './admission-attributes.ts';
@@ -27,6 +26,7 @@ import { identityOf, keepIdentity } from './kept-identity.ts';
 import { requireObjectSize } from './object-size.ts';
 import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata, startGeneration } from './server-metadata.ts';
 import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
+import { type TracedWrite, tracedWrite } from './traced-write.ts';
 import { trackManagedFields } from './track-managed-fields.ts';
 
 /** The context of a write: who writes what, and how. Shared by all writing verbs. */
@@ -162,7 +162,9 @@ export class ObjectWriter {
       return { type: 'created', bytes: encoded, object };
     }
     context.request.beforeWrite();
-    const { revision } = await this.#storing('Create', context, key, () => this.#parts.store.create(key, encoded));
+    const { revision } = await this.#storing('Create', context, key, (options) =>
+      this.#parts.store.create(key, encoded, options),
+    );
     object.metadata.resourceVersion = String(revision);
     return { type: 'created', bytes: insertResourceVersion(encoded, revision), object };
   }
@@ -240,7 +242,7 @@ export class ObjectWriter {
         if (context.dryRun) await this.#requireCurrent(context, key, stored);
         else {
           context.request.beforeWrite();
-          await this.#storing('Delete', context, key, () => store.delete(key, stored.revision));
+          await this.#storing('Delete', context, key, (options) => store.delete(key, stored.revision, options));
         }
         return { type: 'removed', ...shownRemoved(step, stored) };
       case 'put': {
@@ -254,8 +256,8 @@ export class ObjectWriter {
         if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
         context.request.beforeWrite();
-        const { revision } = await this.#storing('GuaranteedUpdate', context, key, () =>
-          store.update(key, encoded, stored.revision, { deletion: step.deletion === true }),
+        const { revision } = await this.#storing('GuaranteedUpdate', context, key, (options) =>
+          store.update(key, encoded, stored.revision, { ...options, deletion: step.deletion === true }),
         );
         object.metadata.resourceVersion = String(revision);
         for (const counted of countUpdate?.(object, stored.object) ?? []) this.#parts.count(counted);
@@ -264,17 +266,13 @@ export class ObjectWriter {
     }
   }
 
-  /** A write to the store, under the published name of its span if the request is traced. */
   #storing<T>(
-    operation: 'Create' | 'GuaranteedUpdate' | 'Delete',
+    operation: TracedWrite['operation'],
     { served, request: { span } }: WriteContext,
     key: string,
-    write: () => Promise<T>,
+    write: (options: WriteOptions) => Promise<T>,
   ): Promise<T> {
-    if (!span) return write();
-    const { storeName = 'store' } = this.#parts;
-    const attributes = { key, type: served.kind.kind, resource: served.name.resource };
-    return spanning(span.child(`${operation} ${storeName}`, attributes), write);
+    return tracedWrite({ operation, span, storeName: this.#parts.storeName, served, key }, write);
   }
 
   /**

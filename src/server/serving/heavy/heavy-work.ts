@@ -15,6 +15,7 @@ import type { ApiDocument } from '../../../registry/documents/documents.ts';
 import type { Registry } from '../../../registry/registry.ts';
 import type { Reply } from '../../../registry/reply.ts';
 import type { RegistryParts, RequestBody, VerbRequest } from '../../../registry/verb.ts';
+import { tracedWrite } from '../../../registry/write/traced-write.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
 import type { Resource, ServedResource } from '../../../resources/resource.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
@@ -50,6 +51,7 @@ interface HeavyWorkParts
     | 'requireCreate'
     | 'requireUnsafeDelete'
     | 'features'
+    | 'storeName'
     | 'unsafeDeletion'
     | 'count'
   > {
@@ -136,8 +138,9 @@ export class HeavyWork {
   }
 
   #calls(request: ReceivedRequest, key: string | undefined) {
-    const { store, cache, lookups, count, requireCreate, requireUnsafeDelete } = this.#parts;
-    const { info, served, user, signal } = request;
+    const { store, storeName, cache, lookups, count, requireCreate, requireUnsafeDelete } = this.#parts;
+    const { info, served, user, signal, span } = request;
+    const write = { span, storeName, served };
     const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules } = lookups;
     return {
       ...kindCalls(served.resource.kinds),
@@ -147,15 +150,21 @@ export class HeavyWork {
       },
       create: ({ key: made, value }: StoreWrite) => {
         request.beforeWrite();
-        return store.create(made, asBuffer(value));
+        return tracedWrite({ ...write, operation: 'Create', key: made }, (traced) =>
+          store.create(made, asBuffer(value), traced),
+        );
       },
       update: ({ key: changed, value, expected, options }: StoreWrite & Expected & StepOptions) => {
         request.beforeWrite();
-        return store.update(changed, asBuffer(value), expected, options);
+        return tracedWrite({ ...write, operation: 'GuaranteedUpdate', key: changed }, (traced) =>
+          store.update(changed, asBuffer(value), expected, { ...options, ...traced }),
+        );
       },
       delete: ({ key: removed, expected }: Pick<StoreWrite, 'key'> & Expected) => {
         request.beforeWrite();
-        return store.delete(removed, expected);
+        return tracedWrite({ ...write, operation: 'Delete', key: removed }, (traced) =>
+          store.delete(removed, expected, traced),
+        );
       },
       fresh: async ({ known }: { readonly known: number | undefined }): Promise<Freshness> => {
         const revision = await cache.fresh(signal);

@@ -9,6 +9,7 @@ import {
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Random } from '../../../base/random.ts';
+import { type Span, spanning } from '../../../base/span.ts';
 import { type BackoffPolicy, backoffMs } from '../../../base/time/backoff.ts';
 import { type Clock, pauseAlive } from '../../../base/time/clock.ts';
 import { StoreError } from '../../store.ts';
@@ -100,13 +101,8 @@ export class EtcdConnection {
       this.#assertOpen();
       const member = this.#member();
       try {
-        const response = await callMember(
-          member.client,
-          method,
-          request,
-          this.#within(limits.etcdReadMsMax),
-          this.ended,
-        );
+        const options = { deadline: this.#within(limits.etcdReadMsMax), signal: this.ended };
+        const response = await callMember(member.client, method, request, options);
         this.#noteAnswer(member);
         return response;
       } catch (error) {
@@ -123,11 +119,20 @@ export class EtcdConnection {
     }
   }
 
-  async write<Request, Response>(method: UnaryMethod<Request, Response>, request: Request): Promise<Response> {
+  /** The call is within the span, if the write is traced. */
+  async write<Request, Response>(
+    method: UnaryMethod<Request, Response>,
+    request: Request,
+    span?: Span,
+  ): Promise<Response> {
     const member = await this.#readyMember();
     this.#assertOpen();
+    const send = (metadata?: Metadata): Promise<Response> =>
+      this.#track(
+        callMember(member.client, method, request, { deadline: this.#within(limits.etcdWriteMsMax), metadata }),
+      );
     try {
-      return await this.#track(callMember(member.client, method, request, this.#within(limits.etcdWriteMsMax)));
+      return await (span ? callWithin(span, method.path, send) : send());
     } catch (error) {
       if (!isServiceError(error)) throw error;
       if (isTransient(error)) this.#noteFailure(member, error);
@@ -152,7 +157,7 @@ export class EtcdConnection {
       call,
       version: async () => {
         const deadline = this.#within(limits.etcdReadMsMax);
-        return (await callMember(client, statusMethod, undefined, deadline)).version;
+        return (await callMember(client, statusMethod, undefined, { deadline })).version;
       },
       close: () => {
         call.cancel();
@@ -229,25 +234,47 @@ const requireLeader = (): Metadata => {
   return metadata;
 };
 
+interface CallOptions {
+  readonly deadline: number;
+  readonly signal?: AbortSignal;
+  readonly metadata?: Metadata | undefined;
+}
+
 const callMember = <Request, Response>(
   client: Client,
   { path, encode, decode }: UnaryMethod<Request, Response>,
   request: Request,
-  deadline: number,
-  signal?: AbortSignal,
+  { deadline, signal, metadata = new Metadata() }: CallOptions,
 ): Promise<Response> =>
   new Promise((resolve, reject) => {
     // Encoded here, not inside gRPC, so that an encoding failure is the caller's error and not a failed call.
     const message = encode(request);
     const cancel = () => call.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
-    const call = client.makeUnaryRequest(path, asItIs, decode, message, { deadline }, (error, response) => {
+    const call = client.makeUnaryRequest(path, asItIs, decode, message, metadata, { deadline }, (error, response) => {
       signal?.removeEventListener('abort', cancel);
       if (error) reject(error);
       else if (response === undefined) reject(noAnswer(path));
       else resolve(response);
     });
   });
+
+/** Makes a call in a span of its own, named as published, whose trace goes on in the metadata of the call. */
+function callWithin<T>(span: Span, path: string, send: (metadata: Metadata) => Promise<T>): Promise<T> {
+  const name = path.slice(1);
+  const [service = '', method = ''] = name.split('/', 2);
+  const call = span.child(name, { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method }, 'client');
+  const metadata = new Metadata();
+  for (const [header, value] of Object.entries(call.headers)) metadata.set(header, value);
+  return spanning(call, async () => {
+    try {
+      return await send(metadata);
+    } catch (error) {
+      call.fail();
+      throw error;
+    }
+  });
+}
 
 /** Neither status nor message: a violation of the gRPC protocol, so the outcome is unknown. */
 const noAnswer = (path: string): ServiceError =>

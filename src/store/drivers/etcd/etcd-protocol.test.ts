@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, type TestContext, test } from 'node:test';
 import { status } from '@grpc/grpc-js';
-import { type ChangeBatch, isStoreError, type Store } from '../../store.ts';
+import { SpanFixture } from '../../../base/span-fixture.ts';
+import { type ChangeBatch, isStoreError, type Store, type WriteOptions } from '../../store.ts';
 import { openEtcdStore } from './etcd-store.ts';
 import {
   bytesOf,
@@ -169,7 +170,7 @@ describe('etcd protocol: reads', () => {
     await assert.rejects(store.get('/a', 1.5), RangeError);
     await assert.rejects(store.list('/', { at: 2 ** 60 }), RangeError);
     await assert.rejects(store.update('/a', Buffer.from('x'), 1.5), RangeError);
-    await assert.rejects(store.create('a', Buffer.from('x')), RangeError);
+    await assert.rejects(store.create('/a', Buffer.from('x')), RangeError);
   });
 
   test('a malformed response is an error, not a crash', async (context) => {
@@ -332,5 +333,46 @@ describe('etcd protocol: change streams', () => {
     const store = await openOn(context, { watch });
     await assert.rejects(batchesOf(store, 5, 1), /no leader/);
     assert.ok(opened > 3);
+  });
+});
+
+describe('a write that is traced', () => {
+  const writes: readonly (readonly [
+    verb: string,
+    write: (store: Store, options?: WriteOptions) => Promise<unknown>,
+  ])[] = [
+    ['create', (store, options) => store.create('/a', Buffer.from('1'), options)],
+    ['update', (store, options) => store.update('/a', Buffer.from('1'), 2, options)],
+    ['delete', (store, options) => store.delete('/a', 2, options)],
+  ];
+  for (const [verb, write] of writes) {
+    test(`takes the trace on: ${verb}`, async (context) => {
+      const parents: unknown[] = [];
+      const txn: FakeEtcdHandlers['txn'] = (_request, metadata) => {
+        parents.push(...metadata.get('traceparent'));
+        return responseAt(3).bool(2, true);
+      };
+      const store = await openOn(context, { txn });
+      await write(store);
+      assert.deepEqual(parents, []);
+      const span = new SpanFixture();
+      await write(store, { span });
+      const [call] = span.children;
+      assert.deepEqual(parents, ['of etcdserverpb.KV/Txn']);
+      assert.deepEqual([span.children.length, call?.name, call?.kind], [1, 'etcdserverpb.KV/Txn', 'client']);
+      assert.deepEqual([call?.ends, call?.failed], [1, false]);
+      const named = { 'rpc.system': 'grpc', 'rpc.service': 'etcdserverpb.KV', 'rpc.method': 'Txn' };
+      assert.deepEqual(call?.attributes, named);
+    });
+  }
+
+  test('ends with the failure of the call', async (context) => {
+    const txn = (): FakeMessage => {
+      throw grpcError(status.RESOURCE_EXHAUSTED, 'etcdserver: mvcc: database space exceeded');
+    };
+    const store = await openOn(context, { txn });
+    const span = new SpanFixture();
+    await assert.rejects(store.create('/a', Buffer.from('1'), { span }), (error) => isStoreError(error, 'full'));
+    assert.deepEqual([span.children[0]?.ends, span.children[0]?.failed], [1, true]);
   });
 });

@@ -14,6 +14,7 @@ import {
   type Store,
   StoreError,
   type StoreRecord,
+  type WriteOptions,
 } from '../../store.ts';
 import { EtcdConnection } from './etcd-connection.ts';
 import { isAnswerTooLarge } from './etcd-errors.ts';
@@ -134,16 +135,16 @@ class EtcdStore implements Store {
     }
   }
 
-  create(key: string, value: Uint8Array): Promise<Committed> {
-    return this.#write([{ verb: 'create', key, value }]);
+  create(key: string, value: Uint8Array, options?: WriteOptions): Promise<Committed> {
+    return this.#write([{ verb: 'create', key, value }], options);
   }
 
-  update(key: string, value: Uint8Array, expected: Revision): Promise<Committed> {
-    return this.#write([{ verb: 'update', key, value, expected }]);
+  update(key: string, value: Uint8Array, expected: Revision, options?: WriteOptions): Promise<Committed> {
+    return this.#write([{ verb: 'update', key, value, expected }], options);
   }
 
-  delete(key: string, expected: Revision): Promise<Committed> {
-    return this.#write([{ verb: 'delete', key, expected }]);
+  delete(key: string, expected: Revision, options?: WriteOptions): Promise<Committed> {
+    return this.#write([{ verb: 'delete', key, expected }], options);
   }
 
   /** etcd itself enforces the size limits of a transaction: its operators may have raised them. */
@@ -249,30 +250,37 @@ class EtcdStore implements Store {
   }
 
   /** All in one transaction. */
-  async #write(writes: readonly BatchWrite[]): Promise<Committed> {
+  async #write(writes: readonly BatchWrite[], { span }: WriteOptions = {}): Promise<Committed> {
     try {
-      return await this.#send(writes, { marked: true });
+      return await this.#send(writes, { marked: true, span });
     } catch (error) {
       // A full etcd accepts deletions, but no put in the same transaction.
       if (!isStoreError(error, 'full') || writes.some(({ verb }) => verb !== 'delete')) throw error;
-      return this.#send(writes, { marked: false });
+      return this.#send(writes, { marked: false, span });
     }
   }
 
   /** Sends at most once. `marked`: deletions store the id of the transaction in the marker key. */
-  async #send(writes: readonly BatchWrite[], { marked }: { readonly marked: boolean }): Promise<Committed> {
+  async #send(
+    writes: readonly BatchWrite[],
+    { marked, span }: WriteOptions & { readonly marked: boolean },
+  ): Promise<Committed> {
     const id = this.#ids.next();
     const deletes = writes.some(({ verb }) => verb === 'delete');
     const sent = writes.map((write) => this.#toSend(write, { id, marked }));
     try {
-      const { header, succeeded, current } = await this.#connection.write(guardedWritesMethod, {
-        writes: writes.map((write, index) => ({
-          key: this.#keys.toEtcd(write.key),
-          modRevision: guardOf(sent[index] as SentWrite),
-          value: write.verb === 'delete' ? undefined : withWriteId(write.value, id),
-        })),
-        beside: deletes && marked ? { key: this.#keys.marker, value: id } : undefined,
-      });
+      const { header, succeeded, current } = await this.#connection.write(
+        guardedWritesMethod,
+        {
+          writes: writes.map((write, index) => ({
+            key: this.#keys.toEtcd(write.key),
+            modRevision: guardOf(sent[index] as SentWrite),
+            value: write.verb === 'delete' ? undefined : withWriteId(write.value, id),
+          })),
+          beside: deletes && marked ? { key: this.#keys.marker, value: id } : undefined,
+        },
+        span,
+      );
       this.#headMoved(header.revision);
       if (succeeded) return { revision: header.revision };
       throw refusalOfFirst(sent, current);

@@ -1,5 +1,12 @@
 /** Test support: a fake etcd with scripted responses. Imported by tests only. */
-import { Server, ServerCredentials, type ServerDuplexStream, type ServiceError, status } from '@grpc/grpc-js';
+import {
+  type Metadata,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 import { WireReader, WireWriter, wireType } from '../../../base/protobuf-wire.ts';
 
 /** A message assembled first field first. */
@@ -46,7 +53,7 @@ export type FakeWatch = ServerDuplexStream<Buffer, Buffer>;
 /** Messages in wire format. An error with a gRPC `code` is sent as that status. */
 export interface FakeEtcdHandlers {
   readonly range?: (request: Buffer) => FakeMessage;
-  readonly txn?: (request: Buffer) => FakeMessage;
+  readonly txn?: (request: Buffer, metadata: Metadata) => FakeMessage;
   readonly put?: (request: Buffer) => FakeMessage;
   readonly watch?: (call: FakeWatch) => void;
   readonly version?: string;
@@ -141,10 +148,13 @@ const asBytes = {
 };
 
 const answering =
-  (handler: (request: Buffer) => FakeMessage) =>
-  (call: { readonly request: Buffer }, respond: (error: ServiceError | null, response?: Buffer) => void): void => {
+  (handler: (request: Buffer, metadata: Metadata) => FakeMessage) =>
+  (
+    call: { readonly request: Buffer; readonly metadata: Metadata },
+    respond: (error: ServiceError | null, response?: Buffer) => void,
+  ): void => {
     try {
-      respond(null, handler(call.request).finish());
+      respond(null, handler(call.request, call.metadata).finish());
     } catch (error) {
       respond(error as ServiceError);
     }
