@@ -1,3 +1,4 @@
+import { Roster } from '../base/collections/roster.ts';
 import { limits } from '../base/limits.ts';
 import type { AuditBackend, AuditSink } from './backend.ts';
 import type { EncodedEvent } from './event-encoder.ts';
@@ -13,7 +14,7 @@ interface BlockingParts {
 
 /** Modes `blocking` and `blocking-strict`: requests wait until their events are recorded. */
 export function blockingBackend({ sink, plugin, lost, strict }: BlockingParts): AuditBackend {
-  const underWay = new Set<Promise<unknown>>();
+  const underWay = new Roster<Promise<unknown>>();
   let waitingBytes = 0;
   const send = async (events: readonly EncodedEvent[], bytes: number): Promise<boolean> => {
     try {
@@ -34,8 +35,10 @@ export function blockingBackend({ sink, plugin, lost, strict }: BlockingParts): 
         return !strict;
       }
       waitingBytes += bytes;
-      const sent = send(events, bytes).finally(() => underWay.delete(sent));
-      underWay.add(sent);
+      const sent = send(events, bytes);
+      const place = underWay.add(sent);
+      const done = (): void => void underWay.delete(place, sent);
+      sent.then(done, done);
       return sent;
     },
     async close() {

@@ -269,7 +269,7 @@ describe('the audit webhook', () => {
     await using server = await AuditedServer.start(policy, flags);
     await read(server, 'lost');
     assert.equal(await server.process.stop(), 0);
-    assert.match(server.process.log, /audit events were lost.*plugin=webhook events=2/);
+    assert.match(server.process.log, /audit events were lost.*plugin="webhook" events=2/);
   });
 
   it('gets smaller batches where events are truncated', async () => {

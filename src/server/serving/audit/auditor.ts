@@ -3,6 +3,7 @@ import type { AuditBackend } from '../../../audit/backend.ts';
 import type { AuditEvent } from '../../../audit/event.ts';
 import type { EventEncoder } from '../../../audit/event-encoder.ts';
 import type { PolicyEvaluator } from '../../../audit/policy.ts';
+import { Roster } from '../../../base/collections/roster.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
@@ -26,7 +27,7 @@ export class Auditor {
   readonly #parts: AuditorParts;
   readonly #time: WallClock;
   /** Events whose objects are still being encoded. */
-  readonly #encoding = new Set<Promise<unknown>>();
+  readonly #encoding = new Roster<Promise<unknown>>();
   #encodingBytes = 0;
   /** The annotation of an event whose objects were too large. */
   readonly truncated: readonly [key: string, value: string];
@@ -106,11 +107,13 @@ export class Auditor {
   encoding(bytes: number, record: () => Promise<boolean>): Promise<boolean> | undefined {
     if (this.#encodingBytes > 0 && this.#encodingBytes + bytes > limits.auditEncodingBytesMax) return undefined;
     this.#encodingBytes += bytes;
-    const recorded = record().finally(() => {
+    const recorded = record();
+    const place = this.#encoding.add(recorded);
+    const done = (): void => {
       this.#encodingBytes -= bytes;
-      this.#encoding.delete(recorded);
-    });
-    this.#encoding.add(recorded);
+      this.#encoding.delete(place, recorded);
+    };
+    recorded.then(done, done);
     return recorded;
   }
 

@@ -278,8 +278,26 @@ const shortened = (agent: string): string =>
     : `${agent.slice(0, limits.auditAgentCharactersMax)}...TRUNCATED`;
 
 /** A query may carry a credential (RFC 6750 section 2.3), although it counts for nothing here. */
-const withoutTokens = (target: string): string =>
-  target.includes('access_token') ? target.replace(/([?&]access_token=)[^&]*/g, '$1***') : target;
+function withoutTokens(target: string): string {
+  const mark = target.indexOf('?');
+  if (mark < 0) return target;
+  const query = target.slice(mark + 1);
+  if (!query.includes(tokenName) && !query.includes('%')) return target;
+  return `${target.slice(0, mark + 1)}${query.split('&').map(withoutToken).join('&')}`;
+}
+
+const tokenName = 'access_token';
+
+/** The name may be percent-encoded, which makes it three times as long at most. */
+function withoutToken(parameter: string): string {
+  const end = parameter.indexOf('=');
+  if (end < 0) return parameter;
+  const name = parameter.slice(0, end);
+  const isToken =
+    name === tokenName ||
+    (name.includes('%') && name.length <= 3 * tokenName.length && new URLSearchParams(name).has(tokenName));
+  return isToken ? `${name}=***` : parameter;
+}
 
 /** The published message of a failed authentication. */
 function attemptedMethods(exchange: Exchange): string {

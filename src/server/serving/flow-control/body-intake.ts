@@ -1,3 +1,4 @@
+import { Roster } from '../../../base/collections/roster.ts';
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Clock } from '../../../base/time/clock.ts';
@@ -28,7 +29,7 @@ interface Sender {
 export class BodyIntake implements Closable {
   readonly #clock: Clock;
   readonly #metrics: FlowMetrics;
-  readonly #arriving = new Set<Arrival>();
+  readonly #arriving = new Roster<Arrival>();
   #sweep: Closable | undefined;
 
   constructor({ clock, metrics }: { readonly clock: Clock; readonly metrics: FlowMetrics }) {
@@ -48,7 +49,7 @@ export class BodyIntake implements Closable {
       throw tooManyRequests();
     }
     const arrival = new Arrival({ exchange, tenant }, this.#metrics, this.#clock.monotonic());
-    this.#arriving.add(arrival);
+    const place = this.#arriving.add(arrival);
     this.#sweep ??= this.#clock.after(sweepMs, () => this.#giveUpSlow());
     try {
       const bytes = await exchange.body(limits.bodyBytesMax, arrival.received);
@@ -57,7 +58,7 @@ export class BodyIntake implements Closable {
       arrival.release();
       throw error;
     } finally {
-      this.#arriving.delete(arrival);
+      this.#arriving.delete(place, arrival);
       shared.bodies.release(tenant.bodies, 1);
     }
   }
