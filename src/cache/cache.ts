@@ -163,6 +163,12 @@ export interface CachedResource {
   readonly namespaced: boolean;
   /** In addition to `metadata.name` and `metadata.namespace`. */
   readonly selectableFields: readonly SelectableField[];
+  /**
+   * Brings a stored value into the form that clients get: custom resources are pruned and get their defaults when they are
+   * read. Returns the same bytes if nothing is to be done; throws if the value is no object. Default: values are sent as they
+   * are stored.
+   */
+  readonly normalise?: ((value: Uint8Array) => Uint8Array) | undefined;
 }
 
 /** Backpressure from the senders of watch events: the promise resolves when they can accept more. Undefined: not throttled. */
@@ -178,6 +184,11 @@ export interface WatchCache {
    * Cost depends on this resource only.
    */
   removeResource(prefix: string): void;
+  /**
+   * Reads a resource of the cache anew, with other selectable fields or in another form. Its watches go on: an object that is
+   * only shown in another way has not changed. Until it resolves, reads see the resource as it was, or in part.
+   */
+  changeResource(resource: CachedResource): Promise<void>;
   /** Reloads a resource from the store because its cached state is wrong. Its watches are closed with `compacted`. */
   reload(prefix: string): Promise<void>;
   /** The cache contains every change up to this revision. */

@@ -40,8 +40,8 @@ export type WatchedChange = ObjectChange | 'corrupt';
 export class ResourceCollection implements Collection, WatchedCollection, BudgetedHistory {
   readonly prefix: string;
   readonly namespaced: boolean;
-  readonly codec: EntryCodec;
   readonly history: History;
+  #codec: EntryCodec;
   readonly #host: CollectionHost;
   readonly #past = new PastStates({ countMax: limits.cacheSnapshotsMax, ageMsMax: limits.historyMs });
   /** Open watches of the collection. */
@@ -50,7 +50,9 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   #removed = false;
   #entries = SortedEntries.empty<CacheEntry>();
   /** Undefined if no field is indexed. */
-  readonly #index: FieldIndex | undefined;
+  #index: FieldIndex | undefined;
+  /** The index after the next installation. */
+  #nextIndex: FieldIndex | undefined;
   #corrupt: ReadonlyMap<string, Revision> = new Map();
   /** Immutable view of the current state, created on demand. */
   #state: CollectionState | undefined;
@@ -68,7 +70,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     this.#host = host;
     this.prefix = resource.prefix;
     this.namespaced = resource.namespaced;
-    this.codec = resource.codec;
+    this.#codec = resource.codec;
     this.history = new History(
       {
         eventsMax: limits.cacheHistoryEventsMax,
@@ -79,8 +81,18 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
       (bytes) => host.historyBudget.changed(bytes),
     );
     host.historyBudget.add(this);
-    const indexed = resource.selectableFields.filter((field) => field.indexed).map(({ label }) => label);
-    this.#index = indexed.length > 0 ? new FieldIndex(indexed) : undefined;
+    this.#nextIndex = indexOf(resource);
+    this.#index = this.#nextIndex;
+  }
+
+  get codec(): EntryCodec {
+    return this.#codec;
+  }
+
+  /** Decodes what comes from now on in another way. What is there follows with the next installation. */
+  reshape(resource: Pick<CachedResource, 'selectableFields'> & { readonly codec: EntryCodec }): void {
+    this.#codec = resource.codec;
+    this.#nextIndex = indexOf(resource);
   }
 
   get loaded(): boolean {
@@ -118,6 +130,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   install(loaded: LoadedState): void {
     this.#entries = loaded.entries;
     this.#scattered = 0;
+    this.#index = this.#nextIndex;
     this.#fillIndex();
     this.#corrupt = loaded.corrupt;
     this.#state = undefined;
@@ -272,4 +285,9 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     if (to >= this.#since) this.#past.push({ from: this.#since, to, state: this.#current(), heldSince: now });
     this.#past.trim(now, this.history.floor);
   }
+}
+
+function indexOf({ selectableFields }: Pick<CachedResource, 'selectableFields'>): FieldIndex | undefined {
+  const indexed = selectableFields.filter((field) => field.indexed).map(({ label }) => label);
+  return indexed.length > 0 ? new FieldIndex(indexed) : undefined;
 }

@@ -29,6 +29,9 @@ import { Delivery, FanOut, type Published } from './watching/fan-out.ts';
 import { ObjectWatcher, type WatchEnd, type WatcherHost } from './watching/object-watcher.ts';
 import { WatcherIndex } from './watching/watcher-index.ts';
 
+/** What a load of a resource that was there does with its open watches. */
+type LoadWatches = 'kept' | 'ended';
+
 interface CacheMetrics {
   /** Reloads of a resource from the store after startup. */
   readonly reloads: Count;
@@ -174,6 +177,15 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     const collection = this.#find(prefix);
     this.#options.metrics?.reloads.inc();
     await this.#loadOne(collection);
+  }
+
+  async changeResource(resource: CachedResource): Promise<void> {
+    const collection = this.#find(resource.prefix);
+    const codec = (this.#options.codecOf ?? objectCodec)(resource);
+    collection.reshape({ ...resource, codec });
+    // A load that has begun may have decoded a part in the former way.
+    await this.#loading.get(collection)?.done;
+    if (!collection.removed) await this.#loadOne(collection, 'kept');
   }
 
   waitFor(revision: Revision, waitMs: number, signal?: AbortSignal): Promise<boolean> {
@@ -396,20 +408,24 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     this.#generation++;
     this.#loading.clear();
     this.#advance(head);
-    for (const [collection, state] of loaded) if (!collection.removed) this.#install(collection, state, []);
+    for (const [collection, state] of loaded)
+      if (!collection.removed) this.#install(collection, state, { changes: [], watches: 'ended' });
   }
 
   /** Loads one resource while the change stream continues. Concurrent calls share the work. */
-  #loadOne(collection: ResourceCollection): Promise<void> {
+  #loadOne(collection: ResourceCollection, watches: LoadWatches = 'ended'): Promise<void> {
     const under = this.#loading.get(collection);
     if (under) return under.done;
-    const loading = { changes: [] as Change[], done: Promise.resolve() };
+    const loading = { changes: [] as Change[], watches, done: Promise.resolve() };
     const entry = Object.assign(loading, { done: Promise.resolve().then(() => this.#loadBeside(collection, loading)) });
     this.#loading.set(collection, entry);
     return entry.done;
   }
 
-  async #loadBeside(collection: ResourceCollection, loading: { changes: Change[] }): Promise<void> {
+  async #loadBeside(
+    collection: ResourceCollection,
+    loading: { changes: Change[]; readonly watches: LoadWatches },
+  ): Promise<void> {
     const { signal } = this.#abort;
     const generation = this.#generation;
     const backoff = new Backoff(changeStreamRetries, this.#random);
@@ -420,7 +436,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
         const state = await load(this.#store, collection, at, this.#clock);
         if (signal.aborted || collection.removed || generation !== this.#generation) break;
         this.#loading.delete(collection);
-        this.#install(collection, state, loading.changes);
+        this.#install(collection, state, loading);
         return;
       } catch (error) {
         this.logger.warn('a resource could not be read; it is tried again', { prefix: collection.prefix, at, error });
@@ -432,14 +448,18 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   }
 
   /** `changes`: those after the revision of `state`. */
-  #install(collection: ResourceCollection, state: LoadedState, changes: readonly Change[]): void {
+  #install(
+    collection: ResourceCollection,
+    state: LoadedState,
+    { changes, watches }: { readonly changes: readonly Change[]; readonly watches: LoadWatches },
+  ): void {
     const first = !collection.loaded;
     collection.install(state);
     const now = this.#clock.monotonic();
     for (const change of changes) collection.apply(change, changes, now);
     if (first) for (const watcher of [...collection.watchers]) watcher.begin();
     // Watchers may have received something other than what was read.
-    else void this.#endAll(collection, 'compacted');
+    else if (watches === 'ended') void this.#endAll(collection, 'compacted');
   }
 
   #armSweep(): void {

@@ -63,5 +63,6 @@ interface StatusReply {
   readonly status: 200 | 201 | 202;
 }
 
-/** An object encoded in the version of the request, from its stored form. */
-export const shownBytes = ({ forms }: ServedResource, stored: Buffer): Buffer => forms?.bytes(stored) ?? stored;
+/** An object encoded in the version of the request, from the form in which it was written. */
+export const shownBytes = ({ forms, resource }: ServedResource, written: Buffer): Buffer =>
+  resource.custom ? written : (forms?.bytes(written) ?? written);

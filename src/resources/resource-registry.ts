@@ -4,6 +4,7 @@ import { internKind } from '../kinds/intern-kind.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { Scope } from '../meta/scope.ts';
+import type { CustomVersions } from './custom-versions.ts';
 import {
   cachedResource,
   cachedResources,
@@ -130,6 +131,41 @@ export class ResourceRegistry {
     return { resource };
   }
 
+  /**
+   * Serves a custom resource in all of its versions. Resolves once the cache has loaded its objects. Throws if its group and
+   * resource are served already.
+   */
+  async addCustom(versions: CustomVersions): Promise<Resource> {
+    const custom = internVersions(versions);
+    const [kind, ...others] = custom.kinds;
+    if (!kind) throw new Error('a custom resource has a version');
+    if ([...this.#resources.values()].some((each) => isSameResource(each.kind, kind))) {
+      throw new Error(`${kind.resource} of ${kind.group} are served`);
+    }
+    await this.#cache.addResource(cachedResource(this.scope, kind, custom));
+    const resource = this.#make({ kind, others, builtIn: false, custom });
+    this.#swap({ removed: [], added: resource.versions });
+    return resource;
+  }
+
+  /**
+   * Changes the versions of a custom resource, with its names staying. Watches go on, except those in versions that are no
+   * longer served. Resolves once the objects are in the new form.
+   */
+  async changeCustom(before: Resource, versions: CustomVersions): Promise<Resource> {
+    const custom = internVersions(versions);
+    const [kind, ...others] = custom.kinds;
+    if (!kind || !isSameResource(kind, before.kind))
+      throw new Error(`${before.kind.resource} stay what they are called`);
+    await this.#cache.changeResource(cachedResource(this.scope, kind, custom));
+    this.#resources.delete(keyOf(before.kind));
+    const resource = this.#make({ kind, others, builtIn: false, custom, before });
+    this.#swap({ removed: before.versions, added: resource.versions });
+    const kept = new Set(resource.versions.map(({ watchedForms }) => watchedForms));
+    for (const { watchedForms } of before.versions) if (!kept.has(watchedForms)) watchedForms?.end();
+    return resource;
+  }
+
   #addVersion(kind: Kind, stored: Kind): Resource {
     const before = this.#resources.get(keyOf(stored));
     if (!before) throw new Error(`${stored.resource}, as which ${kind.resource} are stored, are not served`);
@@ -154,7 +190,7 @@ export class ResourceRegistry {
   #replace(before: Resource, others: readonly Kind[], builtIn: boolean): Resource {
     const resource = this.#make({ kind: before.kind, others, builtIn, before });
     this.#swap({ removed: before.versions, added: resource.versions });
-    for (const { kind, forms } of before.versions) if (!resource.kinds.includes(kind)) forms?.end();
+    for (const { kind, watchedForms } of before.versions) if (!resource.kinds.includes(kind)) watchedForms?.end();
     return resource;
   }
 
@@ -184,6 +220,11 @@ export class ResourceRegistry {
 
 const otherVersions = (stored: Kind, kinds: readonly Kind[]): readonly Kind[] =>
   kinds.filter(({ storedAs }) => storedAs && isSameResource(storedAs.kind, stored));
+
+const internVersions = (versions: CustomVersions): CustomVersions => ({
+  ...versions,
+  kinds: versions.kinds.map(internKind),
+});
 
 const keyOf = ({ group, version, resource }: Kind): string => servedKey(group, version, resource);
 

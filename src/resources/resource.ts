@@ -4,7 +4,9 @@ import { type Kind, storesObjects } from '../kinds/kind.ts';
 import { apiVersionOf, canonical } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { Scope } from '../meta/scope.ts';
+import type { SelectableField } from '../meta/selectable-field.ts';
 import type { ResourceName } from '../meta/status-error.ts';
+import { type CustomVersions, inVersion, normaliser } from './custom-versions.ts';
 import { VersionForms } from './version-forms.ts';
 import { compareVersions } from './version-priority.ts';
 
@@ -25,6 +27,10 @@ export interface Resource {
   readonly kinds: readonly Kind[];
   /** A built-in kind: known from startup on every thread. Others (custom resources) are added at run time. */
   readonly builtIn: boolean;
+  /** Of a custom resource. */
+  readonly custom: CustomVersions | undefined;
+  /** See `CachedResource`. */
+  readonly normalise: CachedResource['normalise'];
 }
 
 /** A resource in one served version, as the path of a request names it. Immutable. */
@@ -40,12 +46,22 @@ export interface ServedResource {
   readonly name: ResourceName;
   /** Collection of the resource, in stored form. */
   readonly collection: Collection;
-  /** Objects converted to this version; undefined if this is the stored version. */
+  /** Objects converted to this version; undefined if they are stored in it. */
   readonly forms: VersionForms | undefined;
+  /** The same for watches, which outlast changes of a custom resource. */
+  readonly watchedForms: VersionForms | undefined;
   /** `Warning` header for clients of this version; undefined if it is not deprecated. */
   readonly deprecation: string | undefined;
-  /** Converts an object from the stored form to this version. Returns it unchanged if this is the stored version. */
-  fromStored(stored: ApiObject): ApiObject;
+  /**
+   * The kind in whose form objects are written: strategies, admission and validation see them so. The stored one; of a custom
+   * resource this version.
+   */
+  readonly written: Kind;
+  /** Converts an object from the written form to this version. Returns it unchanged if there is no difference. */
+  fromWritten(written: ApiObject): ApiObject;
+  /** Converts an object in stored form to the written form, and back. Returns it unchanged if there is no difference. */
+  toWritten(stored: ApiObject): ApiObject;
+  toStored(written: ApiObject): ApiObject;
   /** Converts an object between versions by its `apiVersion`; undefined if the resource has a single version. */
   readonly convert: ConvertObject | undefined;
   /** Store key prefix of the objects of one namespace, or of all if `namespace` is ''. Ends with '/'. */
@@ -67,17 +83,25 @@ export const cachedResources = (scope: Scope, kinds: readonly Kind[]): readonly 
   kinds.filter((kind) => storesObjects(kind) && !kind.storedAs).map((kind) => cachedResource(scope, kind));
 
 /** The collection that the cache must hold for a stored kind. */
-export const cachedResource = (scope: Scope, kind: Kind): CachedResource => ({
+export const cachedResource = (scope: Scope, kind: Kind, custom?: CustomVersions): CachedResource => ({
   prefix: keyPrefix(scope, kind),
   namespaced: kind.scope === 'Namespaced',
-  selectableFields: kind.selectableFields,
+  selectableFields: custom ? selectableInAny(custom.kinds) : kind.selectableFields,
+  normalise: custom && normaliser(custom.kinds),
 });
+
+/** Objects are in any of the versions; the first definition of a label counts. */
+const selectableInAny = (kinds: readonly Kind[]): readonly SelectableField[] => [
+  ...new Map(kinds.toReversed().flatMap((kind) => kind.selectableFields.map((field) => [field.label, field]))).values(),
+];
 
 export interface ResourceKinds {
   readonly kind: Kind;
   /** Kinds that are stored as this one. */
   readonly others: readonly Kind[];
   readonly builtIn: boolean;
+  /** Of a custom resource, whose kinds these are. */
+  readonly custom?: CustomVersions | undefined;
   /** The resource being replaced; versions that stay keep their `forms`. */
   readonly before?: Resource;
 }
@@ -90,29 +114,36 @@ interface ResourcePlace {
 
 /** Builds a resource stored as `kind` and also served as `others`. The cache must already hold its collection. */
 export function makeResource(
-  { kind: stored, others, builtIn, before }: ResourceKinds,
+  { kind: stored, others, builtIn, custom, before }: ResourceKinds,
   { cache, scope }: ResourcePlace,
 ): Resource {
   const versions: ServedResource[] = [];
   const prefix = keyPrefix(scope, stored);
   const collection = storesObjects(stored) ? cache.collection(prefix) : neverStored(stored);
   const kinds = [stored, ...others];
-  const convert = others.length > 0 ? converter(kinds) : undefined;
+  const convert = others.length === 0 ? undefined : custom ? customConverter(custom) : converter(kinds);
   const resource: Resource = {
-    ...{ kind: stored, collection, versions, kinds, builtIn },
+    ...{ kind: stored, collection, versions, kinds, builtIn, custom },
+    normalise: custom && normaliser(kinds),
     get stored() {
       return storedVersion;
     },
   };
-  const storedVersion: ServedResource = makeVersion(resource, stored, { prefix, convert, forms: undefined });
+  const storedVersion: ServedResource = makeVersion(resource, stored, {
+    ...{ prefix, convert },
+    forms: formsOf(before, stored),
+  });
   if (stored.served !== false) versions.push(storedVersion);
   for (const kind of others) {
     if (kind.served === false) continue;
-    const forms = before?.versions.find((each) => each.kind === kind)?.forms;
-    versions.push(makeVersion(resource, kind, { prefix, convert, forms }));
+    versions.push(makeVersion(resource, kind, { prefix, convert, forms: formsOf(before, kind) }));
   }
   return resource;
 }
+
+/** The forms of the same version in a replaced resource. Versions of built-in kinds do not change. */
+const formsOf = (before: Resource | undefined, { version }: Kind): VersionForms | undefined =>
+  before?.versions.find((each) => each.kind.version === version)?.watchedForms;
 
 interface VersionParts {
   /** Store key prefix of the resource. */
@@ -124,9 +155,7 @@ interface VersionParts {
 
 function makeVersion(resource: Resource, kind: Kind, { prefix, convert, forms }: VersionParts): ServedResource {
   const inNamespace = kind.scope === 'Namespaced';
-  const { storedAs } = kind;
   const apiVersion = apiVersionOf(kind);
-  const fromStored = storedAs && ((stored: ApiObject) => canonical(kind, storedAs.fromStored(stored)));
   return {
     key: servedKey(kind.group, kind.version, kind.resource),
     resource,
@@ -134,12 +163,51 @@ function makeVersion(resource: Resource, kind: Kind, { prefix, convert, forms }:
     apiVersion,
     name: { group: kind.group, resource: kind.resource },
     collection: resource.collection,
-    forms: forms ?? (fromStored && new VersionForms(fromStored)),
+    ...(resource.custom ? customForms(resource.custom, kind, forms) : sharedForms(resource.kind, kind, forms)),
     deprecation: deprecationOf(kind, resource.kinds),
-    fromStored: fromStored ?? ((stored) => stored),
     convert,
     collectionKey: (namespace) => (inNamespace && namespace !== '' ? `${prefix}${namespace}/` : prefix),
     objectKey: (namespace, name) => (inNamespace ? `${prefix}${namespace}/${name}` : `${prefix}${name}`),
+  };
+}
+
+/** How the objects of a version are read and written. */
+type ObjectForms = Pick<
+  ServedResource,
+  'forms' | 'watchedForms' | 'written' | 'fromWritten' | 'toWritten' | 'toStored'
+>;
+
+const same = (object: ApiObject): ApiObject => object;
+
+/** All versions of a built-in kind are written as the stored one. */
+function sharedForms(stored: Kind, kind: Kind, before: VersionForms | undefined): ObjectForms {
+  const { storedAs } = kind;
+  const fromStored = storedAs && ((object: ApiObject) => canonical(kind, storedAs.fromStored(object)));
+  const forms = before ?? (fromStored && new VersionForms(fromStored));
+  return {
+    forms,
+    watchedForms: forms,
+    written: stored,
+    fromWritten: fromStored ?? same,
+    toWritten: same,
+    toStored: same,
+  };
+}
+
+function customForms(custom: CustomVersions, kind: Kind, before: VersionForms | undefined): ObjectForms {
+  const [stored = kind] = custom.kinds;
+  const toWritten = (object: ApiObject) => inVersion(custom, object, kind);
+  // Without others in the store, the objects of the stored version are read as they are.
+  const differ = kind !== stored || custom.storedInOthers;
+  const forms = before ?? new VersionForms(toWritten, kind);
+  before?.change(toWritten);
+  return {
+    forms: differ ? forms : undefined,
+    watchedForms: forms,
+    written: kind,
+    fromWritten: same,
+    toWritten: differ ? toWritten : same,
+    toStored: kind === stored ? same : (object) => inVersion(custom, object, stored),
   };
 }
 
@@ -173,6 +241,14 @@ function converter(kinds: readonly Kind[]): ConvertObject {
     if (!from || !to) return undefined;
     const stored = from.storedAs ? from.storedAs.toStored(object as ApiObject) : (object as ApiObject);
     return { schema: to.schema, object: to.storedAs ? to.storedAs.fromStored(stored) : stored };
+  };
+}
+
+function customConverter(custom: CustomVersions): ConvertObject {
+  const byVersion = new Map(custom.kinds.map((kind) => [apiVersionOf(kind), kind]));
+  return (object, apiVersion) => {
+    const [from, to] = [byVersion.get(String(object['apiVersion'])), byVersion.get(apiVersion)];
+    return from && to && { schema: to.schema, object: inVersion(custom, object as ApiObject, to) };
   };
 }
 

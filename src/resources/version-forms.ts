@@ -4,31 +4,59 @@ import type { CacheEntry, Collection, Watcher, WatchOptions, WatchSink } from '.
 import { EncodingMemo, type Encodings } from '../cache/encoding-memo.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
 import { insertResourceVersion } from '../codec/object-bytes.ts';
+import type { GroupVersionKind } from '../kinds/kind.ts';
+import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 
 /** Converted encodings by cache entry, under one memory budget for all versions. */
 const memo = new EncodingMemo(limits.versionFormsBytesMax);
 const byEntry = new WeakMap<CacheEntry, Encodings>();
 
+type ConvertStored = (stored: ApiObject) => ApiObject;
+
+/** The first bytes of an object of this kind as it is stored, see `encodeObject`. */
+const headOf = (kind: GroupVersionKind): Buffer =>
+  Buffer.from(`{"kind":${JSON.stringify(kind.kind)},"apiVersion":${JSON.stringify(apiVersionOf(kind))},`);
+
+/** Unique to the function: a later version of the same name may convert differently. */
+const nameOf = (convert: ConvertStored): string => String(identityOf(convert));
+
 /** A resource's objects in a version other than the stored one. Conversion is lazy. */
 export class VersionForms {
-  readonly #convert: (stored: ApiObject) => ApiObject;
+  #convert: ConvertStored;
   /** Key of this version in the memo. */
-  readonly #name: string;
+  #name: string;
+  /** How an object begins that is stored in this version, if there are some. */
+  readonly #head: Buffer | undefined;
 
   /** Open watches in this version. */
   readonly #open = new Set<{ end(): void }>();
 
-  constructor(convert: (stored: ApiObject) => ApiObject) {
+  /** Of custom resources: some objects are stored as `kind`, and `convert` returns them as they are. */
+  constructor(convert: ConvertStored, kind?: GroupVersionKind) {
     this.#convert = convert;
-    // Unique per instance: a later version of the same name may convert differently.
-    this.#name = String(identityOf(this));
+    this.#head = kind && headOf(kind);
+    this.#name = nameOf(convert);
+  }
+
+  /** Converts in another way from now on; open watches go on. */
+  change(convert: ConvertStored): void {
+    this.#convert = convert;
+    this.#name = nameOf(convert);
+  }
+
+  /** True of bytes that are known to be in this version. */
+  #isHere(stored: Buffer): boolean {
+    return this.#head !== undefined && stored.subarray(0, this.#head.length).equals(this.#head);
   }
 
   /** Converts the encoded stored object to the bytes that a client of this version receives. */
   bytes(stored: Buffer): Buffer {
+    if (this.#isHere(stored)) return stored;
     const object = parseStored(stored) as ApiObject;
-    const encoded = encodeObject(this.#convert(object));
+    const converted = this.#convert(object);
+    if (converted === object) return stored;
+    const encoded = encodeObject(converted);
     // An object of a dry run was never stored and has no resourceVersion.
     const { resourceVersion } = object.metadata;
     return resourceVersion === undefined ? encoded : insertResourceVersion(encoded, Number(resourceVersion));
@@ -79,6 +107,7 @@ export class VersionForms {
 
   /** The bytes of an entry in this version, cached while the memory budget allows. */
   bytesOf(stored: CacheEntry): Buffer {
+    if (this.#isHere(stored.bytes)) return stored.bytes;
     let forms = byEntry.get(stored);
     if (!forms) {
       forms = memo.forEvent();

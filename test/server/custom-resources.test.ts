@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import type { ApiClient, ApiList } from '../../src/client/api-client.ts';
 import { ApiError } from '../../src/client/api-client.ts';
 import { resourcePath } from '../../src/client/resource-path.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
-import { define, definitionOf, definitionPath } from '../support/custom-resources.ts';
+import { define, definitionOf, definitionPath, versionOf } from '../support/custom-resources.ts';
 import { root, serverForSuite } from '../support/in-process-server.ts';
 
 /** Objects of kinds that come at run time (KEP-95), as clients of a server see them. */
@@ -43,5 +44,77 @@ describe('custom resources', () => {
       client().get(resourcePath({ apiVersion: `${group}/v1`, resource: 'gadgets' })),
       (error) => error instanceof ApiError && error.code === 404,
     );
+  });
+
+  describe('in several versions', () => {
+    const one = { a: { type: 'string' }, b: { type: 'string', default: 'first' } };
+    const two = { a: { type: 'string' }, c: { type: 'string', default: 'second' } };
+    const both = (storage: 'v1' | 'v2', second: Readonly<Record<string, unknown>> = one) => [
+      versionOf(one, { storage: storage === 'v1' }),
+      versionOf(second, { name: 'v2', storage: storage === 'v2' }),
+    ];
+    const inVersion = (group: string, version: string, name?: string): string =>
+      resourcePath({ apiVersion: `${group}/${version}`, resource: 'widgets', namespace: 'default', name });
+    const fieldsOf = ({ a, b, c }: ApiObject) => ({ a, b, c });
+    /** Resolves when objects are stored in the version. */
+    const storeIn = async (group: string, version: 'v1' | 'v2'): Promise<void> => {
+      await client().mergePatch(definitionPath(`widgets.${group}`), { spec: { versions: both(version) } });
+      await until(() => suite.server.resources.find(group, 'v1', 'widgets')?.resource.kind.version === version);
+    };
+
+    it('each is pruned and gets its defaults by the schema of the version that is asked for', async () => {
+      const group = 'versions.example.com';
+      await define(client(), definitionOf({ group, versions: both('v1', two) }));
+      const sent = { ...widget(group, 'one', { a: 'x', c: 'unknown here' }) };
+      assert.deepEqual(fieldsOf(await client().create(inVersion(group, 'v1'), sent)), {
+        a: 'x',
+        b: 'first',
+        c: undefined,
+      });
+      const seen = await client().get(inVersion(group, 'v2', 'one'));
+      assert.equal(seen.apiVersion, `${group}/v2`);
+      assert.deepEqual(fieldsOf(seen), { a: 'x', b: undefined, c: undefined });
+      const written = await client().update<ApiObject>(inVersion(group, 'v2', 'one'), { ...seen, c: 'y' });
+      assert.deepEqual(fieldsOf(written), { a: 'x', b: undefined, c: 'y' });
+      assert.deepEqual(fieldsOf(await client().get(inVersion(group, 'v1', 'one'))), {
+        a: 'x',
+        b: 'first',
+        c: undefined,
+      });
+    });
+
+    it('objects stay in the version in which they were stored until they are written', async () => {
+      const group = 'moves.example.com';
+      await define(client(), definitionOf({ group, versions: both('v1') }));
+      await client().create(inVersion(group, 'v1'), widget(group, 'one', { a: 'x' }));
+      await storeIn(group, 'v2');
+      const before = await client().get(inVersion(group, 'v1', 'one'));
+      assert.equal(before['b'], 'first');
+      const same = await client().update<ApiObject>(inVersion(group, 'v1', 'one'), before);
+      assert.notEqual(same.metadata.resourceVersion, before.metadata.resourceVersion, 'it was stored anew');
+      const again = await client().update<ApiObject>(inVersion(group, 'v1', 'one'), same);
+      assert.equal(again.metadata.resourceVersion, same.metadata.resourceVersion);
+    });
+
+    it('watches go on when a definition changes', async () => {
+      const group = 'watched.example.com';
+      await define(client(), definitionOf({ group, versions: both('v1') }));
+      const stop = new AbortController();
+      const seen: string[] = [];
+      const watching = (async () => {
+        for await (const { object } of client().watch(`${inVersion(group, 'v1')}?watch=1`, { signal: stop.signal })) {
+          const { metadata, apiVersion } = object as ApiObject;
+          seen.push(`${metadata.name} ${apiVersion}`);
+        }
+      })();
+      await client().create(inVersion(group, 'v1'), widget(group, 'one'));
+      await until(() => seen.length === 1);
+      await storeIn(group, 'v2');
+      await client().create(inVersion(group, 'v2'), { ...widget(group, 'two'), apiVersion: `${group}/v2` });
+      await until(() => seen.length === 2);
+      assert.deepEqual(seen, [`one ${group}/v1`, `two ${group}/v1`]);
+      stop.abort();
+      await watching.catch(() => {});
+    });
   });
 });

@@ -17,6 +17,8 @@ interface DefinitionOptions {
   readonly scope?: 'Namespaced' | 'Cluster';
   /** Further fields of the version. */
   readonly version?: Readonly<Record<string, unknown>>;
+  /** Instead of the one version. */
+  readonly versions?: readonly Readonly<Record<string, unknown>>[];
   readonly dialect?: Dialect;
 }
 
@@ -27,22 +29,27 @@ export function definitionOf({
   properties = {},
   scope = 'Namespaced',
   version = {},
+  versions = [versionOf(properties, version)],
   dialect = orch,
 }: DefinitionOptions) {
   const plural = `${kind.toLowerCase()}s`;
-  const schema = { openAPIV3Schema: { type: 'object', properties } };
   return {
     apiVersion: `${dialect.group('apiextensions')}/v1`,
     kind: 'CustomResourceDefinition',
     metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope,
-      names: { plural, kind },
-      versions: [{ name: 'v1', served: true, storage: true, schema, ...version }],
-    },
+    spec: { group, scope, names: { plural, kind }, versions },
   };
 }
+
+/** A version with schemas of the fields besides apiVersion, kind and metadata: served, stored and called `v1`, by default. */
+export const versionOf = (
+  properties: Readonly<Record<string, unknown>>,
+  more: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> => ({
+  ...{ name: 'v1', served: true, storage: true },
+  schema: { openAPIV3Schema: { type: 'object', properties } },
+  ...more,
+});
 
 /** The path of definitions, or of one. */
 export const definitionPath = (name?: string, dialect: Dialect = orch): string =>

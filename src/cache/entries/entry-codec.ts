@@ -36,7 +36,7 @@ export interface EntryCodec {
 const internedMax = 4_096;
 
 /** Codec for API objects in their stored form (codec/object-bytes.ts). */
-export function objectCodec({ prefix, namespaced, selectableFields }: CachedResource): EntryCodec {
+export function objectCodec({ prefix, namespaced, selectableFields, normalise = asIs }: CachedResource): EntryCodec {
   const shape: EntryShape = { fieldLabels: selectableFields.map(({ label }) => label) };
   const selected = new SelectedValues(selectableFields);
   const namespaces = new Interner(internedMax, (text) => text);
@@ -45,10 +45,11 @@ export function objectCodec({ prefix, namespaced, selectableFields }: CachedReso
 
   return {
     locate,
-    decode({ key, value, revision, stale, corrupt }, place = allocate) {
+    decode({ key, value: stored, revision, stale, corrupt }, place = allocate) {
       if (corrupt) throw corrupt;
       const location = locate(key);
       if (!location) throw corruptObject(key, 'the key is not one of the resource');
+      const value = normalised(key, stored, normalise);
       if (!selected.read(value) || !isUtf8(value)) throw corruptObject(key, 'the value is not a stored object');
       try {
         const labels = selected.labels === '' ? noLabels : labelSets.of(selected.labels);
@@ -76,6 +77,16 @@ export function objectCodec({ prefix, namespaced, selectableFields }: CachedReso
       return asObjectEntry(entry).moved(at);
     },
   };
+}
+
+const asIs = (value: Uint8Array): Uint8Array => value;
+
+function normalised(key: string, value: Uint8Array, normalise: (value: Uint8Array) => Uint8Array): Uint8Array {
+  try {
+    return normalise(value);
+  } catch (cause) {
+    throw corruptObject(key, 'the value is not a stored object', cause);
+  }
 }
 
 function asObjectEntry(entry: CacheEntry): ObjectEntry {

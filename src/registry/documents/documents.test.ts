@@ -106,7 +106,15 @@ for (const dialect of [orch, kubernetes]) {
   });
 
   test(`groups stand in the published order (${dialect.name})`, () => {
-    const short = ['events', 'authentication', 'authorization', 'certificates', 'rbac.authorization', 'coordination'];
+    const short = [
+      'events',
+      'authentication',
+      'authorization',
+      'certificates',
+      'rbac.authorization',
+      'apiextensions',
+      'coordination',
+    ];
     const custom = ['a.example.com', 'b.example.com'].map((group): Kind => ({ ...configMap(dialect), group }));
     const all = [...custom.toReversed(), ...kinds(dialect)];
     const served = new ApiDocuments({ dialect, cbor: false }, withoutObjects(all), address);

@@ -102,7 +102,7 @@ function applied(
   const { commandLineClient: manager, lastAppliedAnnotation: annotation } = writer.dialect;
   const result = applyConfiguration({
     ...writeSource(context, writer.now()),
-    live: stored && served.fromStored(stored.object),
+    live: stored && served.fromWritten(stored.object),
     config,
     force: options.force,
     clientSideApply: { manager, annotation },

@@ -27,7 +27,7 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
     const patched = applyPatch({
       type,
       schema: served.kind.schema,
-      original: served.fromStored(stored.object),
+      original: served.fromWritten(stored.object),
       patch: value,
     });
     const object = decodeObject(patched, served.kind, (fields) =>

@@ -36,7 +36,7 @@ export async function watch(parts: RegistryParts, request: VerbRequest): Promise
     start: (sink) => {
       if (start.isExpired) return expiredWatcher(sink, start.revision);
       try {
-        const { collection, forms } = served;
+        const { collection, watchedForms: forms } = served;
         const watched = {
           after: start.revision,
           ...(namespace && { namespace }),

@@ -48,7 +48,7 @@ class WriteAttributes implements AdmissionAttributes {
   }
 
   get kind(): GroupVersionKind & { readonly schema: StructSchema } {
-    return this.#admitted.kind ?? this.#context.served.resource.kind;
+    return this.#admitted.kind ?? this.#context.served.written;
   }
 
   get schema(): StructSchema {

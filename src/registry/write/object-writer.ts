@@ -25,7 +25,7 @@ import { dedupOwnerReferences } from './dedup-owner-references.ts';
 import { identityOf, keepIdentity } from './kept-identity.ts';
 import { requireObjectSize } from './object-size.ts';
 import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata, startGeneration } from './server-metadata.ts';
-import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
+import { inWrittenForm, isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
 import { type TracedWrite, tracedWrite } from './traced-write.ts';
 import { trackManagedFields } from './track-managed-fields.ts';
 
@@ -121,7 +121,7 @@ export class ObjectWriter {
   }
 
   async #createOnce(context: WriteContext, object: ApiObject): Promise<Written> {
-    const { kind } = context.served.resource;
+    const kind = context.served.written;
     const strategyContext = this.strategyContext(context);
     setNewMetadata(object, this.#parts.clock, this.#parts.random);
     startGeneration(kind, object);
@@ -162,8 +162,9 @@ export class ObjectWriter {
       return { type: 'created', bytes: encoded, object };
     }
     context.request.beforeWrite();
+    const record = recordOf(context, object, encoded);
     const { revision } = await this.#storing('Create', context, key, (options) =>
-      this.#parts.store.create(key, encoded, options),
+      this.#parts.store.create(key, record, options),
     );
     object.metadata.resourceVersion = String(revision);
     return { type: 'created', bytes: insertResourceVersion(encoded, revision), object };
@@ -221,7 +222,7 @@ export class ObjectWriter {
 
   #cached(served: ServedResource, key: string): Stored | undefined {
     const entry = served.collection.get(key);
-    return entry && storedOfEntry(entry);
+    return entry && inWrittenForm(served, storedOfEntry(entry));
   }
 
   async #read(served: ServedResource, key: string, signal: AbortSignal): Promise<Stored | undefined> {
@@ -229,7 +230,7 @@ export class ObjectWriter {
       signal.throwIfAborted();
       throw toStatusError(error, served.name, '');
     });
-    return record && storedOfRecord(record);
+    return record && inWrittenForm(served, storedOfRecord(record, served.resource.normalise));
   }
 
   async #commit(context: WriteContext, key: string, stored: Stored, step: Step): Promise<Written> {
@@ -247,7 +248,7 @@ export class ObjectWriter {
         return { type: 'removed', ...shownRemoved(step, stored) };
       case 'put': {
         const { object } = step;
-        const { countUpdate } = context.served.resource.kind.strategy;
+        const { countUpdate } = context.served.written.strategy;
         const encoded = encodeObject(object);
         // A write that changes nothing creates no new revision, unless the stored form is stale.
         const unchanged = !stored.stale && isStored(object, encoded, stored);
@@ -256,8 +257,9 @@ export class ObjectWriter {
         if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
         context.request.beforeWrite();
+        const record = recordOf(context, object, encoded);
         const { revision } = await this.#storing('GuaranteedUpdate', context, key, (options) =>
-          store.update(key, encoded, stored.revision, { ...options, deletion: step.deletion === true }),
+          store.update(key, record, stored.revision, { ...options, deletion: step.deletion === true }),
         );
         object.metadata.resourceVersion = String(revision);
         for (const counted of countUpdate?.(object, stored.object) ?? []) this.#parts.count(counted);
@@ -292,7 +294,7 @@ export class ObjectWriter {
    * written to (the object or a subresource).
    */
   async prepareUpdate(context: WriteContext, object: ApiObject, stored: Stored, view: UpdateView): Promise<Step> {
-    const { kind } = context.served.resource;
+    const kind = context.served.written;
     const old = stored.object;
     const strategyContext = this.strategyContext(context);
     kind.strategy.default?.(object, strategyContext);
@@ -365,6 +367,12 @@ export class ObjectWriter {
   #admission({ admission }: WriteContext): Admission {
     return admission === 'done' ? admitted : this.#parts.admission;
   }
+}
+
+/** The value to be stored for an object that is encoded as it is written. */
+function recordOf({ served }: WriteContext, object: ApiObject, encoded: Buffer): Buffer {
+  const stored = served.toStored(object);
+  return stored === object ? encoded : encodeObject(stored);
 }
 
 const admitted: Admission = { mutate() {}, validate() {} };

@@ -1,8 +1,9 @@
-import type { CacheEntry } from '../../cache/cache.ts';
-import { parseStored } from '../../codec/json.ts';
+import type { CachedResource, CacheEntry } from '../../cache/cache.ts';
+import { encodeObject, parseStored } from '../../codec/json.ts';
 import { insertResourceVersion, versionBytes } from '../../codec/object-bytes.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { internalError } from '../../meta/status-error.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import type { Revision, StoreRecord } from '../../store/store.ts';
 
@@ -24,15 +25,27 @@ export const storedOfEntry = ({ bytes, revision, stale }: CacheEntry): Stored =>
   stale,
 });
 
-/** A value read directly from the store may be damaged, or encrypted with a lost key. */
-export function storedOfRecord({ key, value, revision, stale = false, corrupt }: StoreRecord): Stored {
+/** A value read directly from the store is normalised as the cache does it. It may be damaged, or encrypted with a lost key. */
+export function storedOfRecord(
+  { key, value, revision, stale = false, corrupt }: StoreRecord,
+  normalise?: CachedResource['normalise'],
+): Stored {
   try {
     if (corrupt) throw corrupt;
-    const bytes = insertResourceVersion(value, revision);
+    const bytes = insertResourceVersion(normalise?.(value) ?? value, revision);
     return { object: readStored(bytes), bytes, revision, stale };
   } catch (error) {
     throw internalError(new Error(`the stored value of ${key} at ${revision} cannot be read`, { cause: error }));
   }
+}
+
+/** The stored state in the form in which the object is written. It is stale if it is not in the version to be stored. */
+export function inWrittenForm({ resource, toWritten }: ServedResource, stored: Stored): Stored {
+  if (!resource.custom) return stored;
+  const object = toWritten(stored.object);
+  const stale = stored.stale || stored.object.apiVersion !== resource.stored.apiVersion;
+  if (object === stored.object) return stale === stored.stale ? stored : { ...stored, stale };
+  return { ...stored, object, bytes: insertResourceVersion(encodeObject(object), stored.revision), stale };
 }
 
 const readStored = (bytes: Buffer): ApiObject => parseStored(bytes) as ApiObject;

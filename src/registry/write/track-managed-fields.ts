@@ -42,8 +42,8 @@ export function trackManagedFields(
   nowMs: number,
 ): void {
   const { served } = context;
-  const written = served.fromStored(object);
-  updateManagedFields({ ...writeSource(context, nowMs), object: written, old: old && served.fromStored(old) });
+  const written = served.fromWritten(object);
+  updateManagedFields({ ...writeSource(context, nowMs), object: written, old: old && served.fromWritten(old) });
   if (written === object) return;
   const { managedFields } = written.metadata;
   if (managedFields) object.metadata.managedFields = managedFields;

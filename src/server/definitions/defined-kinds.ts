@@ -16,8 +16,8 @@ import {
   headOf,
 } from '../../kinds/apiextensions/custom-resource-definition.ts';
 import { customKinds } from '../../kinds/custom/custom-kinds.ts';
-import type { Kind } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import { type CustomVersions, sameFields } from '../../resources/custom-versions.ts';
 import type { Resource, ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { startInformer } from '../wiring/object-informer.ts';
@@ -44,6 +44,7 @@ interface Served {
   readonly resource: Resource;
   readonly generation: number | undefined;
   readonly names: unknown;
+  readonly storedVersions: unknown;
 }
 
 /**
@@ -137,20 +138,38 @@ export class DefinedKinds implements Closable {
     const served = this.#served.get(name);
     const wanted = definition && isTrue(definition, 'Established') ? definition : undefined;
     if (wanted && served && isServed(wanted, served)) return;
+    const versions = wanted && this.#versionsOf(name, wanted);
+    if (served && versions && hasSamePath(served.resource, versions)) {
+      return this.#keep(name, wanted, await resources.changeCustom(served.resource, versions));
+    }
     if (served) {
       resources.remove(served.resource);
       this.#served.delete(name);
     }
-    const [kind] = wanted ? this.#kindsOf(name, wanted) : [];
-    if (!wanted || !kind) return;
-    const { resource } = await resources.addResource(kind);
-    this.#served.set(name, { resource, generation: wanted.generation, names: wanted.status.acceptedNames });
+    if (versions) this.#keep(name, wanted, await resources.addCustom(versions));
   }
 
-  #kindsOf(name: string, { status }: Followed): readonly Kind[] {
+  #keep(name: string, { generation, status }: Followed, resource: Resource): void {
+    const { acceptedNames: names, storedVersions } = status;
+    this.#served.set(name, { resource, generation, names, storedVersions });
+  }
+
+  /** Undefined if none of the versions has a schema that can be read. */
+  #versionsOf(name: string, { status }: Followed): CustomVersions | undefined {
     const found = this.#find();
     const entry = found?.collection.get(found.objectKey('', name));
-    return entry ? customKinds({ ...(parseStored(entry.bytes) as Definition), status }) : [];
+    if (!entry) return undefined;
+    const definition = { ...(parseStored(entry.bytes) as Definition), status };
+    const kinds = customKinds(definition);
+    const [stored] = kinds;
+    const { storedVersions = [] } = status;
+    return (
+      stored && {
+        kinds,
+        conversion: sameFields,
+        storedInOthers: storedVersions.some((each) => each !== stored.version),
+      }
+    );
   }
 
   close(): void {
@@ -167,6 +186,12 @@ const establishedCondition = (accepted: boolean): DefinitionCondition =>
       }
     : { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
 
-/** Spec and names are those that the resource was made of. */
-const isServed = (definition: Followed, { generation, names }: Served): boolean =>
-  definition.generation === generation && isDeepStrictEqual(definition.status.acceptedNames, names);
+/** Spec, names and stored versions are those that the resource was made of. */
+const isServed = (definition: Followed, { generation, names, storedVersions }: Served): boolean =>
+  definition.generation === generation &&
+  isDeepStrictEqual(definition.status.acceptedNames, names) &&
+  isDeepStrictEqual(definition.status.storedVersions, storedVersions);
+
+/** Its group, plural and scope are those of the resource, so that objects and watches stay. */
+const hasSamePath = ({ kind }: Resource, { kinds: [wanted] }: CustomVersions): boolean =>
+  wanted?.group === kind.group && wanted.resource === kind.resource && wanted.scope === kind.scope;

@@ -295,8 +295,10 @@ type WaitingClient = Pick<ReceivedRequest, 'target' | 'signal' | 'owner'>;
  * The reference by which the thread finds the kinds of a resource: built-in kinds exist there; others are fetched once,
  * by ID. Undefined if the kinds contain functions and cannot be sent.
  */
-function sharedKinds({ builtIn, kinds }: Resource): SharedKinds | undefined {
+function sharedKinds({ builtIn, kinds, custom }: Resource): SharedKinds | undefined {
   if (builtIn) return 'builtIn';
+  // Objects of several versions are converted here.
+  if (custom && kinds.length > 1) return undefined;
   return kinds.every(kindData) ? kinds.map(identityOf) : undefined;
 }
 

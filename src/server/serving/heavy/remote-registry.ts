@@ -174,6 +174,7 @@ class RemoteCache implements WatchCache {
 
   readonly ready = unavailable;
   readonly addResource = unavailable;
+  readonly changeResource = unavailable;
   readonly removeResource = unavailable;
   readonly reload = unavailable;
   readonly collections = unavailable;
