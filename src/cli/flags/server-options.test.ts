@@ -90,6 +90,8 @@ it('flags set the configuration', () => {
     '--shutdown-delay-duration=1m10s',
     '--event-ttl=720h',
     '--feature-gates=APIResponseCompression=false',
+    '--runtime-config=v1,v1/pods=1,/v1/events=0',
+    '--runtime-config=v1/pods=F',
     '--client-ca-file=@bundle.pem',
     '--token-auth-file=@tokens.csv',
     '--sqlite-file=@x.db',
@@ -99,6 +101,7 @@ it('flags set the configuration', () => {
   assert.deepEqual([options.livezGraceMs, options.shutdownDelayMs], [10_000, 70_000]);
   assert.deepEqual(options.timesToLiveMs, { event: 30 * 24 * 3600_000 });
   assert.deepEqual(options.features, { ...defaultFeatures, APIResponseCompression: false });
+  assert.deepEqual(Object.fromEntries(options.runtimeConfig), { v1: true, 'v1/pods': false, 'v1/events': false });
   assert.deepEqual(options.storage, { backend: 'sqlite', file: at('x.db') });
   const { anonymous, clientAuthorities, staticTokens } = options.authentication;
   assert.equal(anonymous, false);
