@@ -11,7 +11,7 @@ import { partialObjectMetadata, partialObjectMetadataListV1beta1 } from '../src/
 import { status } from '../src/kinds/meta/status.ts';
 import { apiVersionOf } from '../src/kinds/stored-as.ts';
 import { nestedSchemas } from '../src/schema/nested-schemas.ts';
-import { type Schema, type StructSchema, schemaOf } from '../src/schema/schema.ts';
+import { type Schema, type StructSchema, schemaOf, type Variant } from '../src/schema/schema.ts';
 
 /** What goes over the wire in protobuf, as text: the fields of every message, and the bytes of an object of every kind. */
 
@@ -75,6 +75,8 @@ function typeName(schema: Schema): string {
       return schema.format;
     case 'time':
       return schema.precision === 'micro' ? 'microTime' : 'time';
+    case 'any':
+      return schema.variants ? `one of ${schema.variants.map(variantName).join(', ')}` : schema.type;
     case 'list':
       return `list of ${elementName(schema.items)}`;
     case 'map':
@@ -83,6 +85,9 @@ function typeName(schema: Schema): string {
       return schema.type;
   }
 }
+
+const variantName = ({ number, schema }: Variant): string =>
+  `${number} ${typeName(typeof schema === 'function' ? schema() : schema)}`;
 
 const elementName = (schema: Schema): string => (isWrapped(schema) ? `(${typeName(schema)})` : typeName(schema));
 
@@ -133,8 +138,11 @@ function sample(schema: Schema, name: string, number: number, within: readonly S
       return `${number}m`;
     case 'intOrString':
       return number % 2 === 0 ? number : name;
-    case 'any':
-      return { [name]: number };
+    case 'any': {
+      const last = schema.variants?.at(-1);
+      if (!last) return { [name]: number };
+      return sample(typeof last.schema === 'function' ? last.schema() : last.schema, name, number, within);
+    }
     case 'list':
       return [sample(schema.items, name, number, within)];
     case 'map':

@@ -171,6 +171,17 @@ export interface AnySchema extends Assertions {
   readonly object?: StructSchema | MapSchema;
   /** Schema of the values that are arrays. Default: they are kept unchanged. */
   readonly list?: ListSchema;
+  /** Protobuf has a message with a field for each JSON type. Default: one with the JSON text. */
+  readonly variants?: readonly Variant[];
+}
+
+/** One of the forms of a value, told by its JSON type; the last one that a message has counts. */
+export interface Variant {
+  /** Protobuf field number. */
+  readonly number: number;
+  readonly schema: BooleanSchema | ListSchema | StructSchema | (() => ListSchema | StructSchema);
+  /** Value of the field beside another variant. Default: it is absent then. */
+  readonly beside?: boolean;
 }
 
 export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
@@ -275,6 +286,8 @@ export const microTime = (): TimeSchema => ({ type: 'time', precision: 'micro' }
 export const quantity = (): QuantitySchema => ({ type: 'quantity' });
 export const intOrString = (): IntOrStringSchema => ({ type: 'intOrString' });
 export const anyValue = (): AnySchema => ({ type: 'any', of: 'value' });
+/** A value of one of several JSON types. */
+export const oneOf = (...variants: readonly Variant[]): AnySchema => ({ type: 'any', of: 'value', variants });
 export const anyObject = (): AnySchema => ({ type: 'any', of: 'object' });
 
 export const map = <V extends Schema>(

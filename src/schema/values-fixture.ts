@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import type { Field, Schema, StructSchema } from './schema.ts';
+import { decode } from './decode.ts';
+import type { Field, Schema, StructSchema, Variant } from './schema.ts';
 
 /** Values of a schema in the form of JSON, null and forms that are not canonical included. Required fields are present. */
 const valuesOf = (schema: Schema, depth: number): fc.Arbitrary<unknown> =>
@@ -19,6 +20,7 @@ export function presentValuesOf(schema: Schema, depth: number): fc.Arbitrary<unk
     case 'intOrString':
       return fc.oneof(fc.integer(), fc.string());
     case 'any':
+      if (schema.variants) return fc.oneof(...schema.variants.map((variant) => variantsOf(variant, depth - 1)));
       return schema.of === 'value' ? fc.jsonValue() : fc.dictionary(fc.string(), fc.jsonValue());
     case 'bytes':
       return fc.uint8Array().map((each) => Buffer.from(each).toString('base64'));
@@ -35,6 +37,17 @@ export function presentValuesOf(schema: Schema, depth: number): fc.Arbitrary<unk
     case 'struct':
       return structsOf(schema, depth);
   }
+}
+
+/** In canonical form: no schema decodes them. */
+function variantsOf({ schema: declared }: Variant, depth: number): fc.Arbitrary<unknown> {
+  const schema = typeof declared === 'function' ? declared() : declared;
+  const elements = schema.type === 'list' ? schema.items : schema;
+  const element =
+    elements.type === 'struct'
+      ? structsOf(elements, depth).map((each) => decode(elements, each).value)
+      : presentValuesOf(elements, depth);
+  return schema.type === 'list' ? fc.array(element, { minLength: 1, maxLength: 2 }) : element;
 }
 
 /** null stands for a struct without its required fields. */

@@ -1,8 +1,9 @@
 import { limits } from '../../base/limits.ts';
 import { MalformedMessage, WireReader, wireType } from '../../base/protobuf-wire.ts';
 import { badRequest } from '../../meta/status-error.ts';
+import { decode } from '../../schema/decode.ts';
 import { getOwn, isRecord, setOwn } from '../../schema/own-property.ts';
-import { type Schema, type StructSchema, schemaOf } from '../../schema/schema.ts';
+import { type Schema, type StructSchema, schemaOf, type Variant } from '../../schema/schema.ts';
 import { parseJson } from '../json.ts';
 import { isWrapped, type Member, membersOf, numbers } from './message.ts';
 
@@ -171,6 +172,7 @@ function valueReader(schema: Schema): ValueReader {
     case 'intOrString':
       return { type: wireType.delimited, read: readIntOrString };
     case 'any':
+      if (schema.variants) return variantReader(schema.variants);
       return { type: wireType.delimited, read: readAny };
     case 'struct':
       return structReader(schema);
@@ -178,6 +180,35 @@ function valueReader(schema: Schema): ValueReader {
     case 'map':
       return elementReader(schema);
   }
+}
+
+/** The last variant that the message has; without any it is false where that is one, else null. */
+function variantReader(variants: readonly Variant[]): ValueReader {
+  // Compiled on first use, because structs may be recursive.
+  let known: readonly { readonly name: string; readonly schema: Schema; readonly number: number }[] | undefined;
+  let fields: FieldReaders | undefined;
+  return {
+    type: wireType.delimited,
+    read: (reader, context) => {
+      known ??= variants.map(({ number, schema }) => ({
+        name: String(number),
+        number,
+        schema: typeof schema === 'function' ? schema() : schema,
+      }));
+      fields ??= new Map(known.map(({ name, number, schema }) => [number, compileField(name, schema)]));
+      const [holder, compiledFields] = [{} as Record<string, unknown>, fields];
+      readNested(reader, context, () => readFields(reader, compiledFields, holder, context));
+      const found = known.findLast(({ name }) => name in holder);
+      if (found) return withoutZeros(found.schema, holder[found.name]);
+      return known.some(({ schema }) => schema.type === 'boolean') ? false : null;
+    },
+  };
+}
+
+/** What JSON shows of a variant, which is not decoded by a schema once more. */
+function withoutZeros(schema: Schema, value: unknown): unknown {
+  if (schema.type === 'list') return (value as readonly unknown[]).map((each) => withoutZeros(schema.items, each));
+  return schema.type === 'struct' ? decode(schema, value).value : value;
 }
 
 function structReader(schema: StructSchema): ValueReader {

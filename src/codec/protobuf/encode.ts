@@ -1,6 +1,6 @@
 import { WireWriter, wireType } from '../../base/protobuf-wire.ts';
 import { getOwn, isRecord } from '../../schema/own-property.ts';
-import { type Field, type Schema, type StructSchema, schemaOf } from '../../schema/schema.ts';
+import { type Field, type Schema, type StructSchema, schemaOf, type Variant } from '../../schema/schema.ts';
 import { canonicalTime } from '../../schema/time.ts';
 import { stringifyJson } from '../json.ts';
 import { isWrapped, type Member, membersOf, numbers } from './message.ts';
@@ -147,6 +147,7 @@ function valueWriter(schema: Schema): ValueWriter {
     case 'intOrString':
       return message(writeIntOrString);
     case 'any':
+      if (schema.variants) return variantWriter(schema.variants);
       return message((writer, value) => writeText(writer, numbers.text, stringifyJson(value)));
     case 'struct':
       return message((writer, value) => writeMessage(writer, schema, isRecord(value) ? value : {}));
@@ -155,6 +156,36 @@ function valueWriter(schema: Schema): ValueWriter {
       return elementWriter(schema);
   }
 }
+
+/** The field of the value's JSON type, and those that stand beside it. null and other types are an empty message. */
+function variantWriter(variants: readonly Variant[]): ValueWriter {
+  // Compiled on first use, because structs may be recursive.
+  let fields: readonly VariantField[] | undefined;
+  return message((writer, value) => {
+    fields ??= variants.map(compileVariant).reverse();
+    const known = fields.some(({ is }) => is(value));
+    for (const { is, write, beside } of fields) {
+      if (is(value)) write(writer, { value });
+      else if (known && beside !== undefined) write(writer, { value: beside });
+    }
+  });
+}
+
+interface VariantField extends Pick<Variant, 'beside'> {
+  readonly is: (value: unknown) => boolean;
+  readonly write: MemberWriter;
+}
+
+function compileVariant({ number, schema: declared, beside }: Variant): VariantField {
+  const schema = typeof declared === 'function' ? declared() : declared;
+  return { is: typeTests[schema.type], write: compileField(number, 'value', schema, false), ...(beside && { beside }) };
+}
+
+const typeTests = {
+  boolean: (value: unknown): boolean => typeof value === 'boolean',
+  list: Array.isArray,
+  struct: isRecord,
+} as const;
 
 function writeText(writer: WireWriter, number: number, text: string): void {
   const before = writer.length;

@@ -18,6 +18,7 @@ import {
   map,
   microTime,
   number,
+  oneOf,
   opt,
   ptr,
   quantity,
@@ -36,6 +37,9 @@ const of = (schema: Schema, made: typeof opt = opt): StructSchema =>
   struct('test.v1.One', 'One field.', { a: made(1, schema, 'It.') });
 
 const leaf = struct('test.v1.Leaf', 'A leaf.', { name: opt(1, string(), 'Name.') });
+
+const either = oneOf({ number: 1, schema: bool(), beside: true }, { number: 2, schema: () => leaf });
+const several = oneOf({ number: 1, schema: leaf }, { number: 2, schema: list(leaf) });
 
 const hex = (schema: StructSchema, value: Readonly<Record<string, unknown>>): string =>
   encodeMessage(schema, value).toString('hex');
@@ -60,6 +64,10 @@ const both: readonly (readonly [why: string, schema: StructSchema, value: Record
   ['text where an integer may be', of(intOrString()), { a: 'x' }, '0a07080110001a0178'],
   ['any value', of(anyValue()), { a: [1] }, '0a050a035b315d'],
   ['any object', of(anyObject()), { a: {} }, '0a040a027b7d'],
+  ['one of two, a struct', of(either), { a: { name: 'x' } }, '0a0708011203' + '0a0178'],
+  ['one of two, true', of(either), { a: true }, '0a020801'],
+  ['one of two, false', of(either), { a: false }, '0a020800'],
+  ['one of two, a list', of(several), { a: [{ name: 'x' }, {}] }, '0a09' + '12030a0178' + '12020a00'],
   ['a struct', of(leaf), { a: { name: 'x' } }, '0a030a0178'],
   ['a list of texts', of(list(string())), { a: ['x', ''] }, '0a01780a00'],
   ['a list of integers', of(list(int32())), { a: [1, 0] }, '08010800'],
@@ -131,6 +139,10 @@ test('read: packed lists, repeated fields, entries without key or value, parts o
   assert.deepEqual(read(of(quantity()), '0a00'), { a: '0' });
   assert.deepEqual(read(of(intOrString()), '0a00'), { a: 0 });
   assert.deepEqual(read(of(anyValue()), '0a00'), { a: null });
+  assert.deepEqual(read(of(either), '0a00'), { a: false });
+  assert.deepEqual(read(of(either), '0a0712030a01780800'), { a: { name: 'x' } }, 'the last one that there is');
+  assert.deepEqual(read(of(either), '0a0412020a00'), { a: {} }, 'without zeros, as in JSON');
+  assert.deepEqual(read(of(several), '0a00'), { a: null });
   assert.deepEqual(read(of(time()), '0a02080a0a021005'), { a: '1970-01-01T00:00:00Z' }, 'times are not merged');
   assert.deepEqual(read(of(quantity()), '0a040a02356d0a00'), { a: '5m' }, 'quantities are');
   assert.deepEqual(read(of(intOrString()), '0a0508011a01780a021005'), { a: 'x' }, 'so are these');

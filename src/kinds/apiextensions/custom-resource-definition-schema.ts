@@ -80,7 +80,7 @@ const conversion = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.Cus
 const condition = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionCondition', 'One aspect of the state of a definition.', {
   type: always(1, string(), 'Name of the aspect: `NamesAccepted`, `Established`, `Terminating`, `NonStructuralSchema`, ...'),
   status: always(2, string(), '`True`, `False` or `Unknown`.'),
-  lastTransitionTime: opt(3, time(), 'When the status last changed.'),
+  lastTransitionTime: always(3, time(), 'When the status last changed.'),
   reason: opt(4, string(), 'Machine-readable reason of the last change.'),
   message: opt(5, string(), 'The reason in words.'),
 });
@@ -103,6 +103,6 @@ export const definitionSchema = (properties: StructSchema) => {
   });
   return kindSchema('apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition', 'Defines a kind at run time.', {
     spec: req(2, spec, 'What it is.', { presence: 'always' }),
-    status: opt(3, status, 'The state of the definition.'),
+    status: always(3, status, 'The state of the definition.'),
   });
 };

@@ -1,5 +1,5 @@
 import { getOrAdd } from '../../base/collections/get-or-add.ts';
-import { always, anyValue, bool, int64, type ListSchema, list, type MapSchema, map, mergeList, number, opt, ptr, type StructSchema, string, struct } from '../../schema/schema.ts';
+import { always, anyValue, bool, int64, type ListSchema, list, type MapSchema, map, mergeList, number, oneOf, opt, ptr, type StructSchema, string, struct, type Variant } from '../../schema/schema.ts';
 
 const externalDocumentation = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.ExternalDocumentation', 'Documentation elsewhere.', {
   description: opt(1, string(), 'What is found there.'),
@@ -29,6 +29,8 @@ function makeSchema(prefix: string): StructSchema {
   let maps: MapSchema | undefined;
   const several = (): ListSchema => (lists ??= list(props));
   const byName = (): MapSchema => (maps ??= map(props));
+  const own: Variant = { number: 1, schema: () => props };
+  const orBoolean = oneOf({ number: 1, schema: bool(), beside: true }, { number: 2, schema: () => props });
   const props: StructSchema = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps', 'A JSON schema (draft 4), with extensions.', {
     id: opt(1, string(), 'Identifier of the schema; forbidden.'),
     $schema: opt(2, string(), 'Identifier of the schema language; forbidden.'),
@@ -53,16 +55,16 @@ function makeSchema(prefix: string): StructSchema {
     maxProperties: ptr(21, int64(), 'Largest number of fields.'),
     minProperties: ptr(22, int64(), 'Smallest number of fields.'),
     required: opt(23, list(string()), 'Fields that must be present.'),
-    items: ptr(24, anyValue(), 'Schema of the elements.'),
+    items: ptr(24, oneOf(own, { number: 2, schema: several }), 'Schema of the elements.'),
     allOf: opt(25, several, 'The value must be valid for all of these.'),
     oneOf: opt(26, several, 'The value must be valid for exactly one of these.'),
     anyOf: opt(27, several, 'The value must be valid for at least one of these.'),
     not: ptr(28, () => props, 'The value must not be valid for this schema.'),
     properties: opt(29, byName, 'Schemas of the fields.'),
-    additionalProperties: ptr(30, anyValue(), 'Schema of fields not in `properties`, or whether there may be any.'),
+    additionalProperties: ptr(30, orBoolean, 'Schema of fields not in `properties`, or whether there may be any.'),
     patternProperties: opt(31, byName, 'Schemas of fields by pattern; forbidden.'),
-    dependencies: opt(32, map(anyValue()), 'What a field needs; forbidden.'),
-    additionalItems: ptr(33, anyValue(), 'Schema of further elements; forbidden.'),
+    dependencies: opt(32, map(oneOf(own, { number: 2, schema: list(string()) })), 'What a field needs; forbidden.'),
+    additionalItems: ptr(33, orBoolean, 'Schema of further elements; forbidden.'),
     definitions: opt(34, byName, 'Schemas to refer to; forbidden.'),
     externalDocs: ptr(35, externalDocumentation, 'Documentation elsewhere.'),
     example: ptr(36, anyValue(), 'An example.'),
