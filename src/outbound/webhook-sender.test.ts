@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { limits } from '../base/limits.ts';
+import { SpanFixture } from '../base/span-fixture.ts';
 import { ManualClock } from '../base/time/clock.ts';
 import { within } from '../base/waits-fixture.ts';
 import type { ConnectionConfig } from './connection-config.ts';
-import { bareWorld, TlsFixture } from './tls-fixture.ts';
+import { bareWorld, type Handler, TlsFixture } from './tls-fixture.ts';
 import { type WebhookSender, webhookSender } from './webhook-sender.ts';
 
 let server: TlsFixture;
@@ -103,6 +104,30 @@ describe('a webhook call', () => {
         await within(reached.promise, 'reached: never');
         clock.advance(1_000);
         await assert.rejects(answer, /the webhook gave no answer in 1000 ms$/);
+      });
+    });
+  }
+
+  const traced: readonly (readonly [what: string, handle: Handler, failed: boolean, attributes: object])[] = [
+    ['an answer', (_request, response) => void response.end('{}'), false, { 'http.status_code': 200 }],
+    ['an error', (_request, response) => void response.writeHead(500).end('{}'), true, { 'http.status_code': 500 }],
+    ['no answer', (request) => void request.destroy(), true, {}],
+  ];
+  for (const [what, handle, failed, attributes] of traced) {
+    it(`takes a trace on: ${what}`, async () => {
+      let parent: unknown;
+      server.handle = (request, response) => {
+        parent = request.headers['traceparent'];
+        handle(request, response);
+      };
+      await withSender(async ({ send }) => {
+        const span = new SpanFixture();
+        await send('{}', { signal: new AbortController().signal, span }).catch(() => {});
+        assert.equal(parent, 'of HTTP POST');
+        const [call] = span.children;
+        assert.deepEqual([span.children.length, call?.kind, call?.ends, call?.failed], [1, 'client', 1, failed]);
+        const peer = { 'net.peer.name': '127.0.0.1', 'net.peer.port': server.port };
+        assert.deepEqual(call?.attributes, { 'http.method': 'POST', ...peer, ...attributes });
       });
     });
   }

@@ -43,9 +43,9 @@ export class RequestTracer {
   identify(context: RequestContext): void {
     const { exchange, user, traceParent } = context;
     if (traceParent === undefined) return;
-    const named = parseTraceParent(traceParent, exchange.header(stateHeader));
+    const named = parseTraceParent(traceParent);
     if (named && mayContinue(user.groups)) {
-      if (named.sampled) this.#start(context, { parent: named });
+      if (named.sampled) this.#start(context, { parent: { ...named, state: exchange.header(stateHeader) } });
     } else if (this.#sample()) {
       this.#start(context, { link: named });
     }
@@ -85,7 +85,7 @@ function endRequest({ exchange, verbSpan }: RequestContext, span: Span): void {
 
 /** As in kube-apiserver: the path with placeholders; of a path that is none of the API, the method. */
 const nameOf = ({ info, exchange: { method } }: RequestContext): string =>
-  info.type === 'resource' ? patternOf(info) : method;
+  info.type === 'resource' ? patternOf(info) : bounded(method);
 
 function patternOf(info: ResourceRequest): string {
   const { group, version, namespace, resource, subresource } = info;
