@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { metricsMediaType } from '../../src/base/metrics.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { openTls, requestText, sendRaw, withoutCertificate } from '../support/raw-client.ts';
@@ -127,6 +129,7 @@ describe('metrics of requests', () => {
       /^apiserver_selfrequest_total\{verb="POST",resource="clusterroles",subresource=""\}/,
       /^apiserver_request_body_size_bytes_count\{resource="configmaps",verb="create"\}/,
       /^apiserver_client_certificate_expiration_seconds_count /,
+      /^etcd_request_duration_seconds_count\{operation="create",type="configmaps"\}/,
       /^apiserver_admission_step_admission_duration_seconds_count\{type="admit",operation="CREATE",rejected="false"\}/,
       /^apiserver_admission_controller_admission_duration_seconds_count\{name="NamespaceLifecycle",type="admit",operation="CREATE",rejected="false"\}/,
       /^apiserver_flowcontrol_dispatched_requests_total\{priority_level="exempt",flow_schema="exempt"\}/,
@@ -146,6 +149,14 @@ describe('metrics of requests', () => {
     ]) {
       assert.ok((await seriesValue(series)) > 0, String(series));
     }
+  });
+
+  test('are compressed for who accepts it', async () => {
+    const { headers, bytes } = await server.get('/metrics', { headers: { 'accept-encoding': 'gzip' } });
+    assert.deepEqual([headers['content-encoding'], headers['content-type']], ['gzip', metricsMediaType]);
+    assert.match(gunzipSync(bytes).toString(), /^apiserver_request_total\{/m);
+    const plain = await server.get('/metrics', { headers: { accept: 'application/openmetrics-text;version=1.0.0' } });
+    assert.deepEqual([plain.headers['content-encoding'], plain.headers['content-type']], [undefined, metricsMediaType]);
   });
 
   test('count watches while they are open, and what they send', async () => {

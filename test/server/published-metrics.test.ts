@@ -12,7 +12,7 @@ import { Metrics } from '../../src/base/metrics.ts';
 import { monitorEventLoop, readProcessUsage } from '../../src/base/process-usage.ts';
 import { reloadReports } from '../../src/base/reload-reports.ts';
 import { systemClock } from '../../src/base/time/clock.ts';
-import { requestCounter } from '../../src/client/counted-transport.ts';
+import { requestMetrics } from '../../src/client/counted-transport.ts';
 import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { kubernetes } from '../../src/dialect/kubernetes.ts';
 import { honoredDurations, requestedDurations } from '../../src/kinds/certificates/requested-duration.ts';
@@ -27,6 +27,7 @@ import { WatchMetrics } from '../../src/server/serving/observe/watch-metrics.ts'
 import { buildInfo } from '../../src/server/serving/version-info.ts';
 import { storageMetrics } from '../../src/server/upkeep/storage-metrics.ts';
 import { defaultFeatures, featureMetrics } from '../../src/server/wiring/features.ts';
+import { storeMetrics } from '../../src/store/measured-store.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
 type Stability = 'ALPHA' | 'BETA' | 'STABLE';
@@ -51,6 +52,7 @@ const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const accessBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power / 1000);
 const publishBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power / 1000);
+const clientSizes = [64, 256, 512, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216];
 const queueBuckets = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 
 const counter = (labels: readonly string[], stability: Stability = 'ALPHA'): Described => ({
@@ -210,6 +212,15 @@ const published: Readonly<Record<string, Described>> = {
   clustertrustbundle_publisher_sync_total: counter(['code']),
   clustertrustbundle_publisher_sync_duration_seconds: histogram(['code'], publishBuckets),
   rest_client_requests_total: counter(['code', 'host', 'method']),
+  rest_client_request_duration_seconds: histogram(
+    ['verb', 'host'],
+    [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
+  ),
+  rest_client_request_size_bytes: histogram(['verb', 'host'], clientSizes),
+  rest_client_response_size_bytes: histogram(['verb', 'host'], clientSizes),
+  etcd_request_duration_seconds: histogram(['operation', 'type'], [0.005, 0.025, ...fromHundredth]),
+  etcd_requests_total: counter(['operation', 'type']),
+  etcd_request_errors_total: counter(['operation', 'type']),
 };
 
 /** What is defined, beside the series. */
@@ -271,7 +282,8 @@ describe('metrics of published servers', () => {
   auditMetrics(metrics);
   authorizationMetrics(metrics);
   new ControllerMetrics(metrics, 'manager');
-  requestCounter(metrics);
+  requestMetrics(metrics, systemClock);
+  storeMetrics(metrics, systemClock);
   reloadReports({ of: 'authorization', metrics, clock: systemClock, serverId: '' });
   storageMetrics({
     metrics,

@@ -5,7 +5,7 @@ import type { Metrics } from '../../base/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { accountCredentials } from '../../client/account-credentials.ts';
 import { ApiClient } from '../../client/api-client.ts';
-import { countedTransport, requestCounter } from '../../client/counted-transport.ts';
+import { countedTransport, requestMetrics } from '../../client/counted-transport.ts';
 import { httpTransport } from '../../client/http-transport.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ConnectionConfig } from '../../outbound/connection-config.ts';
@@ -29,11 +29,11 @@ export class ControllerClients implements Closable {
   readonly own: ApiClient;
   readonly #options: ControllerClientsOptions;
   readonly #held = new ClosableStack();
-  readonly #requests: ReturnType<typeof requestCounter>;
+  readonly #requests: ReturnType<typeof requestMetrics>;
 
   constructor(options: ControllerClientsOptions) {
     this.#options = options;
-    this.#requests = requestCounter(options.metrics);
+    this.#requests = requestMetrics(options.metrics, options.clock);
     this.own = this.#client('');
   }
 

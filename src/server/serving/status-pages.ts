@@ -46,7 +46,14 @@ export async function sendMetrics(
     pieces.push(piece);
     if (slice.over) await slice.next();
   }
-  if (!exchange.responded) sendText(exchange, metricsMediaType, pieces.join(''));
+  if (exchange.responded) return;
+  // gzip whatever the feature gate says, as published servers do: the page is no answer of the API.
+  return sendBytes(exchange, {
+    status: 200,
+    contentType: metricsMediaType,
+    body: Buffer.from(pieces.join('')),
+    compress: true,
+  });
 }
 
 function sendText(exchange: Exchange, contentType: string, body: string, status = 200): void {

@@ -2,6 +2,7 @@ import { limits } from '../../base/limits.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import { kinds } from '../../kinds/kinds.ts';
 import { enabledKinds } from '../../resources/enabled-kinds.ts';
+import { measuredStore, storeMetrics } from '../../store/measured-store.ts';
 import type { Store } from '../../store/store.ts';
 import { claimStore } from '../upkeep/claim-store.ts';
 import { Compactor } from '../upkeep/compactor.ts';
@@ -28,7 +29,8 @@ export async function openStorage(
   { storage, features, runtimeConfig }: Pick<ApiServerConfig, 'storage' | 'features' | 'runtimeConfig'>,
   { environment, clock, random, dialect, logger, metrics, shutdown, held }: Basis,
 ): Promise<Storage> {
-  const store = await environment.openStore(storage, { clock, random, logger });
+  const opened = await environment.openStore(storage, { clock, random, logger });
+  const store = measuredStore(opened, storeMetrics(metrics, clock));
   shutdown.add('store', () => store.close());
   await claimStore(store, dialect.name);
   const compactor = new Compactor({

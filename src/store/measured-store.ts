@@ -1,0 +1,159 @@
+import { limits } from '../base/limits.ts';
+import type { HistogramSeries, Metrics } from '../base/metrics.ts';
+import type { Clock } from '../base/time/clock.ts';
+import type {
+  BatchWrite,
+  ChangeBatch,
+  Committed,
+  ListOptions,
+  Page,
+  Revision,
+  Store,
+  StoreRecord,
+  UpdateOptions,
+} from './store.ts';
+
+type Operation = 'get' | 'list' | 'create' | 'update' | 'delete' | 'batch';
+
+interface Series {
+  readonly total: { add(): void };
+  readonly errors: { add(): void };
+  readonly durations: HistogramSeries;
+}
+
+/** Durations and failures of the store's operations, by resource. */
+interface StoreMetrics {
+  readonly clock: Clock;
+  of(operation: Operation, key: string): Series;
+}
+
+/** Uses the names of kube-apiserver, whichever store it is. */
+export function storeMetrics(metrics: Metrics, clock: Clock): StoreMetrics {
+  const labels = ['operation', 'type'] as const;
+  const total = metrics.counter({ name: 'etcd_requests_total', help: 'Operations on the store, by resource.', labels });
+  const errors = metrics.counter({
+    name: 'etcd_request_errors_total',
+    help: 'Operations on the store that failed, conflicts included.',
+    labels,
+  });
+  const durations = metrics.histogram({
+    name: 'etcd_request_duration_seconds',
+    help: 'Durations of operations on the store, by resource.',
+    labels,
+    buckets: [...[0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60]],
+  });
+  const known = new Map<string, Partial<Record<Operation, Series>>>();
+  return {
+    clock,
+    of(operation, key) {
+      const folder = folderOf(key);
+      const byOperation = known.get(folder) ?? {};
+      const found = byOperation[operation];
+      if (found) return found;
+      const series = { operation, type: resourceOf(folder) };
+      const made = { total: total.of(series), errors: errors.of(series), durations: durations.of(series) };
+      byOperation[operation] = made;
+      if (known.size < limits.metricSeriesMax) known.set(folder, byOperation);
+      return made;
+    },
+  };
+}
+
+/** The scope is no part of it: scopes are counted together. */
+const scopeFolder = /^\/\.scopes\/[^/]*/;
+
+/** Group and resource of a key or prefix, `/apps/deployments/`; '' for keys of the server itself. */
+function folderOf(key: string): string {
+  const path = key.startsWith('/.scopes/') ? key.replace(scopeFolder, '') : key;
+  const group = path.indexOf('/', 1);
+  const resource = group < 0 ? -1 : path.indexOf('/', group + 1);
+  return resource < 0 ? '' : path.slice(0, resource + 1);
+}
+
+function resourceOf(folder: string): string {
+  const [, group = '', resource = ''] = folder.split('/');
+  return group === 'core' || group === '' ? resource : `${resource}.${group}`;
+}
+
+/** A store whose operations are measured. Change streams and upkeep are not. */
+export const measuredStore = (store: Store, metrics: StoreMetrics): Store =>
+  store.historySize ? new SizedMeasuredStore(store, metrics) : new MeasuredStore(store, metrics);
+
+class MeasuredStore implements Store {
+  protected readonly store: Store;
+  readonly #metrics: StoreMetrics;
+
+  constructor(store: Store, metrics: StoreMetrics) {
+    this.store = store;
+    this.#metrics = metrics;
+  }
+
+  head(): Promise<Revision> {
+    return this.store.head();
+  }
+
+  get knownHead(): Revision | undefined {
+    return this.store.knownHead;
+  }
+
+  get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
+    return this.#measure('get', key, this.store.get(key, at));
+  }
+
+  list(prefix: string, options?: ListOptions): Promise<Page> {
+    return this.#measure('list', prefix, this.store.list(prefix, options));
+  }
+
+  create(key: string, value: Uint8Array): Promise<Committed> {
+    return this.#measure('create', key, this.store.create(key, value));
+  }
+
+  update(key: string, value: Uint8Array, expected: Revision, options?: UpdateOptions): Promise<Committed> {
+    return this.#measure('update', key, this.store.update(key, value, expected, options));
+  }
+
+  delete(key: string, expected: Revision): Promise<Committed> {
+    return this.#measure('delete', key, this.store.delete(key, expected));
+  }
+
+  batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
+    return this.#measure('batch', '', this.store.batch(writes));
+  }
+
+  changes(from: Revision, signal: AbortSignal): AsyncIterable<ChangeBatch> {
+    return this.store.changes(from, signal);
+  }
+
+  compact(upTo: Revision): Promise<void> {
+    return this.store.compact(upTo);
+  }
+
+  size(): Promise<number> {
+    return this.store.size();
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  async #measure<T>(operation: Operation, key: string, work: Promise<T>): Promise<T> {
+    const { clock } = this.#metrics;
+    const series = this.#metrics.of(operation, key);
+    const sinceMs = clock.monotonic();
+    try {
+      return await work;
+    } catch (error) {
+      series.errors.add();
+      throw error;
+    } finally {
+      series.total.add();
+      series.durations.observe((clock.monotonic() - sinceMs) / 1000);
+    }
+  }
+}
+
+class SizedMeasuredStore extends MeasuredStore {
+  async historySize(upTo: Revision): Promise<number> {
+    return (await this.store.historySize?.(upTo)) ?? 0;
+  }
+}
