@@ -19,21 +19,28 @@ interface Schema {
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** The schema with the fields of a value: of an element, if it is a list or map of them. */
-function withFields(schema: Schema, schemas: Schemas): Schema {
+/** The schema with the fields of a value: of an element, if it is a list or map of them. `names` gets those it goes through. */
+function withFields(schema: Schema, schemas: Schemas, names: string[]): Schema {
   const reference = schema.$ref ?? schema.allOf?.[0]?.$ref;
-  const found = reference === undefined ? schema : schemas[reference.split('/').at(-1) ?? ''];
+  const name = reference?.split('/').at(-1);
+  const found = name === undefined ? schema : schemas[name];
   assert.ok(found, String(reference));
+  if (name !== undefined) names.push(name);
   const element = found.items ?? found.additionalProperties;
-  return element ? withFields(element, schemas) : found;
+  return element ? withFields(element, schemas, names) : found;
 }
 
-/** Lines of the recursive form: each field, indented below the one it is in, sorted by name. */
-function fieldsOf(schema: Schema, schemas: Schemas, depth = 1): readonly string[] {
-  const { properties = {} } = withFields(schema, schemas);
+/** Lines of the recursive form: each field, indented below the one it is in, sorted by name; a schema in itself once. */
+function fieldsOf(schema: Schema, schemas: Schemas, within: readonly string[] = []): readonly string[] {
+  const names: string[] = [];
+  const { properties = {} } = withFields(schema, schemas, names);
+  if (names.some((name) => within.includes(name))) return [];
   return Object.keys(properties)
     .sort()
-    .flatMap((name) => [`${'  '.repeat(depth)}${name}`, ...fieldsOf(properties[name] as Schema, schemas, depth + 1)]);
+    .flatMap((name) => [
+      `  ${name}`,
+      ...fieldsOf(properties[name] as Schema, schemas, [...within, ...names]).map((line) => `  ${line}`),
+    ]);
 }
 
 const printedFields = (text: string): readonly string[] =>
