@@ -21,7 +21,14 @@ export type Check<T = unknown> = (value: T, findings: Finding[], old?: unknown) 
 /** Combines checks into one; undefined if there are none. */
 export function all<T>(...parts: readonly (Check<T> | undefined)[]): Check<T> | undefined {
   const some = parts.filter((part) => part !== undefined);
-  if (some.length < 2) return some[0];
+  const [first, second, third] = some;
+  if (!first || !second) return first;
+  if (!third) {
+    return (value, findings, old) => {
+      first(value, findings, old);
+      second(value, findings, old);
+    };
+  }
   return (value, findings, old) => {
     for (const check of some) check(value, findings, old);
   };

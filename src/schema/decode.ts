@@ -7,6 +7,7 @@ import {
   type Field,
   type Infer,
   type IntegerSchema,
+  isScalar,
   type ListSchema,
   type MapSchema,
   type Schema,
@@ -94,6 +95,8 @@ type Decoder = (value: unknown, findings: Findings) => unknown;
 const decoders = new WeakMap<Schema, Decoder>();
 
 function decoderOf(schema: Schema): Decoder {
+  // Not cached: large schemas have thousands of them.
+  if (schema.structural && isScalar(schema)) return decodeStructuralScalar;
   let decoder = decoders.get(schema);
   if (!decoder) {
     decoder = compile(schema);
@@ -143,9 +146,11 @@ function compileStructural(schema: Schema): Decoder {
     case 'struct':
       return onlyIf(isRecord, compileStruct(schema));
     default:
-      return (value) => (typeof value === 'bigint' ? jsonInteger(value) : value);
+      return decodeStructuralScalar;
   }
 }
+
+const decodeStructuralScalar: Decoder = (value) => (typeof value === 'bigint' ? jsonInteger(value) : value);
 
 const onlyIf =
   (is: (value: unknown) => boolean, decoder: Decoder): Decoder =>
@@ -334,8 +339,8 @@ interface FieldDecoder {
   readonly presence: Field['presence'];
   readonly nullable: boolean;
   readonly isZero: (decoded: unknown) => boolean;
-  /** The value of an absent field whose presence is `always`. */
-  readonly absent: (findings: Findings) => unknown;
+  /** The value of an absent field; undefined unless its presence is `always`. */
+  readonly absent: ((findings: Findings) => unknown) | undefined;
 }
 
 function compileStruct(struct: StructSchema): Decoder {
@@ -364,29 +369,39 @@ function compileField(name: string, field: Field): FieldDecoder {
     presence: field.presence,
     nullable: schema.nullable ?? false,
     isZero: zeroTestOf(schema),
-    absent: schema.type === 'struct' ? (findings) => decode({}, findings) : () => zeroOf(schema),
+    absent: field.presence === 'always' ? absentValueOf(schema, decode) : undefined,
   };
 }
+
+const absentValueOf = (schema: Schema, decoder: Decoder): FieldDecoder['absent'] =>
+  schema.type === 'struct' ? (findings) => decoder({}, findings) : () => zeroOf(schema);
 
 /** The test for zero values, which `implicit` fields drop. Structs, raw values, times and quantities are never dropped. */
 function zeroTestOf(schema: Schema): (decoded: unknown) => boolean {
   switch (schema.type) {
     case 'string':
     case 'bytes':
-      return (decoded) => decoded === '';
+      return isEmptyText;
     case 'integer':
     case 'number':
-      return (decoded) => decoded === 0;
+      return isZero;
     case 'boolean':
-      return (decoded) => decoded === false;
+      return isFalse;
     case 'list':
-      return (decoded) => Array.isArray(decoded) && decoded.length === 0;
+      return isEmptyList;
     case 'map':
-      return (decoded) => isRecord(decoded) && isEmpty(decoded);
+      return isEmptyMap;
     default:
-      return () => false;
+      return never;
   }
 }
+
+const isEmptyText = (decoded: unknown): boolean => decoded === '';
+const isZero = (decoded: unknown): boolean => decoded === 0;
+const isFalse = (decoded: unknown): boolean => decoded === false;
+const isEmptyList = (decoded: unknown): boolean => Array.isArray(decoded) && decoded.length === 0;
+const isEmptyMap = (decoded: unknown): boolean => isRecord(decoded) && isEmpty(decoded);
+const never = (): boolean => false;
 
 function isEmpty(record: Record<string, unknown>): boolean {
   for (const _ in record) return false;
@@ -408,7 +423,7 @@ function decodeField(
     if (findings.list.length > found) prefix(findings, found, field.name);
     if (field.presence === 'implicit' && field.isZero(decoded)) return true;
   } else if (field.nullable && value === null) decoded = null;
-  else if (field.presence === 'always') decoded = field.absent(findings);
+  else if (field.absent) decoded = field.absent(findings);
   else return value === null;
   if (field.inherited) setOwn(to, field.name, decoded);
   else to[field.name] = decoded;

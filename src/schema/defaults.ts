@@ -1,6 +1,14 @@
 import { nestedSchemas } from './nested-schemas.ts';
 import { getOwn, isRecord, setOwn } from './own-property.ts';
-import { type AnySchema, type ListSchema, type MapSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
+import {
+  type AnySchema,
+  isScalar,
+  type ListSchema,
+  type MapSchema,
+  type Schema,
+  type StructSchema,
+  schemaOf,
+} from './schema.ts';
 
 /**
  * Sets the schema's defaults on absent fields of a decoded value, in place, at any depth. Fields that are present keep
@@ -17,6 +25,7 @@ const fillers = new WeakMap<Schema, { readonly fill: Filler | undefined }>();
 
 /** Undefined if the schema has no defaults at any depth. */
 function fillerOf(schema: Schema): Filler | undefined {
+  if (isScalar(schema)) return undefined;
   let filler = fillers.get(schema);
   if (!filler) {
     filler = { fill: nestedSchemas(schema).some(hasDefaults) ? compile(schema) : undefined };

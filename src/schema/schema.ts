@@ -321,6 +321,11 @@ export const struct = <const F extends Fields>(
   options: Partial<Pick<StructSchema, 'structType' | 'union' | 'freeze' | 'selects'>> = {},
 ): StructSchema<F> => ({ type: 'struct', name, description, fields, structType: 'granular', ...options });
 
+/** True if values of the schema have no parts. */
+export const isScalar = ({ type }: Schema): boolean => !containers.has(type);
+
+const containers: ReadonlySet<Schema['type']> = new Set(['struct', 'list', 'map', 'any']);
+
 /** The schema of a field; resolves the function of recursive types. */
 export const schemaOf = (field: Field): Schema => (typeof field.schema === 'function' ? field.schema() : field.schema);
 

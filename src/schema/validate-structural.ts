@@ -9,44 +9,46 @@ import type { ListSchema, Schema } from './schema.ts';
 
 /** Checks of structural schemas that other schemas do not have: types, duplicates, and updates of invalid objects. */
 
-/** Names of the types that a schema allows; undefined for any. */
-function typesOf({ type }: Schema): readonly string[] | undefined {
-  switch (type) {
-    case 'intOrString':
-      return ['integer', 'string'];
-    case 'list':
-      return ['array'];
-    case 'map':
-    case 'struct':
-      return ['object'];
-    case 'any':
-      return undefined;
-    default:
-      return [type];
-  }
+/** A type that a schema asks for. */
+interface ExpectedType {
+  /** As messages name it. */
+  readonly name: string;
+  readonly isOf: (value: unknown) => boolean;
 }
+
+/** As in Go, a double that holds an integer exactly is one. */
+const isInteger = (value: unknown): boolean => Number.isSafeInteger(value) || typeof value === 'bigint';
+const isString = (value: unknown): boolean => typeof value === 'string';
+const object: ExpectedType = { name: 'object', isOf: isRecord };
+
+const expectedTypes: Readonly<Partial<Record<Schema['type'], ExpectedType>>> = {
+  string: { name: 'string', isOf: isString },
+  integer: { name: 'integer', isOf: isInteger },
+  number: { name: 'number', isOf: (value) => typeof value === 'number' || typeof value === 'bigint' },
+  boolean: { name: 'boolean', isOf: (value) => typeof value === 'boolean' },
+  intOrString: { name: 'integer,string', isOf: (value) => isString(value) || isInteger(value) },
+  list: { name: 'array', isOf: Array.isArray },
+  map: object,
+  struct: object,
+};
 
 /** The type of a JSON value, as published servers name it. */
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  if (typeof value === 'bigint') return 'integer';
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number';
+  if (isInteger(value)) return 'integer';
   return typeof value;
 }
 
 /** The check of a value's type; undefined if any type will do. */
-export function compileType(schema: Schema): Check | undefined {
-  const types = typesOf(schema);
-  if (!types) return undefined;
-  const allowed = new Set(types);
-  if (allowed.has('number')) allowed.add('integer');
-  if (schema.nullable) allowed.add('null');
-  const expected = types.join(',');
-  const format = formatCheckOf(schema.constraint?.format) && schema.constraint?.format;
+export function compileType({ type, nullable, constraint }: Schema): Check | undefined {
+  const expected = expectedTypes[type];
+  if (!expected) return undefined;
+  const { name, isOf } = expected;
+  const format = formatCheckOf(constraint?.format) && constraint?.format;
   return (value, findings) => {
-    const type = typeOf(value);
-    if (!allowed.has(type)) findings.push(typeError(type, format ?? expected, format !== undefined));
+    if (isOf(value) || (value === null && nullable)) return;
+    findings.push(typeError(typeOf(value), format ?? name, format !== undefined));
   };
 }
 

@@ -212,6 +212,7 @@ function compileStruct(struct: StructSchema): Check | undefined {
   // Compiled on first use, because structs may be recursive.
   let fields: readonly FieldCheck[] | undefined;
   const rest = all(compileOthers(struct), compileStructMarkers(struct), struct.embedded ? checkEmbedded : undefined);
+  if (struct.structural) return compileStructuralStruct(struct, rest);
   return (value, errors, old) => {
     if (!isRecord(value)) return;
     fields ??= Object.entries(struct.fields)
@@ -222,6 +223,34 @@ function compileStruct(struct: StructSchema): Check | undefined {
     }
     rest?.(value, errors, old);
   };
+}
+
+/** No field is required by itself, so only those that are there are looked at. */
+function compileStructuralStruct(
+  { fields }: StructSchema,
+  rest: Check<Record<string, unknown>> | undefined,
+): Check | undefined {
+  let fieldChecks: Map<string, Check> | undefined;
+  return (value, findings, old) => {
+    if (!isRecord(value)) return;
+    fieldChecks ??= checksOf(fields);
+    for (const name in value) {
+      const check = fieldChecks.get(name);
+      if (!check) continue;
+      if (findings.length >= limits.findingsMax) return;
+      checkPart(check, value[name], findings, name, old === undefined ? old : oldPart(old, name));
+    }
+    rest?.(value, findings, old);
+  };
+}
+
+function checksOf(fields: StructSchema['fields']): Map<string, Check> {
+  const checks = new Map<string, Check>();
+  for (const [name, field] of Object.entries(fields)) {
+    const check = checkOf(schemaOf(field));
+    if (check) checks.set(name, check);
+  }
+  return checks;
 }
 
 /** True if the schema itself, regardless of nested ones, can reject a value of the right type. */
@@ -247,7 +276,7 @@ const compileField = ([name, field]: [string, Field]): FieldCheck => ({
   name,
   required: field.required,
   emptyAllowed: field.presence === 'always' && !field.required,
-  nullable: schemaOf(field).nullable ?? schemaOf(field).structural ?? false,
+  nullable: schemaOf(field).nullable ?? false,
   check: checkOf(schemaOf(field)),
 });
 

@@ -89,6 +89,8 @@ class Builder {
   }
 
   #schema(json: JsonSchema, inherited: Inherited): Schema {
+    const plain = plainScalar(json);
+    if (plain) return plain;
     return this.#options.pool.schema({ ...this.#typed(json, inherited), ...this.#assertions(json) });
   }
 
@@ -221,6 +223,21 @@ class Builder {
     return typeof value === 'object' ? decodeValue(schema, value).value : value;
   }
 }
+
+/** The scalars of which a schema says nothing but the type: most schemas. */
+const plainScalars: ReadonlyMap<unknown, Schema> = new Map<unknown, Schema>([
+  ['string', { type: 'string', structural: true }],
+  ['integer', { type: 'integer', format: 'int64', structural: true }],
+  ['number', { type: 'number', structural: true }],
+  ['boolean', { type: 'boolean', structural: true }],
+]);
+
+function plainScalar(json: JsonSchema): Schema | undefined {
+  for (const keyword in json) if (!plainKeywords.has(keyword)) return undefined;
+  return plainScalars.get(json['type']);
+}
+
+const plainKeywords: ReadonlySet<string> = new Set(['type', 'description', 'title']);
 
 /** Values of `additionalProperties: true`: nothing is said of their fields. */
 const bare: Schema = { type: 'any', of: 'bare', structural: true };

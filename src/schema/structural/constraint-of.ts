@@ -14,69 +14,72 @@ import {
 
 /** The value validation of a schema; undefined if it has none. `typed` omits alternatives that say no more than its type. */
 export function constraintOf(schema: JsonSchema, typed?: 'intOrString'): Constraint | undefined {
-  const constraint = present({
-    format: textOf(schema, 'format'),
-    enum: listOf(schema, 'enum'),
-    minimum: numberOf(schema, 'minimum'),
-    maximum: numberOf(schema, 'maximum'),
-    exclusiveMinimum: isTrue(schema, 'exclusiveMinimum') || undefined,
-    exclusiveMaximum: isTrue(schema, 'exclusiveMaximum') || undefined,
-    multipleOf: numberOf(schema, 'multipleOf'),
-    minLength: numberOf(schema, 'minLength'),
-    maxLength: numberOf(schema, 'maxLength'),
-    pattern: textOf(schema, 'pattern'),
-    minItems: numberOf(schema, 'minItems'),
-    maxItems: numberOf(schema, 'maxItems'),
-    minProperties: numberOf(schema, 'minProperties'),
-    maxProperties: numberOf(schema, 'maxProperties'),
-    required: textsOf(schema, 'required'),
-    allOf: nestedIn(schema, 'allOf', typed === undefined ? undefined : withoutIntOrString),
-    anyOf: typed !== undefined && isIntOrString(schemasIn(schema, 'anyOf')) ? undefined : nestedIn(schema, 'anyOf'),
-    oneOf: nestedIn(schema, 'oneOf'),
-    not: mapped(schemaIn(schema, 'not'), nested),
-    additionalProperties: additionalOf(schema) === false ? false : undefined,
-  });
-  return constraint as Constraint | undefined;
+  const constraint: Record<string, unknown> = {};
+  let isEmpty = true;
+  for (const keyword of Object.keys(schema)) {
+    const value = keywords.get(keyword)?.(schema, keyword, typed);
+    if (value === undefined) continue;
+    constraint[keyword] = value;
+    isEmpty = false;
+  }
+  return isEmpty ? undefined : (constraint as Constraint);
 }
 
-const listOf = (schema: JsonSchema, name: string): readonly unknown[] | undefined => {
-  const value = memberOf(schema, name);
+/** Reads a keyword; undefined if it restricts nothing. */
+type Reader = (schema: JsonSchema, keyword: string, typed: 'intOrString' | undefined) => unknown;
+
+const flag: Reader = (schema, keyword) => isTrue(schema, keyword) || undefined;
+
+function list(schema: JsonSchema, keyword: string): readonly unknown[] | undefined {
+  const value = memberOf(schema, keyword);
   return Array.isArray(value) && value.length > 0 ? value : undefined;
+}
+
+const several: Reader = (schema, keyword, typed) => {
+  const schemas = schemasIn(schema, keyword);
+  if (schemas.length === 0 || (typed && keyword === 'anyOf' && isIntOrString(schemas))) return undefined;
+  return schemas.map((each, index) => nested(typed && keyword === 'allOf' && index === 0 ? untyped(each) : each));
 };
 
-const mapped = <T, R>(value: T | undefined, map: (value: T) => R): R | undefined =>
-  value === undefined ? undefined : map(value);
+const keywords: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+  ['format', textOf],
+  ['enum', list],
+  ['minimum', numberOf],
+  ['maximum', numberOf],
+  ['exclusiveMinimum', flag],
+  ['exclusiveMaximum', flag],
+  ['multipleOf', numberOf],
+  ['minLength', numberOf],
+  ['maxLength', numberOf],
+  ['pattern', textOf],
+  ['minItems', numberOf],
+  ['maxItems', numberOf],
+  ['minProperties', numberOf],
+  ['maxProperties', numberOf],
+  ['required', textsOf],
+  ['allOf', several],
+  ['anyOf', several],
+  ['oneOf', several],
+  ['not', (schema, keyword) => nestedIn(schema, keyword)],
+  ['additionalProperties', (schema) => (additionalOf(schema) === false ? false : undefined)],
+]);
 
-/** The object without undefined members; undefined if nothing is left. */
-function present(members: Record<string, unknown>): Record<string, unknown> | undefined {
-  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
-  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+function nestedIn(schema: JsonSchema, keyword: string): Constraint | undefined {
+  const value = schemaIn(schema, keyword);
+  return value && nested(value);
 }
 
 /** A schema within `allOf`, `anyOf`, `oneOf` or `not`: value validation at any depth. */
 function nested(schema: JsonSchema): Constraint {
-  const properties = namedSchemasIn(schema, 'properties');
   const additional = additionalOf(schema);
+  const items = nestedIn(schema, 'items');
+  const properties = namedSchemasIn(schema, 'properties').map(([name, each]) => [name, nested(each)] as const);
   return {
     ...constraintOf(schema),
-    ...present({
-      properties:
-        properties.length === 0
-          ? undefined
-          : Object.fromEntries(properties.map(([name, each]) => [name, nested(each)])),
-      items: mapped(schemaIn(schema, 'items'), nested),
-      additionalProperties: typeof additional === 'object' ? nested(additional) : undefined,
-    }),
+    ...(properties.length > 0 && { properties: Object.fromEntries(properties) }),
+    ...(items && { items }),
+    ...(typeof additional === 'object' && { additionalProperties: nested(additional) }),
   };
-}
-
-function nestedIn(
-  schema: JsonSchema,
-  name: string,
-  change: (schema: JsonSchema, index: number) => JsonSchema = (each) => each,
-): readonly Constraint[] | undefined {
-  const schemas = schemasIn(schema, name);
-  return schemas.length === 0 ? undefined : schemas.map((each, index) => nested(change(each, index)));
 }
 
 /** `anyOf: [{ type: integer }, { type: string }]`. */
@@ -86,9 +89,9 @@ export const isIntOrString = (schemas: readonly JsonSchema[]): boolean =>
 const hasOnlyType = (schema: JsonSchema | undefined, type: string): boolean =>
   schema !== undefined && schema.type === type && Object.keys(schema).length === 1;
 
-/** Removes the alternatives of an integer or string from the first schema of `allOf`. */
-function withoutIntOrString(schema: JsonSchema, index: number): JsonSchema {
-  if (index > 0 || !isIntOrString(schemasIn(schema, 'anyOf'))) return schema;
+/** The schema without the alternatives of an integer or string. */
+function untyped(schema: JsonSchema): JsonSchema {
+  if (!isIntOrString(schemasIn(schema, 'anyOf'))) return schema;
   const { anyOf, ...rest } = schema;
   return rest;
 }

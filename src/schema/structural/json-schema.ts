@@ -7,6 +7,7 @@ import { getOwn, isRecord } from '../own-property.ts';
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const none: JsonSchema = {};
+const noSchemas: readonly never[] = [];
 
 /** The value as a schema; anything else than an object counts as an empty one. */
 export const asSchema = (value: unknown): JsonSchema => (isRecord(value) ? value : none);
@@ -49,13 +50,20 @@ export function schemaIn(schema: JsonSchema, name: string): JsonSchema | undefin
 /** The schemas of a member that is a list. */
 export function schemasIn(schema: JsonSchema, name: string): readonly JsonSchema[] {
   const value = memberOf(schema, name);
-  return Array.isArray(value) ? value.map(asSchema) : [];
+  return Array.isArray(value) ? value.map(asSchema) : noSchemas;
 }
 
 /** The schemas of a member that holds schemas by name. */
 export function namedSchemasIn(schema: JsonSchema, name: string): readonly (readonly [string, JsonSchema])[] {
   const value = memberOf(schema, name);
-  return isRecord(value) ? Object.entries(value).map(([key, each]) => [key, asSchema(each)] as const) : [];
+  return isRecord(value) ? Object.keys(value).map((key) => [key, asSchema(value[key])]) : noSchemas;
+}
+
+/** True if the member holds at least one schema by name. */
+export function hasSchemas(schema: JsonSchema, name: string): boolean {
+  const value = memberOf(schema, name);
+  if (isRecord(value)) for (const _ in value) return true;
+  return false;
 }
 
 /** One of the schemas of a member that holds schemas by name. */

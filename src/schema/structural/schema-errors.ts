@@ -4,6 +4,7 @@ import { BoundedErrors } from './bounded-errors.ts';
 import {
   additionalOf,
   anyTextOf,
+  hasSchemas,
   isTrue,
   type JsonSchema,
   memberOf,
@@ -38,11 +39,23 @@ export function schemaErrors(schema: JsonSchema, path: string): readonly FieldEr
 
 function check(schema: JsonSchema, place: Place, errors: BoundedErrors): void {
   if (errors.full) return;
-  checkKeywords(schema, place, errors);
+  if (Object.keys(schema).some((keyword) => !harmless.has(keyword))) checkSchema(schema, place, errors);
+  else checkType(schema, place.path, errors);
   checkAdditional(schema, place, errors);
   checkProperties(schema, place, errors);
   checkJunctors(schema, place, errors);
   checkItems(schema, place, errors);
+}
+
+/** Keywords that are always allowed; most schemas have no other. */
+const harmless: ReadonlySet<string> = new Set([
+  ...['type', 'description', 'title', 'format', 'properties', 'required', 'enum', 'pattern', 'nullable'],
+  ...['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'],
+]);
+
+function checkSchema(schema: JsonSchema, place: Place, errors: BoundedErrors): void {
+  checkType(schema, place.path, errors);
+  checkKeywords(schema, place, errors);
   checkPreserve(schema, place.path, errors);
   checkMapType(schema, place.path, errors);
   checkListType(schema, place.path, errors);
@@ -52,18 +65,22 @@ function check(schema: JsonSchema, place: Place, errors: BoundedErrors): void {
 
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
+function checkType(schema: JsonSchema, path: string, errors: BoundedErrors): void {
+  const type = textOf(schema, 'type');
+  if (type === undefined || types.includes(type)) return;
+  errors.add(notSupported(`${path}.type`, type, types));
+  if (type === 'null') {
+    errors.add(forbidden(`${path}.type`, 'type cannot be set to null, use nullable as an alternative'));
+  }
+}
+
 function checkKeywords(schema: JsonSchema, place: Place, errors: BoundedErrors): void {
   const { path } = place;
-  const type = textOf(schema, 'type');
-  if (type !== undefined && !types.includes(type)) errors.add(notSupported(`${path}.type`, type, types));
   if (place.defaultsForbidden !== undefined && memberOf(schema, 'default') !== undefined) {
     errors.add(forbidden(`${path}.default`, `must not be set ${place.defaultsForbidden}`));
   }
   for (const keyword of unsupportedIn(schema)) {
     errors.add(forbidden(`${path}.${keyword}`, `${keyword} is not supported`));
-  }
-  if (type === 'null') {
-    errors.add(forbidden(`${path}.type`, 'type cannot be set to null, use nullable as an alternative'));
   }
   if (schemasIn(schema, 'items').length > 0) {
     errors.add(forbidden(`${path}.items`, 'items must be a schema object and not an array'));
@@ -87,7 +104,6 @@ export const unsupportedIn = (schema: JsonSchema): readonly string[] =>
 
 const isSet = (schema: JsonSchema, name: string): boolean => memberOf(schema, name) !== undefined;
 const isText = (schema: JsonSchema, name: string): boolean => textOf(schema, name) !== undefined;
-const hasSchemas = (schema: JsonSchema, name: string): boolean => namedSchemasIn(schema, name).length > 0;
 
 const unsupported: readonly (readonly [name: string, isThere: (schema: JsonSchema, name: string) => boolean])[] = [
   ['id', isText],
@@ -102,7 +118,7 @@ function checkAdditional(schema: JsonSchema, place: Place, errors: BoundedErrors
   const additional = additionalOf(schema);
   if (additional === undefined) return;
   const path = `${place.path}.additionalProperties`;
-  if (additional !== true && namedSchemasIn(schema, 'properties').length > 0) {
+  if (additional !== true && hasSchemas(schema, 'properties')) {
     errors.add(forbidden(path, 'additionalProperties and properties are mutual exclusive'));
   }
   if (typeof additional !== 'object') return;

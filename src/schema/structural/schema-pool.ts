@@ -1,4 +1,4 @@
-import { jsonText } from '../../base/json-text.ts';
+import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Constraint } from '../constraint.ts';
 import type { Field, Schema } from '../schema.ts';
 
@@ -10,13 +10,16 @@ import type { Field, Schema } from '../schema.ts';
 export class SchemaPool {
   readonly #parts = new Map<string, object>();
   readonly #numbers = new Map<object, number>();
+  /** Fields with nothing but a schema, which most are. */
+  readonly #plainFields = new Map<unknown, Field>();
 
   schema(schema: Schema): Schema {
     return this.#intern(schema);
   }
 
   field(field: Field): Field {
-    return this.#intern(field);
+    if (field.default !== undefined || field.description !== undefined) return this.#intern(field);
+    return getOrAdd(this.#plainFields, field.schema, () => this.#intern(field));
   }
 
   constraint(constraint: Constraint): Constraint {
@@ -34,7 +37,8 @@ export class SchemaPool {
 
   /** The content of a value; parts of the pool stand in it by their numbers. */
   #keyOf(value: unknown): string {
-    if (typeof value !== 'object' || value === null) return typeof value === 'bigint' ? `${value}n` : jsonText(value);
+    if (typeof value === 'string') return `${value.length}"${value}`;
+    if (typeof value !== 'object' || value === null) return typeof value === 'bigint' ? `${value}n` : String(value);
     const number = this.#numbers.get(value);
     if (number !== undefined) return `#${number}`;
     let key = '';
@@ -42,7 +46,7 @@ export class SchemaPool {
       for (const each of value) key += `${this.#keyOf(each)},`;
       return `[${key}]`;
     }
-    for (const [name, each] of Object.entries(value)) key += `${JSON.stringify(name)}:${this.#keyOf(each)},`;
+    for (const [name, each] of Object.entries(value)) key += `${name.length}:${name}${this.#keyOf(each)},`;
     return `{${key}}`;
   }
 }

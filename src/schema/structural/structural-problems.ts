@@ -5,6 +5,7 @@ import { isIntOrString } from './constraint-of.ts';
 import {
   additionalOf,
   asSchema,
+  hasSchemas,
   isTrue,
   type JsonSchema,
   memberOf,
@@ -178,8 +179,7 @@ function checkMeta(schema: JsonSchema, { level, path }: Place, errors: BoundedEr
       ),
     );
   }
-  const fields = namedSchemasIn(schema, 'properties').length;
-  if (embedded && !isTrue(schema, preserveUnknownFields) && fields === 0) {
+  if (embedded && !isTrue(schema, preserveUnknownFields) && !hasSchemas(schema, 'properties')) {
     const detail = `must not be empty if ${embeddedResource} is true without ${preserveUnknownFields}`;
     errors.add(required(`${path}.properties`, detail));
   }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { decode } from '../decode.ts';
 import { applyDefaults } from '../defaults.ts';
 import { validate } from '../validate.ts';
+import { normalise } from './normalise.ts';
 import { errorText, schemaFrom, withSpec } from './structural-fixture.ts';
 
 /** What becomes of `spec` when an object is written: unknown fields, null, types, defaults. */
@@ -309,6 +311,11 @@ for (const [name, { schema: spec, sent, kept = sent, unknown = [], errors = [] }
     assert.deepEqual([again.value, again.unknown], [decoded.value, []], 'decoding is idempotent');
     applyDefaults(schema, again.value);
     assert.deepEqual(again.value, decoded.value, 'and so are defaults');
+    const metadata = { name: 'a', creationTimestamp: null };
+    const normalised = normalise(schema, { metadata, spec: sent });
+    assert.deepEqual(normalised.value, { metadata, spec: kept });
+    assert.equal(normalised.changed, !isDeepStrictEqual(sent, kept));
+    assert.equal(normalise(schema, decoded.value).changed, false);
   });
 }
 

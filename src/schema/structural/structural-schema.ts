@@ -6,8 +6,8 @@ import { asSchema } from './json-schema.ts';
 import { patternErrors } from './pattern-errors.ts';
 import { schemaErrors } from './schema-errors.ts';
 import { SchemaPool } from './schema-pool.ts';
-import { sizeErrors } from './size-errors.ts';
 import { isUnsupported, structuralProblems } from './structural-problems.ts';
+import { survey } from './survey.ts';
 
 interface BuildOptions {
   /** ObjectMeta, for the metadata of the object and of objects embedded in it. */
@@ -42,14 +42,15 @@ interface StructuralResult {
 export function readStructuralSchema(schema: unknown, options: StructuralOptions): StructuralResult {
   const { path } = options;
   const json = asSchema(schema);
-  const tooLarge = sizeErrors(json, path);
-  if (tooLarge.length > 0) return { errors: tooLarge };
+  const { tooLarge, hasPatterns, hasDefaults } = survey(json, path);
+  if (tooLarge) return { errors: [tooLarge] };
   const refused = schemaErrors(json, path);
   if (isUnsupported(json)) return { errors: refused };
-  const problems = [...structuralProblems(json, path), ...patternErrors(json, path)];
+  const problems = [...structuralProblems(json, path), ...(hasPatterns ? patternErrors(json, path) : [])];
   if (problems.length > 0) return { errors: [...problems, ...refused] };
   const built = buildStructuralSchema(json, options);
-  const errors = [...defaultErrors({ json, schema: built, path }, options), ...refused];
+  const defaults = hasDefaults ? defaultErrors({ json, schema: built, path }, options) : [];
+  const errors = [...defaults, ...refused];
   return errors.length > 0 ? { errors } : { schema: built, errors };
 }
 
