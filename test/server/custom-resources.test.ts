@@ -4,9 +4,15 @@ import { until } from '../../src/base/waits-fixture.ts';
 import type { ApiClient, ApiList } from '../../src/client/api-client.ts';
 import { ApiError } from '../../src/client/api-client.ts';
 import { resourcePath } from '../../src/client/resource-path.ts';
+import type { Definition } from '../../src/kinds/apiextensions/custom-resource-definition.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import { define, definitionOf, definitionPath, versionOf } from '../support/custom-resources.ts';
 import { root, serverForSuite } from '../support/in-process-server.ts';
+
+const hasCode =
+  (code: number) =>
+  (error: unknown): boolean =>
+    error instanceof ApiError && error.code === code;
 
 /** Objects of kinds that come at run time (KEP-95), as clients of a server see them. */
 describe('custom resources', () => {
@@ -40,10 +46,32 @@ describe('custom resources', () => {
     const other = definitionOf({ group, kind: 'Gadget' });
     const named = { ...other, spec: { ...other.spec, names: { ...other.spec.names, kind: 'Widget' } } };
     await client().create(definitionPath(), named);
-    await assert.rejects(
-      client().get(resourcePath({ apiVersion: `${group}/v1`, resource: 'gadgets' })),
-      (error) => error instanceof ApiError && error.code === 404,
-    );
+    await assert.rejects(client().get(resourcePath({ apiVersion: `${group}/v1`, resource: 'gadgets' })), hasCode(404));
+  });
+
+  it('go with their definition', async () => {
+    const group = 'leaves.example.com';
+    const definition = definitionOf({ group });
+    const path = definitionPath(definition.metadata.name);
+    await define(client(), definition);
+    const held = { ...widget(group, 'held'), metadata: { name: 'held', finalizers: ['example.com/hold'] } };
+    await client().create(at(group), widget(group, 'free'));
+    await client().create(at(group), held);
+    await client().delete(path);
+    const { metadata, status } = await client().get<ApiObject & Definition>(path);
+    assert.deepEqual(metadata.finalizers, ['customresourcecleanup.apiextensions.orch.io']);
+    assert.equal(status?.conditions?.find(({ type }) => type === 'Terminating')?.status, 'True');
+    await assert.rejects(client().create(at(group), widget(group, 'late')), hasCode(405));
+    await until(async () => (await client().get<ApiList>(at(group))).items.length === 1);
+    await client().mergePatch(at(group, 'held'), { metadata: { finalizers: null } });
+    const isGone = (target: string) =>
+      client()
+        .get(target)
+        .then(() => false, hasCode(404));
+    await until(() => isGone(path));
+    await until(() => isGone(at(group)));
+    await define(client(), definition);
+    assert.deepEqual((await client().get<ApiList>(at(group))).items, []);
   });
 
   describe('in several versions', () => {

@@ -7,6 +7,7 @@ import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { typed } from '../typed.ts';
 import { definitionSchema } from './custom-resource-definition-schema.ts';
+import { terminating, withConditions } from './definition-conditions.ts';
 import { jsonSchemaProps } from './json-schema-props.ts';
 
 type Schema = ReturnType<typeof definitionSchema>;
@@ -29,6 +30,9 @@ export interface DefinitionHead {
 
 export const headOf = ({ spec = {}, status = {} }: Definition): DefinitionHead => ({ group: spec.group ?? '', names: spec.names ?? {}, status });
 
+/** Holds a definition while its objects are deleted. */
+export const cleanupFinalizer = (dialect: Dialect): string => `customresourcecleanup.${dialect.group('apiextensions')}`;
+
 /** CustomResourceDefinition (KEP-95): defines a kind at run time. */
 export function customResourceDefinition(dialect: Dialect): Kind {
   const schema = definitionSchema(jsonSchemaProps(dialect.openapiExtension));
@@ -50,6 +54,17 @@ export function customResourceDefinition(dialect: Dialect): Kind {
         addStoredVersion(definition);
       },
       prepareForUpdate: (object) => addStoredVersion(definitionOf(object)),
+      // Its objects go first. The finalizer says so once the deletion has begun.
+      finalizers: ({ metadata }) => (metadata.deletionTimestamp === undefined ? [cleanupFinalizer(dialect)] : []),
+      prepareForDelete(object, { now }) {
+        const { metadata } = object;
+        const finalizers = metadata.finalizers ?? [];
+        const cleanup = cleanupFinalizer(dialect);
+        metadata.finalizers = finalizers.includes(cleanup) ? finalizers : [...finalizers, cleanup];
+        const definition = definitionOf(object);
+        const conditions = withConditions(headOf(definition), [terminating.pending], now);
+        definition.status = { ...definition.status, conditions };
+      },
     },
     subresources: [
       {

@@ -3,6 +3,7 @@ import { SchemaPool } from '../../schema/structural/schema-pool.ts';
 import { structuralProblems } from '../../schema/structural/structural-problems.ts';
 import { buildStructuralSchema } from '../../schema/structural/structural-schema.ts';
 import type { Definition, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
+import { isTrue } from '../apiextensions/definition-conditions.ts';
 import { column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Column, Kind } from '../kind.ts';
@@ -23,6 +24,7 @@ function customKind({ spec = {}, status = {} }: Definition, version: DefinitionV
   if (!schema) return undefined;
   const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = status.acceptedNames ?? {};
   const { deprecated, deprecationWarning } = version;
+  const isTerminating = isTrue({ status }, 'Terminating');
   return defineKind({
     group: spec.group ?? '',
     version: version.name ?? '',
@@ -37,6 +39,8 @@ function customKind({ spec = {}, status = {} }: Definition, version: DefinitionV
     columns: columnsOf(version),
     unconditionalUpdate: false,
     generation: true,
+    // What is on its way out gets nothing new.
+    ...(isTerminating && { withoutVerbs: ['create'] as const }),
     ...(version.served !== true && { served: false }),
     ...(deprecated && { deprecated: deprecationWarning === undefined ? {} : { warning: deprecationWarning } }),
   });

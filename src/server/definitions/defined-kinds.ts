@@ -10,23 +10,27 @@ import { parseStored } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { acceptNames } from '../../kinds/apiextensions/accepted-names.ts';
 import {
+  cleanupFinalizer,
   type Definition,
   type DefinitionCondition,
   type DefinitionHead,
   headOf,
 } from '../../kinds/apiextensions/custom-resource-definition.ts';
+import { isTrue, terminating, withConditions } from '../../kinds/apiextensions/definition-conditions.ts';
 import { customKinds } from '../../kinds/custom/custom-kinds.ts';
+import { apiVersionOf } from '../../kinds/stored-as.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type CustomVersions, sameFields } from '../../resources/custom-versions.ts';
 import type { Resource, ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { startInformer } from '../wiring/object-informer.ts';
-import { isTrue, withConditions } from './conditions.ts';
 
 /** What is kept of a definition; its schemas are read again when its kinds are made. */
 interface Followed extends DefinitionHead {
   readonly resourceVersion: string | undefined;
   readonly generation: number | undefined;
+  /** Empty unless it is being deleted. */
+  readonly pendingFinalizers: readonly string[];
 }
 
 interface DefinedKindsOptions {
@@ -45,6 +49,7 @@ interface Served {
   readonly generation: number | undefined;
   readonly names: unknown;
   readonly storedVersions: unknown;
+  readonly isTerminating: boolean;
 }
 
 /**
@@ -82,8 +87,10 @@ export class DefinedKinds implements Closable {
   }
 
   #put(object: ApiObject): void {
-    const { name = '', resourceVersion, generation } = object.metadata;
-    this.#definitions.set(name, { ...headOf(object as Definition & ApiObject), resourceVersion, generation });
+    const { name = '', resourceVersion, generation, deletionTimestamp, finalizers = [] } = object.metadata;
+    const pendingFinalizers = deletionTimestamp === undefined ? [] : finalizers;
+    const head = headOf(object as Definition & ApiObject);
+    this.#definitions.set(name, { ...head, resourceVersion, generation, pendingFinalizers });
     this.#queue.add(name);
   }
 
@@ -102,6 +109,38 @@ export class DefinedKinds implements Closable {
     if (decided) this.#definitions.set(name, decided);
     await this.#serve(name);
     if (decided && decided !== definition) await this.#writeStatus(name, decided);
+    else if (decided) await this.#clean(name, decided);
+  }
+
+  /** Deletes the objects of a definition that is being deleted, then lets it go. */
+  async #clean(name: string, definition: Followed): Promise<void> {
+    const { client, dialect } = this.#options;
+    const finalizer = cleanupFinalizer(dialect);
+    const { pendingFinalizers, resourceVersion } = definition;
+    if (!pendingFinalizers.includes(finalizer)) return;
+    const resource = this.#served.get(name)?.resource;
+    if (resource && !(await this.#removeObjects(resource))) {
+      // Finalizers of its objects are removed by others.
+      this.#queue.addAfter(name, recheckMs);
+      return;
+    }
+    const finalizers = pendingFinalizers.filter((each) => each !== finalizer);
+    const path = this.#pathOf(name);
+    await this.#write(() => client.mergePatch(path, { metadata: { resourceVersion, finalizers } }, this.#stop.signal));
+  }
+
+  /** Asks for the deletion of all objects of a resource. Resolves to true if there are none. */
+  async #removeObjects({ kind, collection }: Resource): Promise<boolean> {
+    const { client } = this.#options;
+    const snapshot = collection.snapshot();
+    if (snapshot.count(collection.prefix) === 0) return true;
+    const namespaces = new Set<string>();
+    for (const { namespace } of snapshot.entries(collection.prefix)) namespaces.add(namespace);
+    const apiVersion = apiVersionOf(kind);
+    for (const namespace of namespaces) {
+      await client.delete(resourcePath({ apiVersion, resource: kind.resource, namespace }), {}, this.#stop.signal);
+    }
+    return false;
   }
 
   /** The definition with the names that it gets and its conditions; the same object if nothing changes. */
@@ -111,20 +150,31 @@ export class DefinedKinds implements Closable {
     );
     const { acceptedNames, condition } = acceptNames(definition, others);
     const established = isTrue(definition, 'Established') ? [] : [establishedCondition(condition.status === 'True')];
-    const conditions = withConditions(definition, [condition, ...established], this.#options.clock.now());
+    const leaving = isTrue(definition, 'Terminating') ? [terminating.inProgress] : [];
+    const now = this.#options.clock.now();
+    const conditions = withConditions(definition, [condition, ...established, ...leaving], now);
     const status = { ...definition.status, acceptedNames, conditions };
     return isDeepStrictEqual(status, definition.status) ? definition : { ...definition, status };
   }
 
   async #writeStatus(name: string, { resourceVersion, status }: Followed): Promise<void> {
-    const { client, dialect } = this.#options;
-    const apiVersion = `${dialect.group('apiextensions')}/v1`;
-    const path = resourcePath({ apiVersion, resource: 'customresourcedefinitions', name, subresource: 'status' });
+    const { client } = this.#options;
+    const path = this.#pathOf(name, 'status');
     // A merge patch keeps what it does not name.
     const acceptedNames = { shortNames: null, categories: null, ...status.acceptedNames };
     const patch = { metadata: { resourceVersion }, status: { ...status, acceptedNames } };
+    await this.#write(() => client.mergePatch(path, patch, this.#stop.signal));
+  }
+
+  #pathOf(name: string, subresource?: string): string {
+    const apiVersion = `${this.#options.dialect.group('apiextensions')}/v1`;
+    const resource = 'customresourcedefinitions';
+    return resourcePath({ apiVersion, resource, name, ...(subresource !== undefined && { subresource }) });
+  }
+
+  async #write(write: () => Promise<unknown>): Promise<void> {
     try {
-      await client.mergePatch(path, patch, this.#stop.signal);
+      await write();
     } catch (error) {
       // It was changed or deleted meanwhile, and is looked at again.
       if (!hasReason(error, 'Conflict', 'NotFound')) throw error;
@@ -149,9 +199,11 @@ export class DefinedKinds implements Closable {
     if (versions) this.#keep(name, wanted, await resources.addCustom(versions));
   }
 
-  #keep(name: string, { generation, status }: Followed, resource: Resource): void {
+  #keep(name: string, definition: Followed, resource: Resource): void {
+    const { generation, status } = definition;
     const { acceptedNames: names, storedVersions } = status;
-    this.#served.set(name, { resource, generation, names, storedVersions });
+    const isTerminating = isTrue(definition, 'Terminating');
+    this.#served.set(name, { resource, generation, names, storedVersions, isTerminating });
   }
 
   /** Undefined if none of the versions has a schema that can be read. */
@@ -178,6 +230,9 @@ export class DefinedKinds implements Closable {
   }
 }
 
+/** How often the objects of a definition that is being deleted are looked at. */
+const recheckMs = 500;
+
 const establishedCondition = (accepted: boolean): DefinitionCondition =>
   accepted
     ? {
@@ -187,8 +242,9 @@ const establishedCondition = (accepted: boolean): DefinitionCondition =>
     : { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
 
 /** Spec, names and stored versions are those that the resource was made of. */
-const isServed = (definition: Followed, { generation, names, storedVersions }: Served): boolean =>
+const isServed = (definition: Followed, { generation, names, storedVersions, isTerminating }: Served): boolean =>
   definition.generation === generation &&
+  isTrue(definition, 'Terminating') === isTerminating &&
   isDeepStrictEqual(definition.status.acceptedNames, names) &&
   isDeepStrictEqual(definition.status.storedVersions, storedVersions);
 
