@@ -367,6 +367,12 @@ describe('with the gate on', () => {
     assert.deepEqual(openExactly(created.bytes)['data'], data);
     const listed = await server.get(`${path}?fieldSelector=metadata.name%3Dlarge`, { headers: { accept: cbor } });
     assert.deepEqual((openExactly(listed.bytes)['items'] as Opened[])[0], open(created.bytes));
+    const query = `${path}?fieldSelector=metadata.name%3Dlarge&includeObject=Object`;
+    for (const as of [';as=Table;g=meta.orch.io;v=v1', ';as=PartialObjectMetadataList;g=meta.orch.io;v=v1']) {
+      const binary = await server.get(query, { headers: { accept: `${cbor}${as}` } });
+      const text = await server.get(query, { headers: { accept: `application/json${as}` } });
+      assert.deepEqual(unchanging(openExactly(binary.bytes)), unchanging(text.json), as);
+    }
     const cut = await server.post(path, encodeCbor(typed('cut', { data })).subarray(0, -1), { headers: asCbor });
     assert.match(refusal(cut)[2], /cut off/);
     const [, event] = await watchEvents(
