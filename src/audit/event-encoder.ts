@@ -3,6 +3,7 @@ import { limits } from '../base/limits.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { AuditEvent, ObjectReference, ResponseStatus } from './event.ts';
+import type { AuditStage } from './policy.ts';
 
 /** An event as JSON in one line, without its line end. Encoded once for all backends. */
 export class EncodedEvent {
@@ -31,7 +32,8 @@ const kept = { countMax: limits.auditTextsKept, lengthMax: limits.auditTextLengt
 
 /** Encodes events as JSON with the fields and their order as published. Parts that recur are encoded once. */
 export class EventEncoder {
-  readonly #head: string;
+  readonly #start: (level: string) => string;
+  readonly #verb = boundedMemo((verb) => flat(`,"verb":${JSON.stringify(verb)}`), kept);
   /** The published annotation of an event without its objects. */
   readonly truncatedAnnotation: readonly [key: string, value: string];
   readonly #users = new WeakMap<UserInfo, string>();
@@ -40,18 +42,22 @@ export class EventEncoder {
   readonly #agent = boundedMemo((text) => JSON.stringify(text), kept);
   readonly #decisionKeys: { readonly decision: string; readonly reason: string };
   /** Annotations of a decision alone, by its reason. */
-  readonly #allowed = boundedMemo((reason) => encodeAnnotations(this.#decisionPairs({ allowed: true, reason })), kept);
+  readonly #allowed = boundedMemo(
+    (reason) => flat(encodeAnnotations(this.#decisionPairs({ allowed: true, reason }))),
+    kept,
+  );
   readonly #forbidden = boundedMemo(
-    (reason) => encodeAnnotations(this.#decisionPairs({ allowed: false, reason })),
+    (reason) => flat(encodeAnnotations(this.#decisionPairs({ allowed: false, reason }))),
     kept,
   );
   readonly #time = microTimes();
 
   constructor(dialect: Dialect) {
     const group = dialect.group('audit');
+    const head = `{"kind":"Event","apiVersion":"${group}/v1","level":"`;
     const authorization = dialect.group('authorization');
     this.#decisionKeys = { decision: `${authorization}/decision`, reason: `${authorization}/reason` };
-    this.#head = `{"kind":"Event","apiVersion":"${group}/v1","level":"`;
+    this.#start = boundedMemo((level) => flat(`${head}${level}","auditID":`), kept);
     this.truncatedAnnotation = [`${group}/truncated`, 'true'];
   }
 
@@ -75,11 +81,17 @@ export class EventEncoder {
 
   #before(event: AuditEvent): string {
     const { level, auditId, stage, requestUri, verb, objectRef, responseStatus } = event;
+    const all = auditId + requestUri + (objectRef ? textOf(objectRef) : '');
+    const quoted = plainText.test(all) ? plain : JSON.stringify;
     return (
-      `${this.#head}${level}","auditID":${quoted(auditId)},"stage":"${stage}","requestURI":${quoted(requestUri)}` +
-      `,"verb":${quoted(verb)}${this.#origin(event)}` +
-      (objectRef ? `,"objectRef":${encodeReference(objectRef)}` : '') +
-      (responseStatus ? `,"responseStatus":${encodeStatus(responseStatus)}` : '')
+      this.#start(level) +
+      quoted(auditId) +
+      stageTexts[stage] +
+      quoted(requestUri) +
+      this.#verb(verb) +
+      this.#origin(event) +
+      (objectRef ? encodeReference(objectRef, quoted) : '') +
+      (responseStatus ? encodeStatus(responseStatus) : '')
     );
   }
 
@@ -109,11 +121,12 @@ export class EventEncoder {
   #origin({ user, impersonatedUser, sourceIps, userAgent }: AuditEvent): string {
     const known = this.#origins.get(sourceIps);
     if (known && known.user === user && known.userAgent === userAgent && !impersonatedUser) return known.text;
-    const text =
+    const text = flat(
       `,"user":${user ? this.#user(user) : '{}'}` +
-      (impersonatedUser ? `,"impersonatedUser":${this.#user(impersonatedUser)}` : '') +
-      (sourceIps.length > 0 ? `,"sourceIPs":${JSON.stringify(sourceIps)}` : '') +
-      (userAgent === '' ? '' : `,"userAgent":${this.#agent(userAgent)}`);
+        (impersonatedUser ? `,"impersonatedUser":${this.#user(impersonatedUser)}` : '') +
+        (sourceIps.length > 0 ? `,"sourceIPs":${JSON.stringify(sourceIps)}` : '') +
+        (userAgent === '' ? '' : `,"userAgent":${this.#agent(userAgent)}`),
+    );
     if (!impersonatedUser) this.#origins.set(sourceIps, { user, userAgent, text });
     return text;
   }
@@ -136,37 +149,62 @@ function encodeUser({ username, uid, groups, extra }: UserInfo): string {
   });
 }
 
-/** A text as JSON. Most have nothing to escape, and a look at each character costs less than a call of the runtime. */
-function quoted(text: string): string {
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code < 0x20 || code > 0x7e || code === quote || code === backslash) return JSON.stringify(text);
-  }
-  return `"${text}"`;
-}
+/**
+ * A copy in one piece. Cached text would otherwise stay the tree of its parts, and be put together again for each event.
+ */
+const flat = (text: string): string => Buffer.from(text).toString();
 
-const [quote, backslash] = [0x22, 0x5c];
+/** From the audit ID to the URI. */
+const stageTexts: Readonly<Record<AuditStage, string>> = {
+  RequestReceived: ',"stage":"RequestReceived","requestURI":',
+  ResponseStarted: ',"stage":"ResponseStarted","requestURI":',
+  ResponseComplete: ',"stage":"ResponseComplete","requestURI":',
+  Panic: ',"stage":"Panic","requestURI":',
+};
+
+/** All values of a reference. */
+const textOf = (reference: ObjectReference): string =>
+  reference.resource +
+  reference.namespace +
+  reference.name +
+  reference.uid +
+  reference.apiGroup +
+  reference.apiVersion +
+  reference.resourceVersion +
+  reference.subresource;
+
+/** Printable ASCII that JSON does not escape. One look at all texts costs less than escaping each of them. */
+const plainText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
+type Quoter = (text: string) => string;
+const plain: Quoter = (text) => `"${text}"`;
 
 /** Only fields with a value, in the published order. */
-function encodeReference(reference: ObjectReference): string {
+function encodeReference(reference: ObjectReference, quoted: Quoter): string {
   const { resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource } = reference;
   const others =
-    field(',"namespace":', namespace) +
-    field(',"name":', name) +
-    field(',"uid":', uid) +
-    field(',"apiGroup":', apiGroup) +
-    field(',"apiVersion":', apiVersion) +
-    field(',"resourceVersion":', resourceVersion) +
-    field(',"subresource":', subresource);
-  return resource === '' ? `{${others.slice(1)}}` : `{"resource":${quoted(resource)}${others}}`;
+    field(',"namespace":', namespace, quoted) +
+    field(',"name":', name, quoted) +
+    field(',"uid":', uid, quoted) +
+    field(',"apiGroup":', apiGroup, quoted) +
+    field(',"apiVersion":', apiVersion, quoted) +
+    field(',"resourceVersion":', resourceVersion, quoted) +
+    field(',"subresource":', subresource, quoted);
+  if (resource === '') return `,"objectRef":{${others.slice(1)}}`;
+  return `,"objectRef":{"resource":${quoted(resource)}${others}}`;
 }
 
-const field = (start: string, value: string): string => (value === '' ? '' : `${start}${quoted(value)}`);
+const field = (start: string, value: string, quoted: Quoter = JSON.stringify): string =>
+  value === '' ? '' : start + quoted(value);
 
 function encodeStatus({ code, status = '', message = '', reason = '', details }: ResponseStatus): string {
+  if (code === 200 && status === '' && message === '' && reason === '' && !details) return bareSuccess;
   const text = field(',"status":', status) + field(',"message":', message) + field(',"reason":', reason);
-  return `{"metadata":{}${text}${details ? `,"details":${JSON.stringify(details)}` : ''},"code":${code}}`;
+  return `,"responseStatus":{"metadata":{}${text}${details ? `,"details":${JSON.stringify(details)}` : ''},"code":${code}}`;
 }
+
+/** What most events have. */
+const bareSuccess = ',"responseStatus":{"metadata":{},"code":200}';
 
 type Annotation = readonly [key: string, value: string];
 
