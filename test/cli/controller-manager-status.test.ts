@@ -286,3 +286,44 @@ describe('the port', () => {
     });
   }
 });
+
+describe('flags of metrics', () => {
+  const shownTo = ['--authorization-always-allow-paths=/metrics', '--controllers=namespace', '--leader-elect=false'];
+  for (const [what, flag] of [
+    ['a flag', () => '--allow-metric-labels=rest_client_requests_total,method=GET'],
+    [
+      'a file',
+      () =>
+        `--allow-metric-labels-manifest=${apart.folder.write('labels.yaml', 'rest_client_requests_total,method: GET\n')}`,
+    ],
+  ] as const) {
+    it(`values of labels that ${what} allows, metrics that are off, hidden ones`, async () => {
+      const program = await Program.start(
+        ...shownTo,
+        flag(),
+        '--disabled-metrics=process_open_fds',
+        '--show-hidden-metrics-for-version=1.31',
+      );
+      await program.command.prints(/"controllers run"/);
+      const metrics = async (): Promise<string> => (await program.get('/metrics')).text;
+      await until(async () => /^rest_client_requests_total\{.*method="GET"\}/m.test(await metrics()), 'no request yet');
+      await apart.send('POST', '/api/v1/namespaces', { metadata: { name: `made-for-${what.replace(' ', '-')}` } });
+      await apart.send('DELETE', `/api/v1/namespaces/made-for-${what.replace(' ', '-')}`);
+      await until(async () => /method="unexpected"/.test(await metrics()), 'no other request');
+      const text = await metrics();
+      assert.doesNotMatch(text, /process_open_fds|method="(?:PUT|DELETE|PATCH)"/);
+      assert.match(text, /^process_max_fds \d/m);
+      assert.match(text, /^nodejs_eventloop_lag_p99_seconds \d/m);
+      assert.match(text, /^orch_build_info\{/m);
+      assert.match(text, /^rest_client_request_duration_seconds_count\{verb="GET",host="[^"]+"\} [1-9]/m);
+      assert.match(text, /^disabled_metrics_total 1$/m);
+      assert.match(text, /^hidden_metrics_total 0$/m);
+    });
+  }
+
+  it('a release that is not the one before is refused', async () => {
+    const command = running.use(apart.manager('--show-hidden-metrics-for-version=1.30'));
+    assert.equal(await command.exit(), 1);
+    assert.match(command.err, /--show-hidden-metrics-for-version: .*only the previous minor version is allowed/);
+  });
+});
