@@ -101,7 +101,7 @@ const linesMax = 600;
 const productEntries =
   /^src\/cli\/main\.ts$|^src\/library\/library\.ts$|^src\/store\/drivers\/sqlite\/sqlite-worker\.ts$|^src\/server\/serving\/heavy\/heavy-worker\.ts$/;
 /** Where other programs begin. */
-const otherEntries = /^(?:bench|tools|examples)\/[^/]+\.ts$/;
+const otherEntries = /^(?:bench|tools|examples)\/[^/]+\.ts$|^test\/clients\/official\/[^/]+\/main\.ts$/;
 
 /** What is wrong, one line each. Empty when all is well. */
 export function tidy(files: readonly SourceFile[]): string[] {

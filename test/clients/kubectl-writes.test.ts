@@ -5,6 +5,11 @@ import { after, before, describe, test } from 'node:test';
 import { type KubectlResult, kubectl, kubectlMissing } from '../support/kubectl.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
+/**
+ * Every command that writes: `apply` of both sides, `edit`, `patch`, `label`, `replace`, `diff`, `delete` with its cascades,
+ * and `--validate`, in both dialects.
+ */
+
 interface Thing {
   readonly data?: Readonly<Record<string, string>>;
   readonly status?: Readonly<Record<string, unknown>>;

@@ -3,6 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import { type KubectlResult, kubectl, kubectlMissing, RunningKubectl } from '../support/kubectl.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
+/** One object of each sort of kind from `create` to `delete`, watches, namespaces, `explain` and `version`, in both dialects. */
+
 interface Sample {
   readonly kind: string;
   /** What the client calls it on the command line. */

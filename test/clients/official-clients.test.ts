@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, type TestContext, test } from 'node:test';
+import { runCommand, runScript, steps } from '../support/client-script.ts';
+import { type ClientRow, clientRow, clientsDocument, clientsFile, type Outcome } from '../support/clients-table.ts';
+import { type ClientCommand, type OfficialClient, officialClients } from '../support/official-clients.ts';
+
+/**
+ * Official clients of several languages do one script, each with its own server, which restarts under them. What they could do is in
+ * docs/CLIENTS.md. A client whose toolchain or registry is absent is skipped with the reason.
+ */
+
+const buildMsMax = 13 * 60_000;
+const scriptMsMax = 10 * 60_000;
+
+const rows: ClientRow[] = [];
+
+for (const client of officialClients) {
+  describe(`${client.library} (${client.language})`, { timeout: buildMsMax + client.runs.length * scriptMsMax }, () => {
+    let notRun: string | undefined;
+
+    test('builds', { timeout: buildMsMax }, async (t) => {
+      notRun = await prepare(client);
+      if (notRun !== undefined) t.skip(notRun);
+    });
+
+    for (const run of client.runs) {
+      const name = run.name === '' ? 'does the script' : `${run.name}: does the script`;
+      test(name, { timeout: scriptMsMax }, async (t) => {
+        const note = (outcome: Outcome) => {
+          if (!run.unlisted) rows.push({ client, run, outcome });
+        };
+        const reason = notRun ?? run.missing;
+        if (reason !== undefined) {
+          note({ notRun: reason });
+          t.skip(reason);
+          return;
+        }
+        const { lines, code, standardError } = await runScript(run, client.folder);
+        note({ lines });
+        tell(t, standardError);
+        const failed = lines.filter(({ ok }) => !ok);
+        assert.deepEqual(failed, [], standardError);
+        assert.deepEqual(
+          lines.map(({ step }) => step),
+          steps,
+          standardError,
+        );
+        assert.equal(code, 0, standardError);
+      });
+    }
+  });
+}
+
+/** Builds the program. A reason where something of the machine is missing; rejects where the program is wrong. */
+async function prepare(client: OfficialClient): Promise<string | undefined> {
+  for (const command of client.toolchain) {
+    if (!(await works(command, client.folder))) return `${command.command} is not installed`;
+  }
+  for (const command of client.fetch) {
+    const { code, output } = await runCommand(command, client.folder);
+    if (code === 0) continue;
+    if (client.registry && !(await answers(client.registry))) return `${client.registry} does not answer`;
+    assert.fail(output);
+  }
+  for (const command of client.build) {
+    const { code, output } = await runCommand(command, client.folder);
+    assert.equal(code, 0, output);
+  }
+  return undefined;
+}
+
+async function works(command: ClientCommand, folder: string): Promise<boolean> {
+  try {
+    return (await runCommand(command, folder)).code === 0;
+  } catch {
+    return false; // there is no such program
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(20_000) });
+    return true;
+  } catch {
+    return false; // whatever is between us and it
+  }
+}
+
+/** What the library said of its own accord is for whoever reads the log. */
+function tell(t: TestContext, standardError: string): void {
+  if (standardError !== '') t.diagnostic(standardError.trimEnd());
+}
+
+test('docs/CLIENTS.md says what they could do', (t) => {
+  for (const row of rows) t.diagnostic(clientRow(row));
+  const document = clientsDocument(rows);
+  if (process.env['ORCH_WRITE_CLIENTS']) writeFileSync(clientsFile, document);
+  const recorded = readFileSync(clientsFile, 'utf8');
+  const ran = rows.filter(({ outcome }) => 'lines' in outcome);
+  for (const row of ran) assert.ok(recorded.split('\n').includes(clientRow(row)), clientRow(row));
+  // Where something did not run, the document knows more than this run does.
+  if (ran.length === rows.length) assert.equal(recorded, document);
+});
