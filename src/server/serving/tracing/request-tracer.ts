@@ -13,6 +13,7 @@ import { groupMasters, groupMonitoring } from '../../../request/user-info.ts';
 import { loggedTarget } from '../observe/access-log.ts';
 import { resourceVerbLabel } from '../observe/verb-label.ts';
 import type { RequestContext } from '../request-context.ts';
+import { Sampler } from './sampler.ts';
 
 interface RequestTracerOptions {
   readonly tracer: Tracer;
@@ -27,16 +28,18 @@ interface RequestTracerOptions {
  * whoever can make a server record all of his requests can fill the collector and slow the server down.
  */
 export class RequestTracer {
-  readonly #options: RequestTracerOptions;
+  readonly #tracer: Tracer;
+  readonly #sampler: Sampler;
 
-  constructor(options: RequestTracerOptions) {
-    this.#options = options;
+  constructor({ tracer, samplingRatePerMillion, random }: RequestTracerOptions) {
+    this.#tracer = tracer;
+    this.#sampler = new Sampler(samplingRatePerMillion / 1_000_000, random);
   }
 
   /** Before authentication: of a request that does not name a trace, it does not matter who sends it. */
   receive(context: RequestContext): void {
     context.traceParent = context.exchange.header(parentHeader);
-    if (context.traceParent === undefined && this.#sample()) this.#start(context, {});
+    if (context.traceParent === undefined && this.#sampler.take()) this.#start(context, {});
   }
 
   /** After authentication. What the sender is counts, not whom he impersonates. */
@@ -46,16 +49,9 @@ export class RequestTracer {
     const named = parseTraceParent(traceParent);
     if (named && mayContinue(user.groups)) {
       if (named.sampled) this.#start(context, { parent: { ...named, state: exchange.header(stateHeader) } });
-    } else if (this.#sample()) {
+    } else if (this.#sampler.take()) {
       this.#start(context, { link: named });
     }
-  }
-
-  #sample(): boolean {
-    const { samplingRatePerMillion: rate, random } = this.#options;
-    if (rate === 0) return false;
-    const [a = 0, b = 0, c = 0, d = 0] = random.bytes(4);
-    return ((a * 256 + b) * 256 + c) * 256 + d < (rate / 1_000_000) * 2 ** 32;
   }
 
   #start(
@@ -64,7 +60,7 @@ export class RequestTracer {
   ): void {
     const { exchange, receivedMs: startedMs } = context;
     const attributes = requestAttributes(context);
-    const span = this.#options.tracer.start(nameOf(context), { startedMs, attributes, ...relation });
+    const span = this.#tracer.start(nameOf(context), { startedMs, attributes, ...relation });
     context.rootSpan = span;
     exchange.span = span;
     exchange.onEnd(() => endRequest(context, span));
