@@ -236,7 +236,9 @@ describe('documents that say much in few bytes', () => {
 
 test('metrics do not grow by what clients choose (CVE-2020-8552)', async () => {
   const metrics = async (): Promise<string> => (await server.get('/metrics')).text;
-  const seriesOf = (text: string): number => text.split('\n').filter((line) => line !== '' && line[0] !== '#').length;
+  // Without buckets: what the server does for itself at its start, with a dozen of them a series, is no growth.
+  const seriesOf = (text: string): number =>
+    text.split('\n').filter((line) => line !== '' && line[0] !== '#' && !line.includes('_bucket{')).length;
   await server.get(`${configMaps}/nope`);
   const before = seriesOf(await metrics());
   // A few at a time: as many handshakes at once would take longer than a client is given for one.
