@@ -16,6 +16,7 @@ import {
   map,
   microTime,
   number,
+  oneOf,
   opt,
   ptr,
   quantity,
@@ -264,4 +265,40 @@ test('decoding is idempotent', () => {
     }),
     { numRuns: 100 },
   );
+});
+
+test('a value of one of several types is decoded by that one', () => {
+  const schema: StructSchema = struct('test.v1.Several', 'A switch, or another one of these, or several.', {
+    it: ptr(
+      1,
+      oneOf(
+        { number: 1, schema: bool() },
+        { number: 2, schema: () => schema },
+        { number: 3, schema: () => list(schema) },
+      ),
+      'One.',
+    ),
+    flag: opt(2, bool(), 'A flag.'),
+  });
+  const rows: readonly (readonly [
+    sent: unknown,
+    kept: unknown,
+    unknown: readonly string[],
+    errors: readonly string[],
+  ])[] = [
+    [true, true, [], []],
+    [{ it: false, more: 1 }, { it: false }, ['it.more'], []],
+    [[{ it: [{ more: 1 }] }], [{ it: [{}] }], ['it[0].it[0].more'], []],
+    ['x', 'x', [], ['it: boolean or object or array, string']],
+    [{ flag: 1 }, { flag: 1 }, [], ['it.flag: boolean, number']],
+  ];
+  for (const [sent, kept, unknown, errors] of rows) {
+    const decoded = decode(schema, { it: sent });
+    assert.deepEqual(decoded.value, { it: kept });
+    assert.deepEqual(decoded.unknown, unknown);
+    assert.deepEqual(
+      decoded.errors.map(({ path, expected, got }) => `${path}: ${expected}, ${got}`),
+      errors,
+    );
+  }
 });

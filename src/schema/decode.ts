@@ -13,6 +13,7 @@ import {
   type Schema,
   type StructSchema,
   schemaOf,
+  type Variant,
 } from './schema.ts';
 import { canonicalTime } from './time.ts';
 import { zeroOf } from './zero-value.ts';
@@ -166,6 +167,7 @@ function compileAny(schema: AnySchema): Decoder {
     return (value, findings) => (isRecord(value) ? value : mismatch(findings, 'object', value));
   }
   if (schema.of === 'bare') return decodeBare;
+  if (schema.variants) return compileVariants(schema.variants);
   const object = schema.object && decoderOf(schema.object);
   const list = schema.list && decoderOf(schema.list);
   if (!object && !list) return (value) => value;
@@ -174,6 +176,21 @@ function compileAny(schema: AnySchema): Decoder {
     return decoder ? decoder(value, findings) : value;
   };
 }
+
+function compileVariants(variants: readonly Variant[]): Decoder {
+  // Resolved on first use, because the types may be recursive.
+  let resolved: readonly Schema[] | undefined;
+  return (value, findings) => {
+    resolved ??= variants.map(({ schema }) => (typeof schema === 'function' ? schema() : schema));
+    const type = Array.isArray(value) ? 'list' : isRecord(value) ? 'struct' : typeof value;
+    const schema = resolved.find((each) => each.type === type);
+    return schema
+      ? decoderOf(schema)(value, findings)
+      : mismatch(findings, resolved.map(jsonTypeOf).join(' or '), value);
+  };
+}
+
+const jsonTypeOf = ({ type }: Schema): string => (type === 'list' ? 'array' : type === 'struct' ? 'object' : type);
 
 const bareStruct: StructSchema = { type: 'struct', name: '', fields: {}, structType: 'granular' };
 

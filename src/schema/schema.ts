@@ -171,7 +171,10 @@ export interface AnySchema extends Assertions {
   readonly object?: StructSchema | MapSchema;
   /** Schema of the values that are arrays. Default: they are kept unchanged. */
   readonly list?: ListSchema;
-  /** Protobuf has a message with a field for each JSON type. Default: one with the JSON text. */
+  /**
+   * The value has one of these types; protobuf has a message with a field for each. Default: any type, and a message with the
+   * JSON text.
+   */
   readonly variants?: readonly Variant[];
 }
 

@@ -36,8 +36,9 @@ interface ValidateOptions {
  * unions, label selectors, constraints, and types of structural schemas; `decode` has checked the other types. Error paths
  * start with `path`; map keys are in brackets unless the schema is structural. Stops at about `limits.findingsMax` errors.
  */
-export function validate(schema: Schema, value: unknown, path = '', { old }: ValidateOptions = {}): FieldError[] {
+export function validate(schema: Schema, value: unknown, path = '', options: ValidateOptions = {}): FieldError[] {
   const check = checkOf(schema);
+  const old = schema.structural ? options.old : undefined;
   let findings: Finding[] = [];
   check?.(value, findings, old);
   if (findings.length === 0) return [];

@@ -5,6 +5,7 @@ import { encodeObject } from '../../codec/json.ts';
 import { insertResourceVersion } from '../../codec/object-bytes.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { StrategyContext } from '../../kinds/kind.ts';
+import { validateEmbeddedObjects } from '../../kinds/meta/embedded-metadata-validation.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../kinds/meta/metadata-validation.ts';
 import { allErrors, type Validation } from '../../kinds/validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -147,7 +148,11 @@ export class ObjectWriter {
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
     const validating = requireValid(context, object, [
-      [...validateObjectMeta(kind, object), ...validate(kind.schema, object)],
+      [
+        ...validateObjectMeta(kind, object),
+        ...validateEmbeddedObjects(kind.schema, object),
+        ...validate(kind.schema, object),
+      ],
       kind.strategy.validateCreate?.(object, strategyContext),
     ]);
     if (validating) await validating;
@@ -331,7 +336,8 @@ export class ObjectWriter {
       [
         ...validateObjectMeta(kind, object, old),
         ...validateObjectMetaUpdate(object, old),
-        ...validate(kind.schema, object),
+        ...validateEmbeddedObjects(kind.schema, object),
+        ...validate(kind.schema, object, '', { old }),
         ...validateUpdate(kind.schema, object, old),
       ],
       kind.strategy.validateEveryUpdate?.(object, old, strategyContext),

@@ -11,7 +11,7 @@ import { additionalOf, isTrue, type JsonSchema, memberOf, namedSchemasIn, schema
 /** What default values of metadata are checked by. */
 interface MetadataRules {
   readonly objectMeta: StructSchema;
-  /** Errors of the metadata of an embedded object, with paths from the metadata. */
+  /** Errors of the decoded metadata of an embedded object. Paths start with `metadata`. */
   readonly validateMetadata: (metadata: unknown) => readonly FieldError[];
 }
 
@@ -79,11 +79,7 @@ function metadataProblem(
   const { value, errors } = decodeValue(schema, object);
   const mismatches = errors.map(({ path, expected, got }) => `${path}: expected ${expected}, got ${got}`);
   const invalidMetadata = mismatches.length > 0 ? [] : validateMetadata(Object(value).metadata ?? {});
-  const problems = [
-    ...mismatches,
-    ...validate(schema, value).map(describe),
-    ...invalidMetadata.map((error) => describe({ ...error, field: joinPath('metadata', error.field) })),
-  ];
+  const problems = [...mismatches, ...validate(schema, value).map(describe), ...invalidMetadata.map(describe)];
   return problems.length === 0 ? undefined : `must result in valid metadata: ${problems.join(', ')}`;
 }
 

@@ -18,7 +18,7 @@ export function validateMetadata(metadata: unknown): readonly FieldError[] {
   const labels = isRecord(metadata) && isRecord(metadata['labels']) ? metadata['labels'] : {};
   return Object.values(labels)
     .filter((value) => String(value).includes(' '))
-    .map((value) => invalid('labels', value, 'has a space'));
+    .map((value) => invalid('metadata.labels', value, 'has a space'));
 }
 
 export const path = 'spec.versions[0].schema.openAPIV3Schema';

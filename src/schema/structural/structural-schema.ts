@@ -24,7 +24,7 @@ interface StructuralOptions extends BuildOptions {
    * schemas of all versions are equal.
    */
   readonly path: string;
-  /** Errors of the metadata of an embedded object, with paths from the metadata: for defaults of it. */
+  /** Errors of the decoded metadata of an embedded object, for defaults of it. Paths start with `metadata`. */
   readonly validateMetadata: (metadata: unknown) => readonly FieldError[];
 }
 
