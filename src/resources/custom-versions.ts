@@ -2,8 +2,7 @@ import { encodeObject, parseStored } from '../codec/json.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { apiVersionOf, canonical } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
-import { decode } from '../schema/decode.ts';
-import { applyDefaults } from '../schema/defaults.ts';
+import { normalise } from '../schema/structural/normalise.ts';
 
 /** Converts an object of a custom resource to a version of it. */
 type Conversion = (object: ApiObject, apiVersion: string) => ApiObject;
@@ -39,9 +38,7 @@ export const normaliser = (kinds: readonly Kind[]): ((value: Uint8Array) => Uint
     const object = parseStored(value as Buffer) as ApiObject;
     const schema = byVersion.get(object.apiVersion)?.schema;
     if (!schema) return value;
-    const decoded = decode(schema, object).value as unknown as ApiObject;
-    applyDefaults(schema, decoded);
-    const encoded = encodeObject(decoded);
-    return encoded.equals(value) ? value : encoded;
+    const normal = normalise(schema, object);
+    return normal.changed ? encodeObject(normal.value as ApiObject) : value;
   };
 };
