@@ -323,7 +323,8 @@ function compileGeneralMap({ values, structural, valueDefault }: MapSchema): Dec
 }
 
 /** In a structural schema, null is a value where it is allowed, and where nothing is said of values. */
-const isNullKept = (schema: Schema): boolean => schema.nullable === true || schema.type === 'any';
+const isNullKept = (schema: Schema): boolean =>
+  schema.nullable === true || (schema.type === 'any' && schema.of === 'bare');
 
 function compileList({ items }: ListSchema): Decoder {
   const element = compileElement(items);

@@ -1,5 +1,6 @@
 import type { Constraint } from './constraint.ts';
 import { nestedSchemas } from './nested-schemas.ts';
+import { structuralOpenapi } from './openapi-structural.ts';
 import { type Field, type ListSchema, type MapSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
 
 interface OpenapiOptions {
@@ -51,8 +52,38 @@ class Emitter {
 
   *schemas(): Generator<readonly [fullName: string, schema: Json]> {
     for (const [fullName, schema] of [...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      yield [fullName, schema.type === 'struct' ? this.#struct(schema) : this.#special(schema)];
+      yield [fullName, this.#definition(schema)];
     }
+  }
+
+  #definition(schema: Schema): Json {
+    if (schema.structural) return this.#structural(schema);
+    return schema.type === 'struct' ? this.#struct(schema) : this.#special(schema);
+  }
+
+  #structural(schema: Schema): Json {
+    const { version, extension } = this.#options;
+    const kinds = schema.type === 'struct' ? this.#kindsOf(schema) : undefined;
+    const hidesFields = version === 2 && kinds && schema.type === 'struct' && schema.additional === 'preserve';
+    const described: Json = hidesFields
+      ? { type: 'object' }
+      : structuralOpenapi(schema, {
+          version,
+          extension: (name) => `x-${extension}-${name}`,
+          describe: (part) => this.#plain(part),
+        });
+    return { ...described, ...this.#extensions({ 'group-version-kind': kinds }) };
+  }
+
+  /** A part of an object that each object has, without what its schema says of it. */
+  #plain(schema: Schema): Json {
+    const value = this.#value(schema);
+    return '$ref' in value && this.#options.version === 3 ? { allOf: [value] } : value;
+  }
+
+  #kindsOf(struct: StructSchema): readonly OpenapiKind[] | undefined {
+    const kinds = this.#options.kinds?.get(struct)?.map(({ group, version, kind }) => ({ group, version, kind }));
+    return kinds && kinds.length > 0 ? kinds : undefined;
   }
 
   /** Adds a schema that has a definition name; others are described inline. */
@@ -69,7 +100,6 @@ class Emitter {
   #struct(struct: StructSchema): Json {
     const fields = Object.entries(struct.fields);
     const required = fields.filter(([, field]) => isRequired(field)).map(([name]) => name);
-    const kinds = this.#options.kinds?.get(struct)?.map(({ group, version, kind }) => ({ group, version, kind }));
     const properties = Object.fromEntries(fields.map(([name, field]) => [name, this.#field(field)]));
     return {
       ...(struct.description !== undefined && { description: struct.description }),
@@ -80,7 +110,7 @@ class Emitter {
       ...this.#extensions({
         'preserve-unknown-fields': struct.additional === 'preserve' || undefined,
         'embedded-resource': struct.embedded || undefined,
-        'group-version-kind': kinds && kinds.length > 0 ? kinds : undefined,
+        'group-version-kind': this.#kindsOf(struct),
         'map-type': struct.structType === 'atomic' ? 'atomic' : undefined,
       }),
     };
@@ -102,6 +132,7 @@ class Emitter {
 
   /** A value with its assertions: nullable, constraint, CEL rules. */
   #whole(schema: Schema): Json {
+    if (schema.structural && nameOf(schema) === undefined) return this.#structural(schema);
     const { nullable, constraint, rules } = schema;
     const value = this.#value(schema);
     if (!nullable && !constraint && !rules) return value;
@@ -207,7 +238,7 @@ function nameOf(schema: Schema): string | undefined {
     case 'quantity':
       return 'apimachinery.pkg.api.resource.Quantity';
     case 'intOrString':
-      return 'apimachinery.pkg.util.intstr.IntOrString';
+      return schema.structural ? undefined : 'apimachinery.pkg.util.intstr.IntOrString';
     default:
       return undefined;
   }

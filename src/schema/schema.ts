@@ -41,6 +41,9 @@ export interface Assertions {
    * custom resources. null is dropped from a map and kept in a list, unless it is allowed or there is a default.
    */
   readonly structural?: true;
+  /** Title and description of a structural schema, while a document is made. */
+  readonly title?: string;
+  readonly description?: string;
 }
 
 export interface StringSchema extends Assertions {
@@ -145,7 +148,6 @@ export interface StructSchema<F extends Fields = Fields> extends Assertions {
    * `apimachinery.pkg.apis.meta.v1.ObjectMeta`. '': no definition; OpenAPI describes the struct inline.
    */
   readonly name: string;
-  readonly description?: string;
   readonly fields: F;
   /**
    * Handling of fields not in `fields`: `preserve` keeps them unchanged, a schema decodes their values.

@@ -184,7 +184,7 @@ const rows: Readonly<Record<string, Row>> = {
         type: 'map',
         mapType: 'granular',
         structural: true,
-        values: { ...text, constraint: { maxLength: 1 } },
+        values: { ...text, structural: true, constraint: { maxLength: 1 } },
       }),
     }),
     sent: { a: { k: 'long' } },

@@ -46,25 +46,20 @@ class Builder {
   }
 
   root(schema: JsonSchema): StructSchema {
-    const { objectMeta, descriptions } = this.#options;
+    const { objectMeta } = this.#options;
     const { metadata, kind, apiVersion } = asSchema(memberOf(schema, 'properties'));
     const fields: [string, Field][] = [
-      ['apiVersion', this.#typeField(apiVersion)],
-      ['kind', this.#typeField(kind)],
+      ['apiVersion', this.#typeField(asSchema(apiVersion))],
+      ['kind', this.#typeField(asSchema(kind))],
       ['metadata', { schema: this.#restricted(objectMeta, asSchema(metadata)), required: false, presence: 'always' }],
     ];
-    const description = textOf(schema, 'description');
-    return {
-      ...this.#struct(schema, fields, nothing),
-      ...this.#assertions(schema),
-      ...(descriptions && description !== undefined && { description }),
-    };
+    return { ...this.#struct(schema, fields, nothing), ...this.#assertions(schema) };
   }
 
   /** `apiVersion` or `kind` of an object. Its type is checked when the object is decoded. */
-  #typeField(schema: unknown): Field {
-    const constraint = constraintOf(asSchema(schema));
-    return this.#field({ type: 'string', ...(constraint && { constraint }) }, asSchema(schema));
+  #typeField(json: JsonSchema | undefined = {}): Field {
+    const constraint = constraintOf(json);
+    return this.#field({ type: 'string', ...(constraint && { constraint }) });
   }
 
   /** The metadata of an object with what the schema says of its name. */
@@ -77,19 +72,17 @@ class Builder {
     return { ...objectMeta, constraint: { properties: Object.fromEntries(properties) } };
   }
 
-  #field(schema: Schema, json: JsonSchema, initial?: unknown): Field {
-    const description = this.#options.descriptions ? textOf(json, 'description') : undefined;
+  #field(schema: Schema, initial?: unknown): Field {
     return this.#options.pool.field({
       schema,
       required: false,
       presence: 'explicit',
-      ...(description !== undefined && { description }),
       ...(initial !== undefined && { default: initial }),
     });
   }
 
   #schema(json: JsonSchema, inherited: Inherited): Schema {
-    const plain = plainScalar(json);
+    const plain = this.#options.descriptions ? undefined : plainScalar(json);
     if (plain) return plain;
     return this.#options.pool.schema({ ...this.#typed(json, inherited), ...this.#assertions(json) });
   }
@@ -116,10 +109,14 @@ class Builder {
 
   /** Null, constraints and rules of a schema. */
   #assertions(json: JsonSchema): Assertions {
+    const { descriptions } = this.#options;
+    const [title, description] = descriptions ? [textOf(json, 'title'), textOf(json, 'description')] : [];
     const constraint = constraintOf(json, isTrue(json, schemaExtensions.intOrString) ? 'intOrString' : undefined);
     const rules = memberOf(json, schemaExtensions.validations);
     return {
       structural: true,
+      ...(title !== undefined && { title }),
+      ...(description !== undefined && { description }),
       ...(isTrue(json, 'nullable') && { nullable: true }),
       ...(constraint && { constraint: this.#options.pool.constraint(constraint) }),
       ...(Array.isArray(rules) && rules.length > 0 && { rules: rules as readonly Rule[] }),
@@ -185,7 +182,7 @@ class Builder {
     return [
       ['apiVersion', this.#typeField(namedSchemaIn(json, 'properties', 'apiVersion'))],
       ['kind', this.#typeField(namedSchemaIn(json, 'properties', 'kind'))],
-      ['metadata', this.#field(schema, metadata ?? {})],
+      ['metadata', this.#field(schema)],
     ];
   }
 
@@ -195,7 +192,7 @@ class Builder {
     const fields = namedSchemasIn(json, 'properties').flatMap(([name, each]): [string, Field][] => {
       if (known.has(name)) return [];
       const schema = this.#schema(each, nothing);
-      return [[name, this.#field(schema, each, this.#default(each, schema))]];
+      return [[name, this.#field(schema, this.#default(each, schema))]];
     });
     const additional = this.#additional(
       json,

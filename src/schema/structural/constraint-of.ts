@@ -36,9 +36,10 @@ function list(schema: JsonSchema, keyword: string): readonly unknown[] | undefin
 }
 
 const several: Reader = (schema, keyword, typed) => {
-  const schemas = schemasIn(schema, keyword);
-  if (schemas.length === 0 || (typed && keyword === 'anyOf' && isIntOrString(schemas))) return undefined;
-  return schemas.map((each, index) => nested(typed && keyword === 'allOf' && index === 0 ? untyped(each) : each));
+  let schemas = schemasIn(schema, keyword);
+  if (typed && keyword === 'anyOf' && isIntOrString(schemas)) return undefined;
+  if (typed && keyword === 'allOf') schemas = schemas.flatMap((each, index) => (index === 0 ? untyped(each) : [each]));
+  return schemas.length === 0 ? undefined : schemas.map(nested);
 };
 
 const keywords: ReadonlyMap<string, Reader> = new Map<string, Reader>([
@@ -89,9 +90,9 @@ export const isIntOrString = (schemas: readonly JsonSchema[]): boolean =>
 const hasOnlyType = (schema: JsonSchema | undefined, type: string): boolean =>
   schema !== undefined && schema.type === type && Object.keys(schema).length === 1;
 
-/** The schema without the alternatives of an integer or string. */
-function untyped(schema: JsonSchema): JsonSchema {
-  if (!isIntOrString(schemasIn(schema, 'anyOf'))) return schema;
+/** The schema without the alternatives of an integer or string; nothing if that is all that it has. */
+function untyped(schema: JsonSchema): readonly JsonSchema[] {
+  if (!isIntOrString(schemasIn(schema, 'anyOf'))) return [schema];
   const { anyOf, ...rest } = schema;
-  return rest;
+  return Object.keys(rest).length === 0 ? [] : [rest];
 }

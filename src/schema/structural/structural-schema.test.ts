@@ -180,9 +180,10 @@ const rows: Readonly<Record<string, Row>> = {
       b: mapOf({ ...text, nullable: true }),
       c: mapOf({ ...text, default: 'd' }),
       d: mapOf({ ...text, nullable: true, default: 'd' }),
+      e: mapOf(preserve),
     }),
-    sent: { a: { k: null }, b: { k: null }, c: { k: null }, d: { k: null } },
-    kept: { a: {}, b: { k: null }, c: { k: 'd' }, d: { k: null } },
+    sent: { a: { k: null }, b: { k: null }, c: { k: null }, d: { k: null }, e: { k: null } },
+    kept: { a: {}, b: { k: null }, c: { k: 'd' }, d: { k: null }, e: {} },
   },
   'null of an enum': {
     schema: object({ a: { ...text, nullable: true, enum: ['x'] }, b: { ...text, nullable: true, enum: ['x', null] } }),

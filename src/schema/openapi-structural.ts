@@ -1,0 +1,133 @@
+import type { Constraint } from './constraint.ts';
+import { type AnySchema, type ListSchema, type MapSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
+
+type Json = Record<string, unknown>;
+
+interface Document {
+  readonly version: 2 | 3;
+  /** The name of an extension: `list-type` -> `x-<vendor>-list-type`. */
+  readonly extension: (name: string) => string;
+  /** Describes a part that is not of the structural schema: metadata, apiVersion and kind. */
+  readonly describe: (schema: Schema) => Json;
+}
+
+/**
+ * The OpenAPI of a structural schema, as published servers write it: nearly what the definition says. In version 2, whose
+ * readers cannot deal with values of several types, nothing is said of those, nor of objects that keep unknown fields.
+ */
+export const structuralOpenapi = (schema: Schema, document: Document): Json => new Writer(document).node(schema);
+
+class Writer {
+  readonly #document: Document;
+
+  constructor(document: Document) {
+    this.#document = document;
+  }
+
+  /** `initial` is the default of the value. */
+  node(schema: Schema, initial?: unknown): Json {
+    if (!schema.structural) return this.#document.describe(schema);
+    const { title, description, nullable, rules } = schema;
+    const isV3 = this.#document.version === 3;
+    return {
+      ...(title !== undefined && { title }),
+      ...(description !== undefined && { description }),
+      ...(isV3 || !nullable ? this.#typed(schema) : {}),
+      ...this.#constraint(schema),
+      ...(isV3 && nullable && { nullable }),
+      ...(initial !== undefined && { default: initial }),
+      ...(rules && this.#extension('validations', rules)),
+    };
+  }
+
+  #extension(name: string, value: unknown): Json {
+    return { [this.#document.extension(name)]: value };
+  }
+
+  #typed(schema: Schema): Json {
+    switch (schema.type) {
+      case 'intOrString':
+        return this.#extension('int-or-string', true);
+      case 'any':
+        return this.#any(schema);
+      case 'list':
+        return { ...this.#list(schema), type: 'array' };
+      case 'map':
+        return { ...this.#map(schema), type: 'object' };
+      case 'struct':
+        return this.#struct(schema);
+      default:
+        return { type: schema.type };
+    }
+  }
+
+  #any({ of, object, list }: AnySchema): Json {
+    const preserve = of === 'value' ? this.#extension('preserve-unknown-fields', true) : {};
+    if (this.#document.version === 2) return preserve;
+    return {
+      ...(object?.type === 'map' && this.#map(object)),
+      ...(object?.type === 'struct' && this.#fields(object)),
+      ...(list && this.#list(list)),
+      ...preserve,
+    };
+  }
+
+  #list({ items, itemDefault, listType, mapKeys }: ListSchema): Json {
+    return {
+      items: this.node(items, itemDefault),
+      ...(listType !== 'atomic' && this.#extension('list-type', listType)),
+      ...(mapKeys && this.#extension('list-map-keys', mapKeys)),
+    };
+  }
+
+  #map({ values, valueDefault, mapType }: MapSchema): Json {
+    return {
+      additionalProperties: isBare(values) || this.node(values, valueDefault),
+      ...(mapType === 'atomic' && this.#extension('map-type', mapType)),
+    };
+  }
+
+  #struct(struct: StructSchema): Json {
+    const isHidden = this.#document.version === 2 && struct.additional === 'preserve';
+    return {
+      ...(!isHidden && { type: 'object', ...this.#fields(struct) }),
+      ...(struct.additional === 'preserve' && this.#extension('preserve-unknown-fields', true)),
+      ...(struct.embedded && this.#extension('embedded-resource', true)),
+      ...(struct.structType === 'atomic' && this.#extension('map-type', 'atomic')),
+    };
+  }
+
+  #fields({ fields, additional }: StructSchema): Json {
+    const properties = Object.entries(fields).map(
+      ([name, field]) => [name, this.node(schemaOf(field), field.default)] as const,
+    );
+    return {
+      ...(properties.length > 0 && { properties: Object.fromEntries(properties) }),
+      ...(typeof additional === 'object' && { additionalProperties: isBare(additional) || this.node(additional) }),
+    };
+  }
+
+  #constraint(schema: Schema): Json {
+    const { type, constraint = {} } = schema;
+    if (this.#document.version === 3) return type === 'intOrString' ? withTypes(constraint) : { ...constraint };
+    const { oneOf, anyOf, not, allOf, required = [], ...rest } = constraint;
+    const needed = required.filter((name) => !isNullable(schema, name));
+    return { ...rest, ...(needed.length > 0 && { required: needed }) };
+  }
+}
+
+const isBare = (schema: Schema): boolean => schema.type === 'any' && schema.of === 'bare';
+
+const types = [{ type: 'integer' }, { type: 'string' }];
+
+/** An integer or string says so with alternatives, too, for readers that do not know the extension. */
+const withTypes = (constraint: Constraint): Json =>
+  constraint.anyOf
+    ? { ...constraint, allOf: [{ anyOf: types }, ...(constraint.allOf ?? [])] }
+    : { ...constraint, anyOf: types };
+
+function isNullable(schema: Schema, name: string): boolean {
+  if (schema.type === 'map') return schema.values.nullable === true;
+  const field = schema.type === 'struct' && Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
+  return field !== undefined && schemaOf(field).nullable === true;
+}
