@@ -26,10 +26,20 @@ before(async () => {
 });
 after(() => started[Symbol.asyncDispose]());
 
-const answer = async (run: (exchange: Exchange) => void, headers: Record<string, string> = {}, method = 'GET') => {
+interface RequestLine {
+  readonly method?: string;
+  readonly target?: string;
+}
+
+const answer = async (
+  run: (exchange: Exchange) => void,
+  headers: Record<string, string> = {},
+  line: RequestLine = {},
+) => {
   handle = run;
   const session = await started.http2();
-  const received = await fetch2(session, '/', { headers, method });
+  const { method = 'GET', target = '/' } = line;
+  const received = await fetch2(session, target, { headers, method });
   session.destroy();
   return received;
 };
@@ -108,6 +118,28 @@ describe('sendStatus', () => {
     assert.equal(logged.length, 5);
   });
 
+  for (const [target, path] of [
+    ['/SECRET', '***'],
+    ['/SECRET/api?watch=1', '***'],
+    ['/api/v1/nodes?access_token=SECRET', '/api/v1/nodes'],
+    ['/apis/g/v1/pods?watch=1', '/apis/g/v1/pods'],
+  ] as const) {
+    for (const [what, thrown] of [
+      ['an error', new Error('inner')],
+      ['a full store', new StatusError('ServiceUnavailable', 'no', { cause: new StoreError('full', 'no room') })],
+    ] as const) {
+      it(`logs ${what} of a request to ${target} without what may be secret`, async () => {
+        const logged: object[] = [];
+        const listening = { ...silentLogger, error: (_: string, fields = {}) => void logged.push(fields) };
+        await answer((exchange) => sendStatus(exchange, thrown, { clock, logger: listening }), {}, { target });
+        assert.deepEqual(
+          logged.map((fields) => 'path' in fields && fields.path),
+          [path],
+        );
+      });
+    }
+  }
+
   it('logs store failures, but not refused requests', async () => {
     const logged: unknown[] = [];
     const listening = { ...silentLogger, error: (_: string, fields?: object) => void logged.push(fields) };
@@ -154,7 +186,7 @@ describe('sendBytes', () => {
       await answer(send(5_000)),
       await answer(send(5_000), { 'accept-encoding': 'gzip;q=0' }),
       await answer(send(5_000, false), { 'accept-encoding': 'gzip' }),
-      await answer(send(5_000), { 'accept-encoding': 'gzip' }, 'DELETE'),
+      await answer(send(5_000), { 'accept-encoding': 'gzip' }, { method: 'DELETE' }),
     ]) {
       assert.deepEqual([headers['content-encoding'], headers.vary, body.length], [undefined, undefined, 5_000]);
     }

@@ -4,6 +4,7 @@ import type { Clock } from '../base/time/clock.ts';
 import { ClientGone } from '../http/base-exchange.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { httpDate } from '../http/h2/http-date.ts';
+import { loggedTarget } from '../http/logged-target.ts';
 import { sendBytes } from '../http/respond.ts';
 import { status as statusSchema } from '../kinds/meta/status.ts';
 import { internalError, isUnknownOutcome, type Status, StatusError } from '../meta/status-error.ts';
@@ -57,7 +58,7 @@ const fullStores = new WeakMap<Logger, { nextAt: number; unlogged: number }>();
 
 /** A full store fails every write: it is logged at once, then periodically, since the log may be on the same disk. */
 function logFailure(exchange: Exchange, error: unknown, { logger, clock }: StatusOptions): void {
-  const fields = { 'audit-ID': exchange.auditId, method: exchange.method, path: pathOf(exchange), error };
+  const fields = { 'audit-ID': exchange.auditId, method: exchange.method, path: loggedPath(exchange), error };
   if (!isStoreError(error, 'full')) {
     logger.error('a request failed', fields);
     return;
@@ -74,8 +75,8 @@ function logFailure(exchange: Exchange, error: unknown, { logger, clock }: Statu
   log.unlogged = 0;
 }
 
-/** Without the query, which may contain data that must not be logged. */
-const pathOf = ({ target }: Exchange): string => target.split('?', 1)[0] ?? '';
+/** Without the query, and masked if it is no path of the API: either may contain a secret. */
+const loggedPath = ({ target }: Exchange): string => loggedTarget(target.split('?', 1)[0] ?? '');
 
 /** Encodes a Status for a client. */
 function encodeStatus(

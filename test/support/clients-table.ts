@@ -35,7 +35,7 @@ const tableLine = (cells: readonly string[]): string => `| ${cells.join(' | ')} 
 export function clientsDocument(rows: readonly ClientRow[]): string {
   return `# Clients
 
-Official clients that do the same script against \`bin/orch up --dialect=kubernetes\` when the tests run, one of each release in use. The
+Official clients that do the same script against \`bin/orch up --dialect=kubernetes\` when the tests run, each in the release that the table names. The
 steps (${steps.map((step) => `\`${step}\``).join(', ')})
 are described in [test/clients/official/README.md](../test/clients/official/README.md). The file is written by the run itself:
 

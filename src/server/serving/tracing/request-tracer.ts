@@ -1,6 +1,7 @@
 import { limits } from '../../../base/limits.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Span, SpanAttributes } from '../../../base/span.ts';
+import { loggedTarget } from '../../../http/logged-target.ts';
 import {
   parentHeader,
   parseTraceParent,
@@ -10,7 +11,6 @@ import {
 import type { Tracer } from '../../../outbound/tracing/tracer.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
 import { groupMasters, groupMonitoring } from '../../../request/user-info.ts';
-import { loggedTarget } from '../observe/access-log.ts';
 import { resourceVerbLabel } from '../observe/verb-label.ts';
 import type { RequestContext } from '../request-context.ts';
 import { Sampler } from './sampler.ts';
