@@ -1,4 +1,6 @@
 import { strict as assert } from 'node:assert';
+import { jsonText } from '../base/json-text.ts';
+import { parseStored } from '../codec/json.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../meta/api-object.ts';
 import { decode } from '../schema/decode.ts';
 import { applyDefaults } from '../schema/defaults.ts';
@@ -121,7 +123,7 @@ function update(
 function stored(object: ApiObject, old: ApiObject | undefined): ApiObject {
   if (old) keepTimesOfNoOp(object, old);
   // Stored objects are serialized and share nothing with the request.
-  return JSON.parse(JSON.stringify(object));
+  return parseStored(Buffer.from(jsonText(object))) as ApiObject;
 }
 
 function settle(schema: StructSchema, object: Fields): ApiObject {

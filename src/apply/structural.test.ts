@@ -33,8 +33,8 @@ const cases: Readonly<Record<string, Case>> = {
     ],
     content: { open: { known: 'x', other: { deep: 1, more: 2 }, list: [1] } },
     owners: {
-      'a/Apply': ['.open.known', '.open.list', '.open.other.deep'],
-      'b/Apply': ['.open.other.more'],
+      'a/Apply': ['.open.known', '.open.list', '.open.other', '.open.other.deep'],
+      'b/Apply': ['.open.other', '.open.other.more'],
     },
   },
   'kept fields go with their last owner': {
@@ -51,7 +51,7 @@ const cases: Readonly<Record<string, Case>> = {
       { apply: 'b', config: { typed: { one: { b: 'y' } } } },
     ],
     content: { typed: { one: { a: 'x', b: 'y' } } },
-    owners: { 'a/Apply': ['.typed.one.a'], 'b/Apply': ['.typed.one.b'] },
+    owners: { 'a/Apply': ['.typed.one', '.typed.one.a'], 'b/Apply': ['.typed.one', '.typed.one.b'] },
   },
   'null is kept and owned where it is a value': {
     operations: [

@@ -149,7 +149,7 @@ export function compileUnique({ by, at, shows, detail = '' }: Unique): Check<rea
 function keysOf(item: unknown, by: readonly string[]): readonly unknown[] | undefined {
   if (by.length === 0) return [item];
   if (!isRecord(item)) return undefined;
-  const keys = by.map((key) => item[key] ?? null);
+  const keys = by.map((key) => getOwn(item, key) ?? null);
   return keys.length === 1 && keys[0] === null ? undefined : keys;
 }
 

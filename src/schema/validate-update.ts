@@ -87,7 +87,8 @@ function compareKeys(compare: Comparison, value: unknown, old: unknown): readonl
 function compileList({ items, listType, mapKeys = [] }: ListSchema): Comparison | undefined {
   const compare = comparisonOf(items);
   if (!compare || listType !== 'map') return undefined;
-  const identify = (item: unknown): string => jsonText(mapKeys.map((key) => isRecord(item) && item[key]));
+  const identify = (item: unknown): string =>
+    jsonText(mapKeys.map((key) => (isRecord(item) ? getOwn(item, key) : undefined)));
   return (value, old) => {
     if (!Array.isArray(value) || !Array.isArray(old)) return [];
     const before = new Map(old.map((item) => [identify(item), item]));

@@ -5,8 +5,8 @@ import { itemsOf } from './list-items.ts';
 import { type FieldShape, isEmpty, type ListShape, type Shape, type StructShape } from './shape.ts';
 
 /**
- * The fields that an applied value owns: leaves, map keys, list elements, empty objects and nulls, but not the structs
- * and lists that contain them. Duplicate list elements are owned as a whole. Fields unknown to the schema are ignored.
+ * The fields that an applied value owns: leaves, map keys, additional fields, list elements, empty objects and nulls, but not
+ * the structs and lists that contain them. Duplicate list elements are owned as a whole. Fields unknown to the schema are ignored.
  */
 export function fieldsOf(shape: Shape, value: unknown): FieldSet {
   switch (shape.type) {
@@ -43,9 +43,10 @@ function fieldsOfStruct(shape: StructShape, struct: Readonly<Record<string, unkn
   return fields;
 }
 
-function nodeOf({ shape, owners }: FieldShape, value: unknown): FieldNode | undefined {
+function nodeOf({ shape, declared, owners }: FieldShape, value: unknown): FieldNode | undefined {
   const below = fieldsOf(shape, value);
-  return makeNode(owners === 'anyone' && (isWhole(shape, value) || (isEmpty(value) && !Array.isArray(value))), below);
+  const isOwned = !declared || isWhole(shape, value) || (isEmpty(value) && !Array.isArray(value));
+  return makeNode(owners === 'anyone' && isOwned, below);
 }
 
 /** True if the value has no parts that can be owned separately. */

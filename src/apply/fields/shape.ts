@@ -1,4 +1,4 @@
-import { isRecord } from '../../schema/own-property.ts';
+import { getOwn, isRecord } from '../../schema/own-property.ts';
 import {
   anyValue,
   type Field,
@@ -50,6 +50,8 @@ interface FieldShapes {
 export interface FieldShape {
   readonly element: PathElement;
   readonly shape: Shape;
+  /** False for additional fields: like keys of maps, they are owned themselves, with all that is in them. */
+  readonly declared: boolean;
   /** Who can own it: `below` is for metadata, of which only parts are owned; `nobody` for server-managed fields. */
   readonly owners: 'anyone' | 'below' | 'nobody';
   /** True for a value that decoding drops, so that applying it is the same as its absence. */
@@ -123,7 +125,8 @@ function compileFields({ fields, additional }: StructSchema, compileOne: FieldCo
   if (additional === undefined) return named;
   const shape = shapeOf(additional === 'preserve' ? anyValue() : additional);
   return {
-    get: (name) => named.get(name) ?? { element: fieldElement(name), shape, owners: 'anyone', isAbsent: never },
+    get: (name) =>
+      named.get(name) ?? { element: fieldElement(name), shape, declared: false, owners: 'anyone', isAbsent: never },
   };
 }
 
@@ -132,6 +135,7 @@ const never = (): boolean => false;
 const compileField: FieldCompiler = (name, field) => ({
   element: fieldElement(name),
   shape: shapeOf(schemaOf(field)),
+  declared: true,
   owners: 'anyone',
   isAbsent: absenceTestOf(field),
 });
@@ -195,7 +199,7 @@ function compileKeyReader(keys: readonly ListKey[]): ListShape['elementOf'] {
   const fallbacks = keys.map(({ fallback }) => fallback ?? null);
   return (item) => {
     const record = isRecord(item) ? item : {};
-    return keyElement(names, (name, index) => record[name] ?? fallbacks[index]);
+    return keyElement(names, (name, index) => getOwn(record, name) ?? fallbacks[index]);
   };
 }
 
