@@ -37,7 +37,7 @@ type RecordCheck = Check<Record<string, unknown>>;
 /** The check of a part of a value that has parts of its own schema. */
 function compilePart(constraint: Constraint, schema: Schema | undefined): Check | undefined {
   const check = compileConstraint(constraint, schema);
-  return check && schema?.structural ? ratcheted(check) : check;
+  return check && ratcheted(check);
 }
 
 /** What a schema says of arrays. */

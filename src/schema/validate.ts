@@ -66,7 +66,8 @@ function checkOf(schema: Schema): Check | undefined {
 }
 
 function compileWhole(schema: Schema): Check | undefined {
-  const constraint = schema.constraint && compileConstraint(schema.constraint, schema);
+  const restriction = schema.constraint && compileConstraint(schema.constraint, schema);
+  const constraint = restriction && ratcheted(restriction);
   const own = compile(schema);
   if (schema.structural) {
     const check = all(compileType(schema), own, constraint);

@@ -137,6 +137,19 @@ const rows: Readonly<Record<string, Row>> = {
   },
 };
 
+test('names that a later schema does not allow', () => {
+  const name = { type: 'string', pattern: '^a' };
+  const metadata = { type: 'object', properties: { name } };
+  const schema = schemaFrom({ type: 'object', properties: { metadata, spec: short } });
+  const old = { metadata: { name: 'x', resourceVersion: '1' }, spec: 'a' };
+  const renamed = { metadata: { name: 'y' }, spec: 'a' };
+  const touched = { metadata: { name: 'x', resourceVersion: '2' }, spec: 'b' };
+  const error = 'metadata.name: Invalid value: "y": metadata.name in body should match \'^a\'';
+  assert.deepEqual(validate(schema, renamed, '', { old }).map(errorText), [error]);
+  assert.deepEqual(validate(schema, touched, '', { old }), []);
+  assert.equal(validate(schema, touched).length, 1);
+});
+
 for (const [name, { schema: spec, old, value, errors }] of Object.entries(rows)) {
   test(name, () => {
     const schema = schemaFrom(withSpec(spec));
