@@ -30,6 +30,11 @@ function sayable(value: unknown): unknown {
   if (!isRecord(value)) return value;
   const said = Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
     if (name.startsWith('x-')) return [[name, field]];
+    // Names of fields are no keywords: a schema of schemas has fields that are called as these.
+    if (name === 'properties' && isRecord(field)) {
+      const fields = Object.entries(field).map(([each, schema]) => [each, sayable(schema)] as const);
+      return [[name, Object.fromEntries(fields)]];
+    }
     if (name === 'default') return [[name, isRecord(field) || Array.isArray(field) ? {} : field]];
     return field === false || field === 0 || field === '' ? [] : [[name, sayable(field)]];
   });
