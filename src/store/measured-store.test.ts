@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { limits } from '../base/limits.ts';
 import { Metrics } from '../base/metrics.ts';
-import { systemClock } from '../base/time/clock.ts';
+import { ManualClock, systemClock } from '../base/time/clock.ts';
 import { conformance } from './conformance/conformance.ts';
 import { measuredStore, storeMetrics } from './measured-store.ts';
 import { openStore } from './open.ts';
+import type { Store } from './store.ts';
 
 const value = Buffer.from('{}');
 
@@ -42,5 +44,28 @@ describe('operations on a store are measured', () => {
       ['etcd_request_errors_total{operation="create",type="configmaps"} 1'],
     );
     assert.equal(shown('_duration_seconds_count').length, 5);
+  });
+
+  it('in seconds, batches under no resource', async () => {
+    const [metrics, clock] = [new Metrics(), new ManualClock()];
+    const slow: Pick<Store, 'batch'> = {
+      async batch() {
+        clock.advance(250);
+        return [];
+      },
+    };
+    await measuredStore(slow as Store, storeMetrics(metrics, clock)).batch([]);
+    assert.match(metrics.render(), /^etcd_request_duration_seconds_sum\{operation="batch",type=""\} 0\.25$/m);
+  });
+
+  it('keeps a bounded number of resources, and counts those beyond as well', async () => {
+    const metrics = new Metrics();
+    const store = measuredStore(await openStore({ backend: 'memory' }), storeMetrics(metrics, systemClock));
+    for (let at = 0; at < limits.metricSeriesMax + 10; at++) await store.get(`/group/made-up-${at}/a`);
+    await store.close();
+    const series = metrics.render().match(/^etcd_requests_total\{.*$/gm) ?? [];
+    assert.ok(series.length <= limits.metricSeriesMax + 1, `${series.length}`);
+    const counted = series.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+    assert.equal(counted, limits.metricSeriesMax + 10);
   });
 });

@@ -11,6 +11,7 @@ import type {
   Store,
   StoreRecord,
   UpdateOptions,
+  WriteOptions,
 } from './store.ts';
 
 type Operation = 'get' | 'list' | 'create' | 'update' | 'delete' | 'batch';
@@ -27,6 +28,11 @@ interface StoreMetrics {
   of(operation: Operation, key: string): Series;
 }
 
+const buckets = [
+  ...[0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2],
+  ...[3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60],
+];
+
 /** Uses the names of kube-apiserver, whichever store it is. */
 export function storeMetrics(metrics: Metrics, clock: Clock): StoreMetrics {
   const labels = ['operation', 'type'] as const;
@@ -40,7 +46,7 @@ export function storeMetrics(metrics: Metrics, clock: Clock): StoreMetrics {
     name: 'etcd_request_duration_seconds',
     help: 'Durations of operations on the store, by resource.',
     labels,
-    buckets: [...[0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60]],
+    buckets,
   });
   const known = new Map<string, Partial<Record<Operation, Series>>>();
   return {
@@ -97,27 +103,27 @@ class MeasuredStore implements Store {
   }
 
   get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
-    return this.#measure('get', key, this.store.get(key, at));
+    return this.#measure('get', key, () => this.store.get(key, at));
   }
 
   list(prefix: string, options?: ListOptions): Promise<Page> {
-    return this.#measure('list', prefix, this.store.list(prefix, options));
+    return this.#measure('list', prefix, () => this.store.list(prefix, options));
   }
 
-  create(key: string, value: Uint8Array): Promise<Committed> {
-    return this.#measure('create', key, this.store.create(key, value));
+  create(key: string, value: Uint8Array, options?: WriteOptions): Promise<Committed> {
+    return this.#measure('create', key, () => this.store.create(key, value, options));
   }
 
   update(key: string, value: Uint8Array, expected: Revision, options?: UpdateOptions): Promise<Committed> {
-    return this.#measure('update', key, this.store.update(key, value, expected, options));
+    return this.#measure('update', key, () => this.store.update(key, value, expected, options));
   }
 
-  delete(key: string, expected: Revision): Promise<Committed> {
-    return this.#measure('delete', key, this.store.delete(key, expected));
+  delete(key: string, expected: Revision, options?: WriteOptions): Promise<Committed> {
+    return this.#measure('delete', key, () => this.store.delete(key, expected, options));
   }
 
   batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
-    return this.#measure('batch', '', this.store.batch(writes));
+    return this.#measure('batch', '', () => this.store.batch(writes));
   }
 
   changes(from: Revision, signal: AbortSignal): AsyncIterable<ChangeBatch> {
@@ -136,12 +142,13 @@ class MeasuredStore implements Store {
     return this.store.close();
   }
 
-  async #measure<T>(operation: Operation, key: string, work: Promise<T>): Promise<T> {
+  /** What the store does before it returns is part of it. */
+  async #measure<T>(operation: Operation, key: string, work: () => Promise<T>): Promise<T> {
     const { clock } = this.#metrics;
     const series = this.#metrics.of(operation, key);
     const sinceMs = clock.monotonic();
     try {
-      return await work;
+      return await work();
     } catch (error) {
       series.errors.add();
       throw error;
