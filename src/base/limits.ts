@@ -376,9 +376,12 @@ export const limits = {
   /** Characters of a regular expression, and the number of literal ones whose compiled form is cached. */
   celPatternLengthMax: 4_096,
   celPatternsKept: 1_000,
-  /** A pattern in a schema of a custom resource: its characters, and the Unicode classes (`\p`) in it. */
+  /** A pattern in a schema of a custom resource: its characters, and Unicode classes (`\p`), which are slow to compile. */
   patternLengthMax: 4_096,
   patternClassesMax: 16,
+  /** Instructions of a compiled pattern; and how many may run when an object is validated, at some nanoseconds each. */
+  patternProgramMax: 5_000,
+  patternStepsMax: 100_000_000,
   /** Schemas, and values of enums, in the schema of one version of a custom resource. */
   schemaPartsMax: 50_000,
   /** Schemas within `allOf`, `anyOf`, `oneOf` and `not` of one field. */

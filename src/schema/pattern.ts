@@ -5,6 +5,7 @@ import { limits } from '../base/limits.ts';
 /** A compiled pattern; matching takes time linear in the text. */
 interface CompiledPattern {
   matcher(text: string): { find(): boolean };
+  programSize(): number;
 }
 
 /** Schemas repeat patterns, and compiling one takes a fraction of a millisecond. */
@@ -22,19 +23,37 @@ function compilePattern(pattern: string): CompiledPattern {
 const loadEngine = (): typeof import('re2js').RE2JS =>
   (createRequire(import.meta.url)('re2js') as typeof import('re2js')).RE2JS;
 
-/** A test whether the pattern matches anywhere in a text, compiled on first use. Nothing matches an invalid pattern. */
-export function patternTest(pattern: string): (text: string) => boolean {
-  let test: ((text: string) => boolean) | undefined;
+/** The work that patterns may do for one object. Matching takes time linear in the text and in the compiled pattern. */
+let stepsLeft = 0;
+
+/** Call before an object is validated. Validation is synchronous, so that no other object spends of it. */
+export function beginPatterns(): void {
+  stepsLeft = limits.patternStepsMax;
+}
+
+type Match = 'found' | 'missing' | 'tooLong';
+
+/**
+ * A search for the pattern anywhere in a text, compiled on first use. Nothing matches an invalid pattern. `tooLong`: the
+ * work for the object is used up.
+ */
+export function patternSearch(pattern: string): (text: string) => Match {
+  let search: ((text: string) => Match) | undefined;
   return (text) => {
-    test ??= compileTest(pattern);
-    return test(text);
+    search ??= compileSearch(pattern);
+    return search(text);
   };
 }
 
-function compileTest(pattern: string): (text: string) => boolean {
-  if (problemOfPattern(pattern) !== undefined) return () => false;
+function compileSearch(pattern: string): (text: string) => Match {
+  if (problemOfPattern(pattern) !== undefined) return () => 'missing';
   const made = compilePattern(pattern);
-  return (text) => made.matcher(text).find();
+  const size = made.programSize();
+  return (text) => {
+    stepsLeft -= text.length * size;
+    if (stepsLeft < 0) return 'tooLong';
+    return made.matcher(text).find() ? 'found' : 'missing';
+  };
 }
 
 /** What is wrong with a pattern, as kube-apiserver says it; undefined if nothing is. */
@@ -44,8 +63,8 @@ export function problemOfPattern(pattern: string): string | undefined {
     return `must have no more than ${limits.patternClassesMax} Unicode classes`;
   }
   try {
-    compilePattern(pattern);
-    return undefined;
+    const size = compilePattern(pattern).programSize();
+    return size > limits.patternProgramMax ? 'must not expand to so much: its counts are too large' : undefined;
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     return `must be a valid regular expression, but isn't: ${text}`;

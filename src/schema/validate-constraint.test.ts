@@ -204,3 +204,21 @@ test('a constraint applies in addition to the checks of its schema', () => {
   );
   assert.equal(schemaOf({ schema, required: false, presence: 'explicit' }), schema);
 });
+
+test('patterns do a bounded amount of work for an object', () => {
+  const schema: Schema = {
+    type: 'list',
+    listType: 'atomic',
+    items: { type: 'string', constraint: { pattern: '(a?){1000}b' } },
+  };
+  const long = 'a'.repeat(limits.patternStepsMax / 8_000);
+  const found = (value: unknown): readonly string[] =>
+    validate(schema, value, 'it').map(({ field, detail }) => `${field}: ${detail}`);
+  assert.deepEqual(found(['ab']), []);
+  assert.deepEqual(found(['ab', long, 'b', long, 'ab']), [
+    "it[1]: it[1] in body should match '(a?){1000}b'",
+    "it[3]: it[3] in body is too long to be matched with '(a?){1000}b'",
+    "it[4]: it[4] in body is too long to be matched with '(a?){1000}b'",
+  ]);
+  assert.deepEqual(found(['ab']), [], 'the next object has an amount of its own');
+});

@@ -5,7 +5,7 @@ import { all, type Check, checkPart, type Finding, oldPart } from './check.ts';
 import type { Constraint } from './constraint.ts';
 import { formatCheckOf } from './crd-formats.ts';
 import { getOwn, isRecord } from './own-property.ts';
-import { patternTest } from './pattern.ts';
+import { patternSearch } from './pattern.ts';
 import { type ListSchema, type Schema, schemaOf } from './schema.ts';
 import { oldItems, ratcheted } from './validate-structural.ts';
 
@@ -106,7 +106,7 @@ function compileString({ minLength, maxLength, pattern, format }: Constraint): C
     minLength === undefined
       ? undefined
       : limit((value) => codePoints(value) >= minLength, `should be at least ${minLength} chars long`, itself),
-    pattern === undefined ? undefined : limit(patternTest(pattern), `should match '${pattern}'`, itself),
+    pattern === undefined ? undefined : compilePattern(pattern),
     known &&
       ((value, errors) => {
         if (known(value)) return;
@@ -114,6 +114,16 @@ function compileString({ minLength, maxLength, pattern, format }: Constraint): C
         errors.push({ ...inBody(value, text), type: 'FieldValueTypeInvalid' });
       }),
   );
+}
+
+function compilePattern(pattern: string): Check<string> {
+  const search = patternSearch(pattern);
+  return (value, errors) => {
+    const match = search(value);
+    if (match === 'missing') errors.push(inBody(value, `should match '${pattern}'`));
+    // Not the value, which may be long.
+    else if (match === 'tooLong') errors.push(inBody('', `is too long to be matched with '${pattern}'`));
+  };
 }
 
 function codePoints(text: string): number {

@@ -4,6 +4,7 @@ import { all, asErrors, type Check, checkKey, checkPart, type Finding, oldPart, 
 import { formatChecks, isDns1035Label } from './formats.ts';
 import { nestedSchemas } from './nested-schemas.ts';
 import { getOwn, isRecord } from './own-property.ts';
+import { beginPatterns } from './pattern.ts';
 import {
   type AnySchema,
   type Field,
@@ -40,6 +41,7 @@ export function validate(schema: Schema, value: unknown, path = '', options: Val
   const check = checkOf(schema);
   const old = schema.structural ? options.old : undefined;
   let findings: Finding[] = [];
+  beginPatterns();
   check?.(value, findings, old);
   if (findings.length === 0) return [];
   if (old !== undefined && findings.some(isDuplicate)) {

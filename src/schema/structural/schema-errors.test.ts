@@ -412,6 +412,10 @@ const rows: Readonly<Record<string, Row>> = {
     { ...text, pattern: '((a{100}){100}){100}' },
     '.pattern: Invalid value: "((a{100}){100}){100}": must be a valid regular expression, but isn\'t: error parsing regexp: invalid repeat count: `{100}`',
   ),
+  'a pattern that expands to too much': spec(
+    { ...text, pattern: '((ab?){500}c?){2}' },
+    `.pattern: Invalid value: "((ab?){500}c?){2}": must not expand to so much: its counts are too large`,
+  ),
   'a pattern of many classes': spec(
     { ...text, pattern: '\\pL'.repeat(limits.patternClassesMax + 1) },
     `.pattern: Invalid value: ${JSON.stringify('\\pL'.repeat(17))}: must have no more than 16 Unicode classes`,
