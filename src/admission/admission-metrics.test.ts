@@ -57,4 +57,26 @@ describe('admission is measured', () => {
       });
     }
   }
+
+  it('each operation, step and outcome on its own', async () => {
+    const [metrics, clock] = [new Metrics(), new ManualClock()];
+    let rejects = false;
+    const work = (): void => {
+      clock.advance(1_000);
+      if (rejects) throw new Error('no');
+    };
+    const chain = admissionMetrics(metrics, clock).chain({ mutate: work, validate: work });
+    const expected: string[] = [];
+    for (const operation of ['create', 'update', 'delete', 'connect'] as const) {
+      for (const step of ['mutate', 'validate'] as const) {
+        for (rejects of [false, true]) {
+          await Promise.try(() => chain[step](attributesOf(operation))).catch(() => assert.ok(rejects));
+          const type = step === 'mutate' ? 'admit' : 'validate';
+          expected.push(`{type="${type}",operation="${operation.toUpperCase()}",rejected="${rejects}"} 1`);
+        }
+      }
+    }
+    const sums = metrics.render().match(/(?<=_step_admission_duration_seconds_sum).*$/gm) ?? [];
+    assert.deepEqual([...sums].sort(), expected.sort());
+  });
 });

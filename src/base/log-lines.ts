@@ -44,18 +44,18 @@ const severities: Readonly<Record<LogLevel, string>> = { error: 'E', warn: 'W', 
 
 /** The form of klog: `I1122 18:10:06.123456    1234 file.ts:10] "msg" key="value"`, in local time. */
 function textLine({ time, level, message, fields, caller }: LogEntry): string {
-  const pairs = Object.entries(published(level, fields)).map(([key, value]) => ` ${textKey(key)}=${textValue(value)}`);
+  const pairs = Object.entries(published(level, fields)).map(([key, value]) => ` ${textKey(key)}=${toJson(value)}`);
   const place = caller ? placeOf(caller) : 'logger:0';
   const header = `${severities[level]}${stamp(time)} ${processId} ${place}]`;
   return inert(`${header} ${JSON.stringify(message)}${pairs.join('')}`);
 }
 
-/** Month, day and time. The clock has no microseconds unless it is read in fractions of a millisecond. */
+/** Month, day and time to the microsecond, as the form wants it; the clock counts milliseconds. */
 function stamp(time: number): string {
   const at = new Date(time);
   const two = (value: number): string => String(value).padStart(2, '0');
   const date = `${two(at.getMonth() + 1)}${two(at.getDate())}`;
-  const micros = String(at.getMilliseconds() * 1000 + Math.floor((time % 1) * 1000)).padStart(6, '0');
+  const micros = `${String(at.getMilliseconds()).padStart(3, '0')}000`;
   return `${date} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${micros}`;
 }
 
@@ -88,11 +88,6 @@ function textOf(error: Error): string {
 }
 
 const textKey = (key: string): string => (/^[\w.-]+$/.test(key) ? key : JSON.stringify(key));
-
-function textValue(value: unknown): string {
-  if (value instanceof Error) return JSON.stringify(textOf(value));
-  return toJson(value);
-}
 
 /** What JSON leaves as it is, but a terminal or a reader of lines may act on: C1 controls, separators, directions. */
 const active = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;

@@ -73,7 +73,21 @@ it('writes errors as text with their causes and codes, and with a stack where th
   assert.match(third, /\] "failed" err="outer \(EOUTER\): inner"\n$/);
 });
 
+it('writes causes that are no errors, and no endless chain of causes', () => {
+  const itself = new Error('itself');
+  itself.cause = itself;
+  const refused = new Error('refused', { cause: 'reason' });
+  for (const format of ['json', 'text'] as const) {
+    assert.match(logged(format, 'failed', { error: refused }), /"?err"?[=:]"refused: reason"/);
+    assert.match(logged(format, 'failed', { error: itself }), /"?err"?[=:]"(itself: ){7}itself"/);
+    assert.match(logged(format, 'failed', { other: refused }), /"?other"?[=:]"refused: reason"/);
+  }
+});
+
 it('writes a line even of what JSON cannot hold', () => {
+  for (const format of ['json', 'text'] as const) {
+    assert.match(logged(format, 'odd', { of: { big: [10n] } }), /"?of"?[=:]\{"big":\["10"\]\}/);
+  }
   const cycle: Record<string, unknown> = {};
   cycle['self'] = cycle;
   assert.match(logged('json', 'odd', { cycle, kept: 1 }), /"msg":"odd".*"cycle":"\[object Object\]","kept":1\}\n$/);
@@ -85,6 +99,24 @@ it('writes text in the form of klog', () => {
   const [, place, rest] = /^I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ (\S+:\d+)\] (.*)\n$/.exec(line) ?? [];
   assert.match(place ?? '', caller);
   assert.equal(rest, '"started" user="jane" said="a \\"b\\"" count=2 of={"a":[1]} on=true');
+});
+
+it('writes severity and local time as klog does', () => {
+  const lines: string[] = [];
+  const clock = new ManualClock(Date.UTC(2026, 0, 31, 22, 5, 6, 7));
+  const before = process.env['TZ'];
+  process.env['TZ'] = 'Asia/Kolkata';
+  try {
+    const logger = createLogger({ level: 'debug', format: 'text', clock, write: (line) => lines.push(line) });
+    for (const each of ['error', 'warn', 'info', 'debug'] as const) logger[each]('x');
+  } finally {
+    if (before === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = before;
+  }
+  assert.deepEqual(
+    lines.map((line) => line.split(' ', 2).join(' ')),
+    ['E', 'W', 'I', 'I'].map((severity) => `${severity}0201 03:35:06.007000`),
+  );
 });
 
 describe('no value starts a line or controls a terminal', () => {

@@ -75,9 +75,15 @@ const wrong: readonly (readonly [text: string | object, problems: readonly strin
     (endpoint) =>
       [{ endpoint }, [`endpoint: Invalid value: "${endpoint}": ${scheme(endpoint.split(':', 1)[0] ?? '')}`]] as const,
   ),
-  ...['', ' ', 'a b', 'a:port', 'a:99999', 'a:0', 'a:1/v1/traces', 'a@b:1', 'a:1?b', ':1', 'dns://', 'dns:///'].map(
+  ...['', ' ', 'a b', 'a:port', 'a:99999', 'a:0', 'a:1/v1/traces', 'a:1?b', ':1', 'dns://', 'dns:///'].map(
     (endpoint) => [{ endpoint }, [`endpoint: Invalid value: "${endpoint}": ${form}`]] as const,
   ),
+  ...[
+    ['a@b:1', '***@b:1'],
+    ['jane:pass/w@rd@b:1', '***@b:1'],
+    ['dns:///jane:password@b:1', 'dns://***@b:1'],
+  ].map(([endpoint, shown]) => [{ endpoint }, [`endpoint: Invalid value: "${shown}": ${form}`]] as const),
+  [{ endpoint: 'http://jane:password@b:1' }, [`endpoint: Invalid value: "http://***@b:1": ${scheme('http')}`]],
   [{ endpoint: 'unix:here' }, ['endpoint: Invalid value: "unix:here": the path of a socket must be absolute']],
   [
     { samplingRatePerMillion: -1, endpoint: '' },

@@ -51,7 +51,7 @@ type ParsedEndpoint = { readonly endpoint: CollectorEndpoint } | { readonly erro
 
 /** The names of gRPC: `HOST:PORT`, `dns:HOST:PORT`, `dns:///HOST:PORT`, `unix:PATH`, `unix:///PATH`. */
 function parseEndpoint(text: string): ParsedEndpoint {
-  const fail = (problem: string): ParsedEndpoint => ({ error: invalid('endpoint', text, problem) });
+  const fail = (problem: string): ParsedEndpoint => ({ error: invalid('endpoint', masked(text), problem) });
   const [, scheme, rest = ''] =
     /^([A-Za-z][A-Za-z0-9+.-]*):(\/\/.*)$/.exec(text) ?? /^(dns|unix):(.*)$/.exec(text) ?? [];
   if (scheme === 'unix') {
@@ -65,6 +65,9 @@ function parseEndpoint(text: string): ParsedEndpoint {
   const authority = scheme === undefined ? text : rest.replace(/^\/\/[^/]*\/(?=.)/, '').replace(/^\/\//, '');
   return isAuthority(authority) ? { endpoint: { type: 'tcp', authority } } : fail('must be of the form HOST:PORT');
 }
+
+/** Who writes a user into the address writes a password there, too. */
+const masked = (text: string): string => text.replace(/(^|:\/\/).*@/s, '$1***@');
 
 function isAuthority(text: string): boolean {
   if (!/^[^\s/?#@\\]+$/.test(text) || !URL.canParse(`https://${text}`)) return false;
