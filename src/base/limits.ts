@@ -393,6 +393,10 @@ export const limits = {
    */
   celCostMax: 1_000_000,
   celBudget: 10_000_000,
+  /** Cost of rules of custom resources after which the evaluation can be interrupted: about a tenth of a millisecond. */
+  ruleCostPerStep: 2_000,
+  /** Bytes of a message that a `messageExpression` makes (kube-apiserver: 5 KiB). */
+  ruleMessageMax: 5 * 1024,
   /** Results that a token cache keeps, and the total characters of their identities, or of their tokens. */
   tokenCacheEntriesMax: 32 * 1024,
   tokenCacheTextMax: 32 * 1024 * 1024,

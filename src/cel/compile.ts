@@ -7,13 +7,21 @@ import { CelFault } from './fault.ts';
 import { Meter } from './meter.ts';
 import { parse } from './parse.ts';
 import { Planner } from './plan.ts';
-import type { Step } from './step.ts';
+import type { Frame, Step } from './step.ts';
 import { type Expr, someExpr } from './syntax.ts';
 import { type CelType, typeName } from './type.ts';
-import type { CelValue } from './value.ts';
+import { type CelValue, fromJson } from './value.ts';
+
+/** A program whose variables the caller converts to values. */
+export interface CelValueProgram extends CelProgram {
+  /** As `evaluate`, of values instead of data. */
+  evaluateValues(values: Readonly<Record<string, CelValue>>, budget?: CelBudget): CelValue;
+  /** Whether the expression refers to the variable. */
+  uses(variable: string): boolean;
+}
 
 /** See `Cel.compile`. */
-export function compile(source: string, environment: CelEnvironment, options: CelCompileOptions = {}): CelProgram {
+export function compile(source: string, environment: CelEnvironment, options: CelCompileOptions = {}): CelValueProgram {
   const expr = parse(source);
   const checked = check(expr, source, environment);
   demandType(checked.type, options.returns);
@@ -21,7 +29,9 @@ export function compile(source: string, environment: CelEnvironment, options: Ce
   return {
     source,
     type: checked.type,
-    evaluate: (variables, budget) => evaluate(step, variables, budget),
+    evaluate: (variables, budget) => evaluate(step, (name) => fromOwn(variables, name, fromJson), budget),
+    evaluateValues: (values, budget) => evaluate(step, (name) => fromOwn(values, name, (value) => value), budget),
+    uses: (variable) => someExpr(expr, (each) => each.kind === 'ident' && each.name === variable),
     selects: (variable, field) => someExpr(expr, (each) => isSelection(each, field) && isVariable(each, variable)),
     selectsField: (field) => someExpr(expr, (each) => isSelection(each, field)),
   };
@@ -32,10 +42,16 @@ function demandType(type: CelType, wanted: readonly CelType[] | undefined): void
   throw new CelCompileError(`must evaluate to ${wanted.map(typeName).join(' or ')} but got ${typeName(type)}`);
 }
 
-function evaluate(step: Step, variables: Readonly<Record<string, unknown>>, budget: CelBudget | undefined): CelValue {
+/** The value of a variable; undefined if it has none. */
+function fromOwn<T>(variables: Readonly<Record<string, T>>, name: string, read: (data: T) => CelValue) {
+  const data = Object.hasOwn(variables, name) ? variables[name] : undefined;
+  return data === undefined ? undefined : read(data);
+}
+
+function evaluate(step: Step, variable: Frame['variable'], budget: CelBudget | undefined): CelValue {
   const meter = new Meter(Math.min(limits.celCostMax, budget?.left ?? limits.celCostMax));
   try {
-    return step({ meter, variables, slots: [] });
+    return step({ meter, variable, slots: [] });
   } catch (error) {
     if (error instanceof CelFault) throw new CelEvaluationError(error.reason, error.code);
     throw error;

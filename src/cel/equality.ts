@@ -1,6 +1,8 @@
 import type { Meter } from './meter.ts';
 import {
   CelDuration,
+  CelIdentityList,
+  type CelList,
   CelMap,
   CelOpaque,
   CelOptional,
@@ -32,15 +34,45 @@ function equalText(left: string, right: string, meter: Meter): boolean {
   return left === right;
 }
 
-const equalLists = (left: readonly CelValue[], right: readonly CelValue[], meter: Meter): boolean =>
-  left.length === right.length && left.every((element, index) => equal(element, right[index] as CelValue, meter));
+function equalLists(left: CelList, right: CelList, meter: Meter): boolean {
+  if (left.length !== right.length) return false;
+  if (!(left instanceof CelIdentityList)) {
+    return left.every((element, index) => equal(element, right[index] as CelValue, meter));
+  }
+  const known = byIdentity(left, meter);
+  return right.every((element) => {
+    const same = known.get(left.identityOf(element));
+    return same !== undefined && equal(same, element, meter);
+  });
+}
 
-const equalMaps = (left: CelMap, right: CelMap, meter: Meter): boolean =>
-  left.size === right.size &&
-  left.keys().every((key) => {
+/** The elements by identity. */
+function byIdentity(list: CelIdentityList, meter: Meter): Map<string | undefined, CelValue> {
+  meter.spend(list.length);
+  return new Map(list.map((element) => [list.identityOf(element), element]));
+}
+
+/** The elements of both lists. */
+export function concatenate(left: CelList, right: CelList, meter: Meter): CelList {
+  meter.spendTraversal(left.length + right.length);
+  if (!(left instanceof CelIdentityList)) return [...left, ...right];
+  const elements = byIdentity(left, meter);
+  for (const element of right) elements.set(left.identityOf(element), element);
+  return new CelIdentityList([...elements.values()], left.identityOf);
+}
+
+function equalMaps(left: CelMap, right: CelMap, meter: Meter): boolean {
+  if (left.size !== right.size || !equalHidden(left, right, meter)) return false;
+  return left.keys().every((key) => {
     const [a, b] = [left.get(key), right.get(key)];
     return a !== undefined && b !== undefined && equal(a, b, meter);
   });
+}
+
+function equalHidden({ hidden: left }: CelMap, { hidden: right }: CelMap, meter: Meter): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  return equal(left, right, meter);
+}
 
 const equalOptionals = (left: CelOptional, right: CelOptional, meter: Meter): boolean =>
   left.value === undefined || right.value === undefined

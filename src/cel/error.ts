@@ -6,11 +6,14 @@ export interface CelPosition {
 
 /** The expression is invalid, whatever the values of its variables. The message says where and why. */
 export class CelCompileError extends Error {
+  /** The message without the position. */
+  readonly reason: string;
   readonly position: CelPosition | undefined;
 
   constructor(reason: string, position?: CelPosition) {
     super(position === undefined ? reason : `${position.line}:${position.column}: ${reason}`);
     this.name = 'CelCompileError';
+    this.reason = reason;
     this.position = position;
   }
 }

@@ -153,7 +153,7 @@ class Parser {
     let expr = this.#primary(minus);
     for (;;) {
       const at = this.#token.at;
-      if (this.#take('.')) expr = this.#selection(expr);
+      if (this.#take('.')) expr = this.#selection(expr, at);
       else if (this.#take('[')) {
         const optional = this.#take('?');
         const index = this.#expression();
@@ -163,11 +163,12 @@ class Parser {
     }
   }
 
-  #selection(operand: Expr): Expr {
+  /** `at` is the offset of the dot. */
+  #selection(operand: Expr, at: number): Expr {
     const optional = this.#take('?');
-    const at = this.#token.at;
     const field = this.#word(keywords);
-    if (!optional && this.#take('(')) return this.#call(at, field, operand);
+    const open = this.#token.at;
+    if (!optional && this.#take('(')) return this.#call(open, field, operand);
     return this.#node({ kind: 'select', at, operand, field, mode: optional ? 'optional' : 'plain' }, [operand]);
   }
 
@@ -179,6 +180,7 @@ class Parser {
     return text;
   }
 
+  /** `at` is the offset of the parenthesis. */
   #call(at: number, name: string, target: Expr | undefined): Expr {
     const args: Expr[] = [];
     while (!this.#isSign(')')) {
@@ -232,7 +234,8 @@ class Parser {
       return { kind: 'literal', at, value: text === 'null' ? null : text === 'true' };
     }
     const name = this.#word(reserved);
-    if (this.#take('(')) return this.#call(at, name, undefined);
+    const open = this.#token.at;
+    if (this.#take('(')) return this.#call(open, name, undefined);
     return { kind: 'ident', at, name };
   }
 

@@ -12,7 +12,6 @@ import {
   CelTypeValue,
   CelUint,
   type CelValue,
-  fromJson,
   isList,
   KeyedMap,
   optionalOf,
@@ -169,10 +168,7 @@ const readSlot =
 const readVariable = (slot: number, name: string): Step => {
   const read = readSlot(slot, name);
   return (frame) => {
-    if (frame.slots[slot] === undefined && Object.hasOwn(frame.variables, name)) {
-      const data = frame.variables[name];
-      if (data !== undefined) frame.slots[slot] = fromJson(data);
-    }
+    frame.slots[slot] ??= frame.variable(name);
     return read(frame);
   };
 };
@@ -209,7 +205,9 @@ function planSelect({ field, mode }: Select, operand: Step): Step {
   };
 }
 
-function planIndex({ optional }: Index, operand: Step, index: Step): Step {
+function planIndex({ optional, index: indexed }: Index, operand: Step, index: Step): Step {
+  // Only what stands in the source is shown.
+  const shown = indexed.kind === 'literal' ? `: ${String(indexed.value)}` : '';
   return (frame) => {
     frame.meter.spend(1);
     const [value, key] = [operand(frame), index(frame)];
@@ -217,7 +215,7 @@ function planIndex({ optional }: Index, operand: Step, index: Step): Step {
       return optionalOf(value.value === undefined ? undefined : elementOf(value.value, key));
     const found = elementOf(value, key);
     if (optional) return optionalOf(found);
-    if (found === undefined) throw new CelFault(isList(value) ? 'index out of bounds' : 'no such key');
+    if (found === undefined) throw new CelFault(`${isList(value) ? 'index out of bounds' : 'no such key'}${shown}`);
     return found;
   };
 }

@@ -6,8 +6,8 @@ import { type CelValue, typeNameOf } from './value.ts';
 /** The state of one evaluation. */
 export interface Frame {
   readonly meter: Meter;
-  /** The variables as passed by the caller. */
-  readonly variables: Readonly<Record<string, unknown>>;
+  /** Reads a variable as passed by the caller; undefined if it has no value. */
+  readonly variable: (name: string) => CelValue | undefined;
   /** Variables already converted, and those of macros; by slot. */
   readonly slots: (CelValue | undefined)[];
 }

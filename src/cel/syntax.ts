@@ -1,6 +1,9 @@
 import type { CelValue } from './value.ts';
 
-/** The syntax tree, with macros expanded. `at` is the offset in the source; for operators, that of the operator. */
+/**
+ * The syntax tree, with macros expanded. `at` is the offset in the source, as kube-apiserver shows it: of operators that of
+ * the operator, of selections that of the dot, of calls that of the parenthesis.
+ */
 export type Expr =
   | { readonly kind: 'literal'; readonly at: number; readonly value: CelValue }
   | { readonly kind: 'ident'; readonly at: number; readonly name: string }

@@ -78,11 +78,35 @@ export class CelOptional {
 export const optionalOf = (value: CelValue | undefined): CelOptional =>
   value === undefined ? CelOptional.none : new CelOptional(value);
 
+/**
+ * A list whose elements have identities: those of a set, or of a list map. As the left operand it decides how lists are
+ * compared and joined: order does not matter, and an element replaces the one with its identity.
+ */
+export class CelIdentityList extends Array<CelValue> {
+  /** Lists derived from it are plain ones. */
+  static override get [Symbol.species](): ArrayConstructor {
+    return Array;
+  }
+
+  /** Undefined of elements that cannot have an identity here. */
+  readonly identityOf: (element: CelValue) => string | undefined;
+
+  constructor(elements: CelList, identityOf: (element: CelValue) => string | undefined) {
+    super();
+    for (const element of elements) this.push(element);
+    this.identityOf = identityOf;
+  }
+}
+
 export abstract class CelMap {
   abstract readonly size: number;
   /** Undefined if the key does not exist. */
   abstract get(key: CelValue): CelValue | undefined;
   abstract keys(): readonly CelValue[];
+  /** Data that expressions cannot see, but that counts when maps are compared. */
+  get hidden(): CelValue | undefined {
+    return undefined;
+  }
 }
 
 /** A JSON object. */

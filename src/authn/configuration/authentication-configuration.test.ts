@@ -286,7 +286,7 @@ const bad: readonly (readonly [what: string, jwt: readonly object[], problems: r
       'jwt[0].userValidationRules[0].expression: Required value: expression is required',
       'jwt[0].userValidationRules[2].expression: Duplicate value: "true"',
       'jwt[0].userValidationRules[3].expression: Invalid value: "user.username": compilation failed: must evaluate to bool but got string',
-      'jwt[0].userValidationRules[4].expression: Invalid value: "user.name == \\"\\"": compilation failed: 1:6: undefined field \'name\'',
+      'jwt[0].userValidationRules[4].expression: Invalid value: "user.name == \\"\\"": compilation failed: 1:5: undefined field \'name\'',
     ],
   ],
   ...['claims.email', 'claims.?email.orValue("")', '"a:" + claims.email'].map(

@@ -1,8 +1,9 @@
+import { concatenate } from '../equality.ts';
 import { CelFault } from '../fault.ts';
-import { costPerCharacter, type Meter } from '../meter.ts';
+import { costPerCharacter } from '../meter.ts';
 import { define } from '../overload.ts';
 import { boolType, bytesType, doubleType, intType, listType, paramType, stringType, uintType } from '../type.ts';
-import { type CelList, CelUint, intMax, intMin } from '../value.ts';
+import { CelUint, intMax, intMin } from '../value.ts';
 
 /** Returns the value if it fits into a 64-bit int, otherwise throws a fault. */
 export function int(value: bigint): bigint {
@@ -55,8 +56,5 @@ export const arithmetic = [
     (a: Uint8Array, b: Uint8Array) => new Uint8Array(Buffer.concat([a, b])),
     joinCost,
   ),
-  define('_+_', [T, T], T, (a: CelList, b: CelList, meter: Meter) => {
-    meter.spendTraversal(a.length + b.length);
-    return [...a, ...b];
-  }),
+  define('_+_', [T, T], T, concatenate),
 ];

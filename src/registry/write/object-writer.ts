@@ -9,7 +9,7 @@ import { validateEmbeddedObjects } from '../../kinds/meta/embedded-metadata-vali
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../kinds/meta/metadata-validation.ts';
 import { allErrors, type Validation } from '../../kinds/validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import type { FieldError } from '../../meta/field-error.ts';
+import { describeFieldError, type FieldError } from '../../meta/field-error.ts';
 import { alreadyExists, conflict, invalidObject, notFound, StatusError, staleObject } from '../../meta/status-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import type { Admission } from '../../request/admission.ts';
@@ -17,6 +17,7 @@ import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { dropDisabledFields } from '../../schema/feature-gates.ts';
+import { validateRules } from '../../schema/rules/validate-rules.ts';
 import { validate, validateUpdate } from '../../schema/validate.ts';
 import { isStoreError, StoreError, type WriteOptions } from '../../store/store.ts';
 import { toStatusError } from '../store-errors.ts';
@@ -147,12 +148,14 @@ export class ObjectWriter {
     }
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
+    const errors = [
+      ...validateObjectMeta(kind, object),
+      ...validateEmbeddedObjects(kind.schema, object),
+      ...validate(kind.schema, object),
+    ];
     const validating = requireValid(context, object, [
-      [
-        ...validateObjectMeta(kind, object),
-        ...validateEmbeddedObjects(kind.schema, object),
-        ...validate(kind.schema, object),
-      ],
+      errors,
+      this.#validateRules(context, object, { errors }),
       kind.strategy.validateCreate?.(object, strategyContext),
     ]);
     if (validating) await validating;
@@ -332,14 +335,16 @@ export class ObjectWriter {
     }
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
+    const errors = [
+      ...validateObjectMeta(kind, object, old),
+      ...validateObjectMetaUpdate(object, old),
+      ...validateEmbeddedObjects(kind.schema, object),
+      ...validate(kind.schema, object, '', { old }),
+      ...validateUpdate(kind.schema, object, old),
+    ];
     const validating = requireValid(context, object, [
-      [
-        ...validateObjectMeta(kind, object, old),
-        ...validateObjectMetaUpdate(object, old),
-        ...validateEmbeddedObjects(kind.schema, object),
-        ...validate(kind.schema, object, '', { old }),
-        ...validateUpdate(kind.schema, object, old),
-      ],
+      errors,
+      this.#validateRules(context, object, { old, errors }),
       kind.strategy.validateEveryUpdate?.(object, old, strategyContext),
       view.validateUpdate?.(object, old, strategyContext),
     ]);
@@ -348,6 +353,16 @@ export class ObjectWriter {
     const admitting = admission.validate(attributes);
     if (admitting) await admitting;
     return this.#isReleased(context, object) ? { type: 'remove', object } : { type: 'put', object };
+  }
+
+  /** Rules of custom resources. An update that leaves a wrong value as it is gets a warning, as in kube-apiserver. */
+  #validateRules(
+    { served, request }: WriteContext,
+    object: ApiObject,
+    { old, errors }: { readonly old?: ApiObject; readonly errors: readonly FieldError[] },
+  ): Validation {
+    const onRatcheted = (error: FieldError): void => request.warn(`${error.field}: ${describeFieldError(error)}`);
+    return validateRules(served.written.schema, object, { old, errors, onRatcheted, clock: this.#parts.clock });
   }
 
   /** Spec section 3.2: an object marked for deletion is removed with its last finalizer. */

@@ -1,0 +1,64 @@
+import type { CelEnvironment } from '../../cel/cel.ts';
+import { type CelValueProgram, compile } from '../../cel/compile.ts';
+import { CelCompileError } from '../../cel/error.ts';
+import { type CelType, optionalType, typeName } from '../../cel/type.ts';
+import type { Rule } from '../constraint.ts';
+
+/** An expression of a rule: a program, or why it is none, in the words of kube-apiserver. */
+export type CompiledExpression =
+  | { readonly type: 'program'; readonly program: CelValueProgram }
+  | { readonly type: 'error'; readonly detail: string };
+
+/** The variables of a rule on a value of this type. */
+export const ruleEnvironment = (self: CelType, { optionalOldSelf }: Rule): CelEnvironment => ({
+  self,
+  oldSelf: optionalOldSelf === true ? optionalType(self) : self,
+});
+
+/** Compiles `rule`, which must give a bool. */
+export function compileRule({ rule }: Rule, environment: CelEnvironment): CompiledExpression {
+  return compileExpression(rule, environment, {
+    result: 'bool',
+    failed: 'compilation failed: ',
+    wrongResult: 'cel expression must evaluate to a bool',
+  });
+}
+
+/** Compiles `messageExpression`, which must give a string. */
+export function compileMessage(source: string, environment: CelEnvironment): CompiledExpression {
+  return compileExpression(source, environment, {
+    result: 'string',
+    failed: 'messageExpression compilation failed: ',
+    wrongResult: 'messageExpression must evaluate to a string',
+  });
+}
+
+interface Expected {
+  readonly result: string;
+  /** Before the error of the compiler. */
+  readonly failed: string;
+  readonly wrongResult: string;
+}
+
+function compileExpression(source: string, environment: CelEnvironment, expected: Expected): CompiledExpression {
+  try {
+    const program = compile(source, environment);
+    if (typeName(program.type) === expected.result) return { type: 'program', program };
+    return { type: 'error', detail: expected.wrongResult };
+  } catch (error) {
+    if (!(error instanceof CelCompileError)) throw error;
+    return { type: 'error', detail: expected.failed + describe(error, source) };
+  }
+}
+
+/** The error with the line of the source and a mark below it, as kube-apiserver shows it. */
+function describe({ reason, position = { line: 1, column: 1 } }: CelCompileError, source: string): string {
+  const { line, column } = position;
+  const text = source.split('\n')[line - 1] ?? '';
+  return `ERROR: <input>:${line}:${column}: ${asPublished(reason)}\n | ${text}\n | ${'.'.repeat(column - 1)}^`;
+}
+
+function asPublished(reason: string): string {
+  if (reason.startsWith('undeclared reference')) return `${reason} (in container '')`;
+  return reason.startsWith('unexpected') ? `Syntax error: ${reason}` : reason;
+}

@@ -1,0 +1,80 @@
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
+import { type FieldError, invalid } from '../../meta/field-error.ts';
+import type { Schema } from '../schema.ts';
+import type { RuleEvaluation } from './evaluate-rules.ts';
+import { rulesOf } from './rule-tree.ts';
+
+interface ValidateRulesOptions {
+  /** The object that an update replaces, decoded by the same schema. */
+  readonly old?: unknown;
+  /** Errors found before. Some of them make rules impossible to evaluate. */
+  readonly errors: readonly FieldError[];
+  /** Called with errors that are passed over because the update does not change the value that has them. */
+  readonly onRatcheted?: (error: FieldError) => void;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+type Evaluator = typeof RuleEvaluation;
+
+let evaluator: Evaluator | undefined;
+
+/**
+ * Loads what evaluates rules. The expression language is not part of the server's start: it is loaded for the first definition
+ * or the first object with rules.
+ */
+async function loadEvaluator(): Promise<Evaluator> {
+  const { RuleEvaluation: loaded } = await import('./evaluate-rules.ts');
+  evaluator = loaded;
+  return loaded;
+}
+
+const none: readonly never[] = [];
+
+/**
+ * The errors of the rules of a decoded object (`x-kubernetes-validations`, KEP-2876). A promise if something must be loaded
+ * or the rules take long: their evaluation is cut into slices of time.
+ */
+export function validateRules(
+  schema: Schema,
+  value: unknown,
+  options: ValidateRulesOptions,
+): readonly FieldError[] | Promise<readonly FieldError[]> {
+  if (!rulesOf(schema)) return none;
+  if (options.errors.some(({ type }) => blocking.has(type))) return [notChecked];
+  return evaluator
+    ? evaluate(evaluator, schema, value, options)
+    : loadEvaluator().then((loaded) => evaluate(loaded, schema, value, options));
+}
+
+/** Errors of types and sizes: a rule of such an object may cost more than it was estimated to, or mean nothing. */
+const blocking: ReadonlySet<FieldError['type']> = new Set([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+] as const);
+
+const notChecked = invalid(
+  '<nil>',
+  'null',
+  'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+);
+
+function evaluate(Loaded: Evaluator, schema: Schema, value: unknown, options: ValidateRulesOptions) {
+  const { old, onRatcheted } = options;
+  const evaluation = new Loaded({ old, ...(onRatcheted && { onRatcheted }) });
+  const steps = evaluation.steps(schema, value);
+  if (steps.next().done) return evaluation.errors;
+  const slice = new TimeSlice(options.clock);
+  while (!slice.over) if (steps.next().done) return evaluation.errors;
+  return finish(evaluation, steps, slice);
+}
+
+async function finish(evaluation: RuleEvaluation, steps: Generator<void, void>, slice: TimeSlice) {
+  for (;;) {
+    if (slice.over) await slice.next();
+    if (steps.next().done) return evaluation.errors;
+  }
+}

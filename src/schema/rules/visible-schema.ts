@@ -1,0 +1,89 @@
+import type { Schema, StructSchema } from '../schema.ts';
+import { schemaOf } from '../schema.ts';
+import { escapedName } from './escaped-name.ts';
+
+/** What expressions see of a schema (KEP-2876). Values without a type, and names that cannot be escaped, are invisible. */
+
+/** A property of an object. */
+export interface VisibleField {
+  /** As the object has it. */
+  readonly name: string;
+  readonly schema: Schema;
+  readonly hasDefault: boolean;
+}
+
+const text: Schema = { type: 'string', structural: true };
+
+/** Of all metadata, expressions see the names only. */
+const visibleMetadata: StructSchema = {
+  type: 'struct',
+  name: '',
+  structType: 'granular',
+  structural: true,
+  fields: {
+    name: { schema: text, required: false, presence: 'explicit' },
+    generateName: { schema: text, required: false, presence: 'explicit' },
+  },
+};
+
+const roots = new WeakMap<StructSchema, StructSchema>();
+
+/** The schema of an object with `apiVersion`, `kind` and `metadata`: the root of a resource, or an embedded object. */
+export function asRoot(struct: StructSchema): StructSchema {
+  let root = roots.get(struct);
+  if (!root) {
+    const { apiVersion, kind, metadata, ...fields } = struct.fields;
+    const always = { required: false, presence: 'explicit' } as const;
+    root = {
+      ...struct,
+      embedded: false,
+      fields: {
+        ...fields,
+        apiVersion: { schema: text, ...always },
+        kind: { schema: text, ...always },
+        metadata: { schema: visibleMetadata, ...always },
+      },
+    };
+    roots.set(struct, root);
+  }
+  return root;
+}
+
+/** Whether values of the schema are visible: their type must be known. */
+export function isVisible(schema: Schema): boolean {
+  switch (schema.type) {
+    case 'any':
+      return false;
+    case 'list':
+      return isVisible(schema.items);
+    case 'map':
+      return isBare(schema.values) || isVisible(schema.values);
+    default:
+      return true;
+  }
+}
+
+/** Values of `additionalProperties: true`: an object without fields. */
+export const isBare = (schema: Schema): boolean => schema.type === 'any' && schema.of === 'bare';
+
+const fields = new WeakMap<StructSchema, ReadonlyMap<string, VisibleField>>();
+
+/** The visible properties by their names in expressions. */
+export function visibleFields(struct: StructSchema): ReadonlyMap<string, VisibleField> {
+  let visible = fields.get(struct);
+  if (!visible) {
+    visible = new Map(visibleFieldsOf(struct.embedded ? asRoot(struct) : struct));
+    fields.set(struct, visible);
+  }
+  return visible;
+}
+
+function* visibleFieldsOf(struct: StructSchema): Generator<[string, VisibleField]> {
+  for (const [name, field] of Object.entries(struct.fields)) {
+    const schema = schemaOf(field);
+    const escaped = escapedName(name);
+    if (escaped !== undefined && isVisible(schema)) {
+      yield [escaped, { name, schema, hasDefault: field.default !== undefined }];
+    }
+  }
+}
