@@ -81,7 +81,7 @@ const wrong: readonly (readonly [text: string | object, problems: readonly strin
   ...[
     ['a@b:1', '***@b:1'],
     ['jane:pass/w@rd@b:1', '***@b:1'],
-    ['dns:///jane:password@b:1', 'dns://***@b:1'],
+    ['dns:///jane:password@b:1', 'dns:///***@b:1'],
   ].map(([endpoint, shown]) => [{ endpoint }, [`endpoint: Invalid value: "${shown}": ${form}`]] as const),
   [{ endpoint: 'http://jane:password@b:1' }, [`endpoint: Invalid value: "http://***@b:1": ${scheme('http')}`]],
   [{ endpoint: 'unix:here' }, ['endpoint: Invalid value: "unix:here": the path of a socket must be absolute']],

@@ -67,7 +67,7 @@ function parseEndpoint(text: string): ParsedEndpoint {
 }
 
 /** Who writes a user into the address writes a password there, too. */
-const masked = (text: string): string => text.replace(/(^|:\/\/).*@/s, '$1***@');
+const masked = (text: string): string => text.replace(/^([A-Za-z][A-Za-z0-9+.-]*:\/{2,3})?.*@/s, '$1***@');
 
 function isAuthority(text: string): boolean {
   if (!/^[^\s/?#@\\]+$/.test(text) || !URL.canParse(`https://${text}`)) return false;
