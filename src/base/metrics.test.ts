@@ -164,7 +164,7 @@ for (const [stability, deprecatedIn, release, isShown] of [
       const shown = shownOf(metrics);
       assert.equal(shown.includes('a_total 1'), isShown || showHidden);
       assert.ok(shown.includes(`hidden_metrics_total ${isShown || showHidden ? 0 : 1}`));
-      const registered = `registered_metrics_total{stability_level="${stability}",deprecated_version="${deprecatedIn}"} 1`;
+      const registered = `registered_metrics_total{stability_level="${stability}",deprecated_version="${deprecatedIn}.0"} 1`;
       if (deprecatedIn) assert.equal(shown.includes(registered), isShown || showHidden);
     });
   }

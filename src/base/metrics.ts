@@ -224,7 +224,9 @@ export class Metrics implements Closable {
     const shown = [...this.#metrics.values()].filter((metric) => metric.shown);
     for (const [key, metrics] of Map.groupBy(shown, ({ stability, deprecatedIn }) => `${stability} ${deprecatedIn}`)) {
       const [level = '', version = ''] = key.split(' ');
-      yield [{ stability_level: level, deprecated_version: version }, metrics.length];
+      // With a patch number, as published.
+      const deprecated = version === '' ? '' : `${version}.0`;
+      yield [{ stability_level: level, deprecated_version: deprecated }, metrics.length];
     }
   }
 

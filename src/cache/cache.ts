@@ -2,6 +2,7 @@ import type { ByteSpan } from '../base/collections/byte-span.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { SelectableField } from '../meta/selectable-field.ts';
 import type { Revision, StoreRecord } from '../store/store.ts';
+import type { CollectionMetrics } from './collection-metrics.ts';
 import type { Encodings } from './encoding-memo.ts';
 
 /**
@@ -139,6 +140,7 @@ export interface WatchOptions {
 export interface Collection {
   /** Key prefix of the resource: `/configmaps/`. */
   readonly prefix: string;
+  readonly metrics: CollectionMetrics;
   get(key: string): CacheEntry | undefined;
   /** Decodes a record read from the store, for versions that are no longer cached. */
   decode(record: StoreRecord): CacheEntry;

@@ -59,5 +59,8 @@ export async function load(
       }
     }
   }
+  const { length } = entries;
+  const fetched = length + corrupt.size;
+  collection.metrics.listedFromStore({ fetched, evaluated: fetched, returned: length });
   return { revision: at, entries: SortedEntries.fromSorted(entries), corrupt };
 }

@@ -4,6 +4,7 @@ import type { Logger } from '../base/logger.ts';
 import type { Change, Revision, StoreRecord } from '../store/store.ts';
 import type { CachedResource, CacheEntry, Collection, Snapshot, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import { ObjectChange } from './change.ts';
+import type { CollectionMetrics, CollectionMetricsOf } from './collection-metrics.ts';
 import { CollectionSnapshot } from './collection-snapshot.ts';
 import type { EncodingMemo } from './encoding-memo.ts';
 import type { EntryCodec, Place } from './entries/entry-codec.ts';
@@ -21,6 +22,7 @@ export interface CollectionHost {
   readonly logger: Logger;
   readonly historyBudget: HistoryBudget;
   readonly encodings: EncodingMemo;
+  readonly metricsOf: CollectionMetricsOf;
   watch(collection: ResourceCollection, options: WatchOptions, sink: WatchSink): Watcher;
   /** Called for each corrupt value found. */
   foundCorrupt(): void;
@@ -40,6 +42,7 @@ export type WatchedChange = ObjectChange | 'corrupt';
 export class ResourceCollection implements Collection, WatchedCollection, BudgetedHistory {
   readonly prefix: string;
   readonly namespaced: boolean;
+  readonly metrics: CollectionMetrics;
   readonly history: History;
   #codec: EntryCodec;
   readonly #host: CollectionHost;
@@ -70,6 +73,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     this.#host = host;
     this.prefix = resource.prefix;
     this.namespaced = resource.namespaced;
+    this.metrics = host.metricsOf(resource.prefix);
     this.#codec = resource.codec;
     this.history = new History(
       {
@@ -138,6 +142,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     this.#past.clear();
     this.history.reset(loaded.revision);
     this.#loaded = true;
+    this.metrics.initializations.add();
   }
 
   /**
@@ -239,6 +244,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   /** Logs a corrupt record, without its value, which may be secret. */
   reportCorrupt({ key, revision }: Pick<StoreRecord, 'key' | 'revision'>): void {
     this.#host.logger.error('the store holds a value that is no object of the resource', { key, revision });
+    this.metrics.undecoded.add();
     this.#host.foundCorrupt();
   }
 

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
-import type { Count } from '../base/metrics.ts';
+import { type Count, Metrics } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import { Backoff } from '../base/time/backoff.ts';
 import { type Clock, pause } from '../base/time/clock.ts';
@@ -17,6 +17,7 @@ import {
   StoreError,
 } from '../store/store.ts';
 import type { CachedResource, Collection, Throttle, WatchCache, Watcher, WatchOptions, WatchSink } from './cache.ts';
+import { type CollectionMetricsOf, collectionMetrics } from './collection-metrics.ts';
 import { EncodingMemo } from './encoding-memo.ts';
 import { type EntryCodec, objectCodec } from './entries/entry-codec.ts';
 import { changeStreamRetries, followChanges } from './follow-changes.ts';
@@ -48,6 +49,8 @@ export interface WatchCacheOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: CacheMetrics;
+  /** Default: they are not shown. */
+  readonly metricsOf?: CollectionMetricsOf;
   /** Codec for a resource's entries. Default: objects in their stored form. For tests that store other values. */
   readonly codecOf?: (resource: CachedResource) => EntryCodec;
   /** Limit in bytes on the memory of all histories together. Default: `limits.cacheHistoriesBytesMax`. */
@@ -71,6 +74,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   readonly live = new WatcherIndex<ObjectWatcher>();
   readonly immediate = new WatcherIndex<ObjectWatcher>();
   readonly catchUp: CatchUp;
+  readonly metricsOf: CollectionMetricsOf;
   readonly #options: WatchCacheOptions;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -101,6 +105,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   constructor(options: WatchCacheOptions) {
     this.#options = options;
     this.logger = options.logger;
+    this.metricsOf = options.metricsOf ?? collectionMetrics(new Metrics());
     this.historyBudget = new HistoryBudget(options.historiesBytesMax ?? limits.cacheHistoriesBytesMax);
     this.#clock = options.clock;
     this.#random = options.random;
@@ -224,7 +229,9 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     watcher.collection.watchers.delete(watcher);
     this.#expected.get(watcher)?.close();
     this.#expected.delete(watcher);
-    if (reason === 'slow') this.#options.metrics?.slowWatches.inc();
+    if (reason !== 'slow') return;
+    this.#options.metrics?.slowWatches.inc();
+    watcher.collection.metrics.unresponsive.add();
   }
 
   foundCorrupt(): void {
@@ -376,11 +383,14 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     if (change.revision <= this.#revision) return undefined;
     const collection = this.#collectionOf(change.key);
     if (!collection) return undefined;
+    collection.metrics.received.add();
     this.#loading.get(collection)?.changes.push(change);
     if (!collection.loaded) return undefined;
     const watched = collection.apply(change, part, now);
     const location = collection.codec.locate(change.key);
-    return watched && location && { collection, location, change: watched, revision: change.revision };
+    if (!watched || !location) return undefined;
+    collection.metrics.dispatched.add();
+    return { collection, location, change: watched, revision: change.revision };
   }
 
   /** Never moves backwards. */

@@ -4,6 +4,7 @@ import { systemRandom } from '../base/random.ts';
 import { noJitter } from '../base/time/backoff-fixture.ts';
 import { type Clock, systemClock } from '../base/time/clock.ts';
 import type { Collection, WatchCache } from '../cache/cache.ts';
+import { collectionMetrics } from '../cache/collection-metrics.ts';
 import { createWatchCache } from '../cache/watch-cache.ts';
 import { type ParsedJson, parseJson } from '../codec/json.ts';
 import { parseYaml } from '../codec/yaml.ts';
@@ -85,6 +86,7 @@ export class RegistryFixture implements AsyncDisposable {
       clock,
       logger: silentLogger,
       resources: cachedResources(defaultScope, all),
+      metricsOf: collectionMetrics(this.metrics),
     });
     this.resources = new ResourceRegistry(all, { cache: this.cache, scope: defaultScope });
     this.registry = new Registry({

@@ -257,5 +257,15 @@ function neverStored({ kind }: Kind): Collection {
   const refuse = (): never => {
     throw new Error(`objects of kind ${kind} are never stored`);
   };
-  return { prefix: '', get: refuse, decode: refuse, snapshot: refuse, snapshotAt: refuse, watch: refuse };
+  return {
+    prefix: '',
+    get metrics() {
+      return refuse();
+    },
+    get: refuse,
+    decode: refuse,
+    snapshot: refuse,
+    snapshotAt: refuse,
+    watch: refuse,
+  };
 }

@@ -1,6 +1,7 @@
 import { limits } from '../base/limits.ts';
 import type { HistogramSeries, Metrics } from '../base/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
+import { folderOf, resourceOf } from './key-resource.ts';
 import type {
   BatchWrite,
   ChangeBatch,
@@ -63,22 +64,6 @@ export function storeMetrics(metrics: Metrics, clock: Clock): StoreMetrics {
       return made;
     },
   };
-}
-
-/** The scope is no part of it: scopes are counted together. */
-const scopeFolder = /^\/\.scopes\/[^/]*/;
-
-/** Group and resource of a key or prefix, `/apps/deployments/`; '' for keys of the server itself. */
-function folderOf(key: string): string {
-  const path = key.startsWith('/.scopes/') ? key.replace(scopeFolder, '') : key;
-  const group = path.indexOf('/', 1);
-  const resource = group < 0 ? -1 : path.indexOf('/', group + 1);
-  return resource < 0 ? '' : path.slice(0, resource + 1);
-}
-
-function resourceOf(folder: string): string {
-  const [, group = '', resource = ''] = folder.split('/');
-  return group === 'core' || group === '' ? resource : `${resource}.${group}`;
 }
 
 /** A store whose operations are measured. Change streams and upkeep are not. */

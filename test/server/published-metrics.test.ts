@@ -12,6 +12,7 @@ import { Metrics } from '../../src/base/metrics.ts';
 import { monitorEventLoop, readProcessUsage } from '../../src/base/process-usage.ts';
 import { reloadReports } from '../../src/base/reload-reports.ts';
 import { systemClock } from '../../src/base/time/clock.ts';
+import { collectionMetrics, showRevisions } from '../../src/cache/collection-metrics.ts';
 import { requestMetrics } from '../../src/client/counted-transport.ts';
 import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { kubernetes } from '../../src/dialect/kubernetes.ts';
@@ -218,6 +219,26 @@ const published: Readonly<Record<string, Described>> = {
   ),
   rest_client_request_size_bytes: histogram(['verb', 'host'], clientSizes),
   rest_client_response_size_bytes: histogram(['verb', 'host'], clientSizes),
+  apiserver_cache_list_total: counter(['resource_prefix', 'index']),
+  apiserver_cache_list_fetched_objects_total: counter(['resource_prefix', 'index']),
+  apiserver_cache_list_returned_objects_total: counter(['resource_prefix']),
+  apiserver_init_events_total: counter(['resource']),
+  apiserver_terminated_watchers_total: counter(['resource']),
+  apiserver_watch_cache_events_received_total: counter(['resource']),
+  apiserver_watch_cache_events_dispatched_total: counter(['resource']),
+  apiserver_watch_cache_resource_version: gauge(['resource']),
+  apiserver_watch_cache_initializations_total: counter(['resource']),
+  apiserver_watch_cache_read_wait_seconds: histogram(
+    ['resource'],
+    [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3],
+  ),
+  apiserver_watch_cache_consistent_read_total: counter(['resource', 'success', 'fallback']),
+  apiserver_storage_events_received_total: counter(['resource']),
+  apiserver_storage_list_total: counter(['resource']),
+  apiserver_storage_list_fetched_objects_total: counter(['resource']),
+  apiserver_storage_list_evaluated_objects_total: counter(['resource']),
+  apiserver_storage_list_returned_objects_total: counter(['resource']),
+  apiserver_storage_decode_errors_total: counter(['resource']),
   etcd_request_duration_seconds: histogram(['operation', 'type'], [0.005, 0.025, ...fromHundredth]),
   etcd_requests_total: counter(['operation', 'type']),
   etcd_request_errors_total: counter(['operation', 'type']),
@@ -258,7 +279,9 @@ class DescribedMetrics extends Metrics {
 describe('metrics of published servers', () => {
   const metrics = new DescribedMetrics();
   metrics.countThemselves();
-  featureMetrics(metrics, kubernetes, defaultFeatures);
+  featureMetrics(metrics, kubernetes, { features: defaultFeatures, whole: new Set() });
+  collectionMetrics(metrics);
+  showRevisions(metrics, { collections: () => [], revision: 0 });
   new RequestMetrics(metrics, () => undefined);
   new WatchMetrics(metrics);
   new DeprecatedApis(metrics);

@@ -3,6 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Revision } from '../../store/store.ts';
 import type { CacheEvent, EntryMatcher, RequiredField, Watcher, WatchOptions, WatchSink } from '../cache.ts';
 import type { ObjectChange } from '../change.ts';
+import type { CollectionMetrics } from '../collection-metrics.ts';
 import type { History } from '../history.ts';
 import { type IndexedWatcher, scopeText, type WatcherIndex } from './watcher-index.ts';
 
@@ -34,6 +35,7 @@ export interface WatchedCollection {
   readonly prefix: string;
   readonly namespaced: boolean;
   readonly loaded: boolean;
+  readonly metrics: Pick<CollectionMetrics, 'initial' | 'unresponsive'>;
   readonly history: History;
   /** Open watches of the collection. */
   readonly watchers: Set<ObjectWatcher>;
@@ -175,7 +177,10 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     for (const change of history.after(this.#position)) {
       // A revision is not split: the rest of it goes to the queue.
       if (this.#paused && change.revision > this.#position) return;
-      if (this.#inScope(change)) this.offer(change);
+      if (this.#inScope(change)) {
+        this.collection.metrics.initial.add();
+        this.offer(change);
+      }
       if (this.#hasEnded()) return;
       this.#position = change.revision;
     }

@@ -109,14 +109,17 @@ describe('feature gates', () => {
   for (const dialect of [orch, kubernetes]) {
     it(`${dialect.name}: a metric shows every gate with its stage`, () => {
       const metrics = new Metrics();
-      featureMetrics(metrics, dialect, parse('AllAlpha=true,APIResponseCompression=false').features);
+      const { features, wholeStages } = parse('AllAlpha=true,APIResponseCompression=false');
+      featureMetrics(metrics, dialect, { features, whole: wholeStages });
       const name = `${dialect.name}_feature_enabled`;
       const lines = metrics
         .render()
         .split('\n')
         .filter((line) => line.startsWith(`${name}{`));
-      assert.equal(lines.length, Object.keys(featureGates).length);
+      assert.equal(lines.length, Object.keys(featureGates).length + 2);
       for (const line of [
+        `${name}{name="AllAlpha",stage="ALPHA"} 1`,
+        `${name}{name="AllBeta",stage="BETA"} 0`,
         `${name}{name="RemoteRequestHeaderUID",stage="ALPHA"} 1`,
         `${name}{name="APIResponseCompression",stage="BETA"} 0`,
         `${name}{name="ServerSideApply",stage=""} 1`,

@@ -6,6 +6,8 @@ import {
   type FeatureName,
   type Features,
   featureGates,
+  stageGates,
+  type WholeStage,
 } from '../../server/wiring/features.ts';
 import type { Flag } from './flags.ts';
 import { warnOfIgnored } from './published-flags.ts';
@@ -15,17 +17,16 @@ interface FeatureGateSettings {
   /** Given gates by name: ours, and published ones without effect here. */
   readonly given: ReadonlyMap<string, boolean>;
   readonly features: Features;
+  /** Stages that are switched on as such. */
+  readonly wholeStages: ReadonlySet<WholeStage>;
 }
-
-/** `AllAlpha` and `AllBeta` set every gate of a stage that is not named itself. */
-const stages = { AllAlpha: 'alpha', AllBeta: 'beta' } as const;
 
 /** `Name=true,Other=false`; repeated flags accumulate. */
 export const featureGateFlag: Flag<FeatureGateSettings> = {
   isSwitch: false,
   placeholder: 'NAME=BOOL,...',
-  help: `switches features on or off, all of a stage by ${Object.keys(stages).join(' and ')}; ${describeGates()}`,
-  default: { given: new Map(), features: defaultFeatures },
+  help: `switches features on or off, all of a stage by ${Object.keys(stageGates).join(' and ')}; ${describeGates()}`,
+  default: { given: new Map(), features: defaultFeatures, wholeStages: new Set() },
   defaultText: '',
   parse(value, before) {
     const given = new Map(before?.given);
@@ -37,13 +38,13 @@ export const featureGateFlag: Flag<FeatureGateSettings> = {
       checkGate(name, on);
       given.set(name, on);
     }
-    return { given, features: featuresOf(given) };
+    return { given, features: featuresOf(given), wholeStages: wholeStagesOf(given) };
   },
 };
 
 /** Throws an Error, with the message of kube-apiserver, for a name that is unknown or a gate that cannot be set so. */
 function checkGate(name: string, on: boolean): void {
-  if (Object.hasOwn(stages, name)) return;
+  if (Object.hasOwn(stageGates, name)) return;
   const published = publishedFeatureGates.get(name);
   if (!published) throw new Error(`unrecognized feature gate: ${name}; known: ${Object.keys(featureGates).join(', ')}`);
   const { lockedTo = on } = published;
@@ -53,6 +54,10 @@ function checkGate(name: string, on: boolean): void {
 const gateOf = (name: string): FeatureGate | undefined =>
   Object.hasOwn(featureGates, name) ? featureGates[name as FeatureName] : undefined;
 
+const wholeStagesOf = (given: ReadonlyMap<string, boolean>): ReadonlySet<WholeStage> =>
+  new Set(Object.entries(stageGates).flatMap(([name, stage]) => (given.get(name) ? [stage] : [])));
+
+/** A gate of a stage sets every gate of the stage that is not named itself. */
 function featuresOf(given: ReadonlyMap<string, boolean>): Features {
   const [allAlpha, allBeta] = [given.get('AllAlpha'), given.get('AllBeta')];
   const settings = Object.entries(featureGates).map(([name, gate]) => {
@@ -69,7 +74,7 @@ export function warnOfGates(logger: Logger, { given }: FeatureGateSettings): voi
     if (stage === 'deprecated' || stage === 'stable') {
       const called = stage === 'stable' ? 'GA' : stage;
       logger.warn(`Setting ${called} feature gate ${name}=${on}. It will be removed in a future release.`);
-    } else if (stage === undefined && !Object.hasOwn(stages, name)) {
+    } else if (stage === undefined && !Object.hasOwn(stageGates, name)) {
       warnOfIgnored(logger, [{ name: `feature-gates=${name}`, because: 'the gate switches nothing here' }]);
     }
   }

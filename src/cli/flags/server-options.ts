@@ -41,6 +41,7 @@ export function readServerOptions(
     shutdownDelayMs: values['shutdown-delay-duration'],
     timesToLiveMs: { event: values['event-ttl'] },
     features: values['feature-gates'].features,
+    wholeStages: values['feature-gates'].wholeStages,
     runtimeConfig: readRuntimeConfig(values),
     admissionPlugins,
     authentication: readAuthentication(values, readTokenKey),

@@ -3,6 +3,12 @@ import type { CacheEntry, RangeOptions, Snapshot } from '../../cache/cache.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { Selection } from './list-options.ts';
 
+interface Candidates {
+  readonly entries: Iterable<CacheEntry>;
+  /** Label of the indexed field by which they were found. */
+  readonly index?: string;
+}
+
 /**
  * The entries to test against a selection, in key order: the named one, those with the required value of an indexed
  * field, or the whole range.
@@ -13,32 +19,39 @@ export function candidates(
   prefix: string,
   { name, requires }: Selection,
   range: RangeOptions = {},
-): Iterable<CacheEntry> {
+): Candidates {
   const wholeKey = kind.scope === 'Cluster' || prefix !== collection.prefix;
   if (name !== undefined && wholeKey && range.after === undefined) {
     const entry = snapshot.get(prefix + name);
-    return entry ? [entry] : [];
+    return { entries: entry ? [entry] : [] };
   }
-  return (requires && snapshot.entriesWith(requires, prefix, range)) ?? snapshot.entries(prefix, range);
+  const indexed = requires && snapshot.entriesWith(requires, prefix, range);
+  return indexed ? { entries: indexed, index: requires.label } : { entries: snapshot.entries(prefix, range) };
 }
 
 /** Entries examined between checks of the time slice. */
 const stride = 64;
+
+interface Selected {
+  readonly entries: readonly CacheEntry[];
+  /** Entries that were tested. */
+  readonly tested: number;
+}
 
 /** The first `countMax` matching entries. Yields to the event loop in time slices. */
 export async function select(
   entries: Iterable<CacheEntry>,
   { matches }: Selection,
   { slice, countMax = Number.POSITIVE_INFINITY }: { readonly slice: TimeSlice; readonly countMax?: number },
-): Promise<readonly CacheEntry[]> {
+): Promise<Selected> {
   const found: CacheEntry[] = [];
-  let looked = 0;
+  let tested = 0;
   if (slice.over) await slice.next();
   for (const entry of entries) {
     if (!matches || matches(entry)) found.push(entry);
+    tested++;
     if (found.length === countMax) break;
-    looked++;
-    if (looked % stride === 0 && slice.over) await slice.next();
+    if (tested % stride === 0 && slice.over) await slice.next();
   }
-  return found;
+  return { entries: found, tested };
 }

@@ -1,8 +1,9 @@
 import { limits } from '../../base/limits.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import { tooLargeResourceVersion } from '../../meta/status-error.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision } from '../../store/store.ts';
-import type { VerbRequest } from '../verb.ts';
+import type { RegistryParts, VerbRequest } from '../verb.ts';
 import type { Consistency } from './list-options.ts';
 
 /**
@@ -12,18 +13,34 @@ import type { Consistency } from './list-options.ts';
  * abort signal.
  */
 export function awaitConsistency(
-  cache: WatchCache,
+  parts: Pick<RegistryParts, 'cache' | 'clock'>,
   consistency: Consistency,
-  client: Pick<VerbRequest, 'signal'>,
+  request: Pick<VerbRequest, 'signal'> & { readonly served: Pick<ServedResource, 'collection'> },
 ): Promise<unknown> | undefined {
+  const { cache } = parts;
   switch (consistency.type) {
     case 'any':
       return undefined;
     case 'mostRecent':
-      return cache.isFresh() ? undefined : cache.fresh(client.signal);
+      return cache.isFresh() ? undefined : waited(parts, request, cache.fresh(request.signal));
     case 'notOlderThan':
-    case 'exact':
-      return consistency.revision <= cache.revision ? undefined : reach(cache, consistency.revision, client.signal);
+    case 'exact': {
+      const { revision } = consistency;
+      return revision <= cache.revision ? undefined : waited(parts, request, reach(cache, revision, request.signal));
+    }
+  }
+}
+
+async function waited(
+  { clock }: Pick<RegistryParts, 'clock'>,
+  { served }: { readonly served: Pick<ServedResource, 'collection'> },
+  until: Promise<unknown>,
+): Promise<void> {
+  const sinceMs = clock.monotonic();
+  try {
+    await until;
+  } finally {
+    served.collection.metrics.waited((clock.monotonic() - sinceMs) / 1000);
   }
 }
 

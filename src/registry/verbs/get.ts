@@ -9,7 +9,7 @@ import type { RegistryParts, VerbRequest } from '../verb.ts';
 /** GET of an object or a view of it: replies with the cached bytes, synchronously if there is nothing to wait for. */
 export function get(parts: RegistryParts, request: VerbRequest): Reply | Promise<Reply> {
   const { served, info } = request;
-  const waiting = awaitConsistency(parts.cache, getConsistency(info.query), request);
+  const waiting = awaitConsistency(parts, getConsistency(info.query), request);
   if (!waiting) return read(request);
   return waiting.then(
     () => read(request),

@@ -32,7 +32,7 @@ export async function readList(
   const { consistency } = options;
   const target = { served, prefix: served.collectionKey(namespace), options, owner: client.owner };
   try {
-    await awaitConsistency(parts.cache, consistency, client);
+    await consistent(parts, served, consistency, client);
     if (consistency.type !== 'exact') return await fromSnapshot(target, served.collection.snapshot(), parts.clock);
     await refuseFormerNamespace(parts, served, namespace, consistency.revision);
     const snapshot = served.collection.snapshotAt(consistency.revision);
@@ -45,6 +45,24 @@ export async function readList(
       ? expiredContinue(continueAtNewest(target, options.after))
       : known;
   }
+}
+
+/** See `awaitConsistency`. Counts the lists of the newest state. */
+async function consistent(
+  parts: Pick<RegistryParts, 'cache' | 'clock'>,
+  served: ServedResource,
+  consistency: ListOptions['consistency'],
+  { signal }: Pick<VerbRequest, 'signal'>,
+): Promise<void> {
+  const { metrics } = served.collection;
+  const counts = consistency.type === 'mostRecent';
+  try {
+    await awaitConsistency(parts, consistency, { signal, served });
+  } catch (error) {
+    if (counts) metrics.consistentRead(false);
+    throw error;
+  }
+  if (counts) metrics.consistentRead(true);
 }
 
 const isExpired = (error: unknown): boolean => error instanceof StatusError && error.reason === 'Expired';
@@ -68,13 +86,14 @@ async function fromSnapshot(target: ListTarget, snapshot: Snapshot, clock: Clock
   refuseCorrupt(snapshot, prefix);
   const range = options.after === undefined ? {} : { after: prefix + options.after };
   if (!selection.matches) return lazyRange(target, snapshot, range);
-  const entries = candidates(target.served, snapshot, prefix, selection, range);
+  const { entries, index } = candidates(target.served, snapshot, prefix, selection, range);
   const slice = new TimeSlice(clock, { owner });
-  if (limit === undefined) return reply(target, snapshot.revision, page(await select(entries, selection, { slice })));
-  const found = await select(entries, selection, { slice, countMax: limit + 1 });
-  const items = found.slice(0, limit);
+  const countMax = limit === undefined ? Number.POSITIVE_INFINITY : limit + 1;
+  const { entries: found, tested } = await select(entries, selection, { slice, countMax });
+  const items = limit === undefined ? found : found.slice(0, limit);
+  target.served.collection.metrics.listed({ index, fetched: tested, returned: items.length });
   const last = items.at(-1);
-  if (found.length <= limit || !last) return reply(target, snapshot.revision, page(items));
+  if (items.length === found.length || !last) return reply(target, snapshot.revision, page(items));
   return reply(target, snapshot.revision, page(items, { last, remaining: 0 }));
 }
 
@@ -84,9 +103,11 @@ function lazyRange(target: ListTarget, snapshot: Snapshot, range: RangeOptions):
   const { limit } = options;
   const cut = limit === undefined ? undefined : snapshot.cut(prefix, range, limit);
   const shown = cut ? { ...range, before: cut.next.key } : range;
+  const length = snapshot.count(prefix, shown);
+  target.served.collection.metrics.listed({ fetched: length, returned: length });
   return reply(target, snapshot.revision, {
     items: snapshot.entries(prefix, shown),
-    count: () => snapshot.count(prefix, shown),
+    count: () => length,
     runs: snapshot.runs(prefix, shown),
     ...(cut && { cut }),
   });
@@ -105,6 +126,11 @@ async function fromStore(
   const remaining = options.limit === undefined || options.selection.matches ? 'whether' : 'exact';
   const items: CacheEntry[] = [];
   let after = options.after === undefined ? undefined : prefix + options.after;
+  let [fetched, evaluated] = [0, 0];
+  const replyWith = (cut?: Cut): ListReply => {
+    served.collection.metrics.listedFromStore({ fetched, evaluated, returned: items.length });
+    return reply(target, at, page(items, cut));
+  };
   for (;;) {
     const read = await store.list(prefix, {
       at,
@@ -112,19 +138,21 @@ async function fromStore(
       remaining,
       ...(after !== undefined && { after }),
     });
+    fetched += read.records.length;
     for (const [index, record] of read.records.entries()) {
       if (slice.over) await slice.next();
       const entry = served.collection.decode(record);
+      evaluated++;
       if (options.selection.matches && !options.selection.matches(entry)) continue;
       const last = items.at(-1);
       if (last && items.length === wanted) {
         const cut = { last, remaining: read.remaining + read.records.length - index };
-        return reply(target, at, page(items, cut));
+        return replyWith(cut);
       }
       items.push(entry);
     }
     after = read.records.at(-1)?.key;
-    if (read.remaining === 0 || after === undefined) return reply(target, at, page(items));
+    if (read.remaining === 0 || after === undefined) return replyWith();
   }
 }
 

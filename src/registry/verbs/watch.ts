@@ -67,19 +67,26 @@ async function startingPoint(
   const { served, info } = request;
   if (start.type === 'after') return startAfter(parts, request, start.revision);
   try {
-    await awaitConsistency(parts.cache, start.consistency, request);
+    await awaitConsistency(parts, start.consistency, request);
   } catch (error) {
     throw toStatusError(error, served.name, '');
   }
   const snapshot = served.collection.snapshot();
   refuseCorrupt(snapshot, served.collectionKey(info.namespace));
-  const entries = start.send ? candidates(served, snapshot, served.collectionKey(info.namespace), selection) : [];
-  // Without a selector the entries are read lazily while they are sent.
-  const { owner } = request;
-  const initial = selection.matches
-    ? await select(entries, selection, { slice: new TimeSlice(parts.clock, { owner }) })
-    : entries;
-  return { initial, revision: snapshot.revision };
+  const { revision } = snapshot;
+  if (!start.send) return { initial: [], revision };
+  const prefix = served.collectionKey(info.namespace);
+  const { entries } = candidates(served, snapshot, prefix, selection);
+  const { initial: sent } = served.collection.metrics;
+  if (!selection.matches) {
+    sent.add(snapshot.count(prefix));
+    // Read lazily while they are sent.
+    return { initial: entries, revision };
+  }
+  const slice = new TimeSlice(parts.clock, { owner: request.owner });
+  const selected = await select(entries, selection, { slice });
+  sent.add(selected.entries.length);
+  return { initial: selected.entries, revision };
 }
 
 async function startAfter(parts: RegistryParts, request: VerbRequest, revision: Revision): Promise<StartingPoint> {

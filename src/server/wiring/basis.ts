@@ -33,6 +33,6 @@ export function makeBasis(config: ApiServerConfig, environment: Environment): Ba
   const [metrics, held] = [new Metrics(config.metrics), new ClosableStack()];
   metrics.countThemselves();
   buildInfo(metrics, dialect);
-  featureMetrics(metrics, dialect, config.features);
+  featureMetrics(metrics, dialect, { features: config.features, whole: config.wholeStages ?? new Set() });
   return { environment, clock, random, files, dialect, logger, metrics, shutdown, held };
 }

@@ -18,7 +18,7 @@ import type { TracingSettings } from '../../outbound/tracing/tracing-configurati
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { RuntimeConfig } from '../../resources/runtime-config.ts';
 import type { AuditConfig } from './audit.ts';
-import type { Features } from './features.ts';
+import type { Features, WholeStage } from './features.ts';
 import type { KeyPairPem, StorageConfig } from './storage-config.ts';
 
 export type { KeyPairPem, StorageConfig } from './storage-config.ts';
@@ -47,6 +47,8 @@ export interface ApiServerConfig {
   /** Time to live after the last write for objects of kinds that have one. Milliseconds; 0: for ever. */
   readonly timesToLiveMs: Readonly<Record<TimeToLive, number>>;
   readonly features: Features;
+  /** Stages whose features were switched on as a whole: shown in the metric of gates. Default: none. */
+  readonly wholeStages?: ReadonlySet<WholeStage>;
   /** Validated by `checkRuntimeConfig`. */
   readonly runtimeConfig: RuntimeConfig;
   /** Enabled admission plugins, in order. */

@@ -69,6 +69,10 @@ export const featureGates = {
   },
 } as const satisfies Readonly<Record<string, FeatureGate>>;
 
+/** The published gates of all features of a stage. */
+export const stageGates = { AllAlpha: 'alpha', AllBeta: 'beta' } as const;
+export type WholeStage = (typeof stageGates)[keyof typeof stageGates];
+
 export type FeatureName = keyof typeof featureGates;
 export type Features = Readonly<Record<FeatureName, boolean>>;
 
@@ -84,14 +88,21 @@ export const defaultFeatures: Features = Object.fromEntries(
 /** Values of the label `stage`, as published. */
 const stageLabels = { alpha: 'ALPHA', beta: 'BETA', stable: '', deprecated: 'DEPRECATED' } as const;
 
-/** Shows every gate, and whether it is on. The name of the metric is the published one, with the dialect's prefix. */
-export function featureMetrics(metrics: Metrics, dialect: Dialect, features: Features): void {
+/** Shows every gate, and whether it is on; `whole`: the stages that were switched on as such. The name of the metric is the published one, with the dialect's prefix. */
+export function featureMetrics(
+  metrics: Metrics,
+  dialect: Dialect,
+  { features, whole }: { readonly features: Features; readonly whole: ReadonlySet<WholeStage> },
+): void {
   const enabled = metrics.gauge({
     name: `${dialect.name}_feature_enabled`,
     stability: 'BETA',
     help: 'Feature gates by stage of their feature: 1 where it is on.',
     labels: ['name', 'stage'],
   });
+  for (const [name, stage] of Object.entries(stageGates)) {
+    enabled.set({ name, stage: stageLabels[stage] }, whole.has(stage) ? 1 : 0);
+  }
   for (const [name, { stage }] of Object.entries(featureGates)) {
     enabled.set({ name, stage: stageLabels[stage] }, features[name as FeatureName] ? 1 : 0);
   }

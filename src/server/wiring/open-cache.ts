@@ -4,6 +4,7 @@ import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { WatchCache } from '../../cache/cache.ts';
+import { collectionMetrics, showRevisions } from '../../cache/collection-metrics.ts';
 import { ConsistencyChecker } from '../../cache/consistency-checker.ts';
 import { createWatchCache, type WatchCacheOptions } from '../../cache/watch-cache.ts';
 import type { Kind } from '../../kinds/kind.ts';
@@ -46,8 +47,10 @@ export async function openCache(
         help: 'Stored values that are not valid objects of their resource.',
       }),
     },
+    metricsOf: collectionMetrics(metrics),
   });
   await cache.ready();
+  showRevisions(metrics, cache);
   return { cache, tables: new ScopeTables(kinds, cache) };
 }
 

@@ -155,6 +155,9 @@ class RemoteCache implements WatchCache {
   collection(prefix: string): Collection {
     return {
       prefix,
+      get metrics() {
+        return unavailable();
+      },
       get: (key) => (this.#entry?.key === key ? entryOf(this.#entry) : undefined),
       decode: unavailable,
       snapshot: () => ({
