@@ -52,6 +52,19 @@ const rows: Readonly<Record<string, Row>> = {
     good: [1, 1.5, 0],
     bad: [[1.2, 'spec.it: Invalid value: 1.2: spec.it in body should be a multiple of 0.5']],
   },
+  'multiples of decimal fractions': {
+    constraint: { multipleOf: 0.1 },
+    good: [0.3, 0.7, -0.7, 12],
+    bad: [[0.35, 'spec.it: Invalid value: 0.35: spec.it in body should be a multiple of 0.1']],
+  },
+  'multiples of integers': {
+    constraint: { multipleOf: 3 },
+    good: [-9, 2n ** 60n - 1n],
+    bad: [
+      [1, 'spec.it: Invalid value: 1: spec.it in body should be a multiple of 3'],
+      [2n ** 60n, 'spec.it: Invalid value: 1152921504606846976: spec.it in body should be a multiple of 3'],
+    ],
+  },
   'lengths in code points': {
     constraint: { minLength: 2, maxLength: 3 },
     good: ['ab', '🚀🚀🚀', 1],

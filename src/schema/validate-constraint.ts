@@ -137,7 +137,7 @@ function compileNumber(constraint: Constraint): Check<number | bigint> | undefin
   return all(
     multipleOf === undefined
       ? undefined
-      : limit((value) => isMultiple(Number(value), multipleOf), `should be a multiple of ${multipleOf}`, itself),
+      : limit((value) => isMultiple(value, multipleOf), `should be a multiple of ${multipleOf}`, itself),
     maximum === undefined
       ? undefined
       : exclusiveMaximum
@@ -151,8 +151,13 @@ function compileNumber(constraint: Constraint): Check<number | bigint> | undefin
   );
 }
 
-/** As in Kubernetes: the floating-point quotient is an integer. */
-const isMultiple = (value: number, factor: number): boolean => Number.isInteger(value / factor);
+/** As in Kubernetes, for decimal fractions: the quotient may be above an integer by a billionth. */
+function isMultiple(value: number | bigint, factor: number): boolean {
+  if (typeof value === 'bigint' && Number.isInteger(factor) && factor !== 0) return value % BigInt(factor) === 0n;
+  const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor;
+  const whole = Math.trunc(quotient);
+  return quotient === whole || Math.abs(quotient - whole) < 1e-9 * Math.abs(quotient + whole);
+}
 
 function compileList(
   { items, minItems, maxItems, uniqueItems }: Constraint,

@@ -1,6 +1,7 @@
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import type { Rule } from '../constraint.ts';
 import { decodeValue } from '../decode.ts';
+import { setOwn } from '../own-property.ts';
 import type { Assertions, Field, ListSchema, MapSchema, Schema, StructSchema } from '../schema.ts';
 import { constraintOf } from './constraint-of.ts';
 import { embeddedMetadata } from './embedded-metadata.ts';
@@ -8,6 +9,7 @@ import {
   additionalOf,
   anyTextOf,
   asSchema,
+  hasSchemas,
   isTrue,
   type JsonSchema,
   memberOf,
@@ -126,7 +128,7 @@ class Builder {
   /** Any value, if unknown fields are kept; objects and arrays by what the schema says of them. */
   #untyped(json: JsonSchema, inherited: Inherited): Schema {
     const preserved = inherited.preserved || isTrue(json, schemaExtensions.preserveUnknownFields);
-    const hasFields = namedSchemasIn(json, 'properties').length > 0 || additionalOf(json) !== undefined;
+    const hasFields = hasSchemas(json, 'properties') || additionalOf(json) !== undefined;
     const object = hasFields ? this.#object(json, { preserved }) : undefined;
     const list = schemaIn(json, 'items') && this.#list(json, { preserved });
     return {
@@ -140,15 +142,12 @@ class Builder {
   #list(json: JsonSchema, inherited: Inherited): ListSchema {
     const items = schemaIn(json, 'items') ?? {};
     const preserved = inherited.preserved || isTrue(json, schemaExtensions.preserveUnknownFields);
-    const type = anyTextOf(json, schemaExtensions.listType);
-    const mapKeys = textsOf(json, schemaExtensions.listMapKeys);
     const schema = this.#schema(items, { preserved });
     const initial = this.#default(items, schema);
     return {
       type: 'list',
       items: schema,
-      listType: type === 'set' || type === 'map' ? type : 'atomic',
-      ...(type === 'map' && mapKeys && { mapKeys }),
+      ...listTypeOf(json, schema),
       ...(initial !== undefined && { itemDefault: initial }),
     };
   }
@@ -157,8 +156,7 @@ class Builder {
     const additional = additionalOf(json);
     const preserved = inherited.preserved || isTrue(json, schemaExtensions.preserveUnknownFields);
     const embedded = isTrue(json, schemaExtensions.embeddedResource);
-    const hasFields = namedSchemasIn(json, 'properties').length > 0;
-    if (additional !== undefined && !hasFields && !embedded) return this.#map(json, additional);
+    if (additional !== undefined && !embedded && !hasSchemas(json, 'properties')) return this.#map(json, additional);
     const struct = this.#struct(json, embedded ? this.#embeddedFields(json) : [], { preserved });
     return embedded ? { ...struct, embedded } : struct;
   }
@@ -188,12 +186,15 @@ class Builder {
 
   /** The declared fields, after those given, which replace declared ones of the same name. */
   #struct(json: JsonSchema, given: readonly [string, Field][], inherited: Inherited): StructSchema {
-    const known = new Set(given.map(([name]) => name));
-    const fields = namedSchemasIn(json, 'properties').flatMap(([name, each]): [string, Field][] => {
-      if (known.has(name)) return [];
-      const schema = this.#schema(each, nothing);
-      return [[name, this.#field(schema, this.#default(each, schema))]];
-    });
+    const fields: Record<string, Field> = {};
+    for (const [name, field] of given) fields[name] = field;
+    const properties = asSchema(memberOf(json, 'properties'));
+    for (const name of Object.keys(properties)) {
+      if (given.length > 0 && Object.hasOwn(fields, name)) continue;
+      const property = asSchema(properties[name]);
+      const schema = this.#schema(property, nothing);
+      setOwn(fields, name, this.#field(schema, this.#default(property, schema)));
+    }
     const additional = this.#additional(
       json,
       inherited.preserved || isTrue(json, schemaExtensions.preserveUnknownFields),
@@ -201,7 +202,7 @@ class Builder {
     return {
       type: 'struct',
       name: '',
-      fields: Object.fromEntries([...given, ...fields]),
+      fields,
       structType: mapTypeOf(json),
       ...(additional && { additional }),
     };
@@ -238,6 +239,15 @@ const plainKeywords: ReadonlySet<string> = new Set(['type', 'description', 'titl
 
 /** Values of `additionalProperties: true`: nothing is said of their fields. */
 const bare: Schema = { type: 'any', of: 'bare', structural: true };
+
+function listTypeOf(json: JsonSchema, items: Schema): Pick<ListSchema, 'listType' | 'mapKeys'> {
+  const type = anyTextOf(json, schemaExtensions.listType);
+  if (type !== 'map') return { listType: type === 'set' ? 'set' : 'atomic' };
+  const mapKeys = textsOf(json, schemaExtensions.listMapKeys) ?? [];
+  // Else the schema was never checked.
+  const hasKeys = items.type === 'struct' && mapKeys.every((key) => Object.hasOwn(items.fields, key));
+  return hasKeys && mapKeys.length > 0 ? { listType: 'map', mapKeys } : { listType: 'atomic' };
+}
 
 const mapTypeOf = (json: JsonSchema): 'atomic' | 'granular' =>
   anyTextOf(json, schemaExtensions.mapType) === 'atomic' ? 'atomic' : 'granular';

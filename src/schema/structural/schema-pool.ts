@@ -46,7 +46,8 @@ export class SchemaPool {
       for (const each of value) key += `${this.#keyOf(each)},`;
       return `[${key}]`;
     }
-    for (const [name, each] of Object.entries(value)) key += `${name.length}:${name}${this.#keyOf(each)},`;
+    const record = value as Readonly<Record<string, unknown>>;
+    for (const name of Object.keys(record)) key += `${name.length}:${name}${this.#keyOf(record[name])},`;
     return `{${key}}`;
   }
 }
