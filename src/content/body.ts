@@ -1,6 +1,7 @@
 import { limits } from '../base/limits.ts';
 import { openBrace } from '../codec/json-characters.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { bodyKind } from '../kinds/body-kind.ts';
 import { deleteOptions } from '../kinds/meta/delete-options.ts';
 import type { RequestBody } from '../registry/verb.ts';
 import type { PatchFormat } from '../registry/write/patch-formats.ts';
@@ -35,7 +36,7 @@ export function bodyForm(
     case 'watch':
       return undefined;
     case 'patch':
-      return { type: 'patch', ...negotiator.patchType(exchange.header('content-type')) };
+      return { type: 'patch', ...negotiator.patchType(exchange.header('content-type'), served.kind.withoutPatches) };
     case 'create':
     case 'update':
     case 'delete':
@@ -67,6 +68,5 @@ export function formatOf(form: BodyForm, bytes: Uint8Array): Format {
 
 function expectedBody({ kind }: Pick<ServedResource, 'kind'>, { verb, subresource }: ResourceRequest): ExpectedBody {
   if (verb === 'delete' || verb === 'deletecollection') return { kind: 'DeleteOptions', schema: deleteOptions };
-  const found = kind.subresources.find(({ name }) => name === subresource);
-  return found?.type === 'action' ? found.body : kind;
+  return bodyKind(kind, subresource);
 }

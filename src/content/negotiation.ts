@@ -147,11 +147,17 @@ export class Negotiator {
     return offer.format;
   }
 
-  /** Type of a patch. Throws UnsupportedMediaType. */
-  patchType(header: string | undefined): Pick<PatchMediaType, 'patch' | 'format'> {
+  /** Type of a patch. Throws UnsupportedMediaType, for those in `without` as well. */
+  patchType(
+    header: string | undefined,
+    without: readonly PatchMediaType['patch'][] = [],
+  ): Pick<PatchMediaType, 'patch' | 'format'> {
     const sent = (header ?? '').split(';', 1)[0]?.trim().toLowerCase();
     const found = this.#patches.find(({ mediaType }) => mediaType === sent);
-    if (!found) throw unsupportedMediaType(this.#patches.map(({ mediaType }) => mediaType));
+    if (!found || without.includes(found.patch)) {
+      const served = this.#patches.filter(({ patch }) => !without.includes(patch));
+      throw unsupportedMediaType(served.map(({ mediaType }) => mediaType));
+    }
     return { patch: found.patch, format: found.format };
   }
 

@@ -4,6 +4,7 @@ import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import type { SelectableField } from '../meta/selectable-field.ts';
+import type { PatchType } from '../patch/apply-patch.ts';
 import type { ResourceVerb } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { StructSchema } from '../schema/schema.ts';
@@ -71,11 +72,16 @@ export interface ViewSubresource {
   readonly type: 'view';
   readonly name: string;
   readonly verbs: readonly ('get' | 'update' | 'patch')[];
+  /**
+   * The only fields that this subresource writes, as names at the top of the object; metadata stays as well. New objects
+   * are stored without them. In the place of `prepareForUpdate`, so that the kind is data.
+   */
+  readonly fields?: readonly string[];
   /** Turns `object`, as sent by the client, into `old` plus changes of the fields that this subresource may change. */
-  readonly prepareForUpdate: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
+  readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   /**
    * Fields that this subresource does not change, as property names from the object, so that their writer does not come to
-   * own them. Default: for `status` all but itself, else `status`.
+   * own them. Default: all but `fields`; without them, for `status` all but itself and metadata, else `status`.
    */
   readonly resetFields?: readonly (readonly string[])[];
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => Validation;
@@ -123,7 +129,23 @@ export interface ActionSubresource {
   readonly create: (body: ApiObject, target: ActionTarget, context: AnswerContext) => Promise<ApiObject>;
 }
 
-export type Subresource = ViewSubresource | ActionSubresource;
+/**
+ * The subresource `scale`: the number of replicas of an object as a Scale of the group autoscaling. Writing it changes
+ * nothing else. Paths are names of fields from the stored object.
+ */
+export interface ScaleSubresource {
+  readonly type: 'scale';
+  readonly name: 'scale';
+  readonly verbs: readonly ('get' | 'update' | 'patch')[];
+  /** The wanted number. An object without it has no Scale to read, but one to write. */
+  readonly specReplicas: readonly string[];
+  /** The actual number; absent is 0. */
+  readonly statusReplicas: readonly string[];
+  /** The selector of what is counted, as text. */
+  readonly labelSelector?: readonly string[];
+}
+
+export type Subresource = ViewSubresource | ActionSubresource | ScaleSubresource;
 
 /** A column of Table responses (spec section 4.3). */
 export interface Column {
@@ -209,6 +231,10 @@ export interface Kind extends GroupVersionKind {
   readonly timeToLive?: TimeToLive;
   /** Standard verbs that are not served for this kind. */
   readonly withoutVerbs?: readonly ResourceVerb[];
+  /** New finalizers without a domain get a `Warning`. Default: nothing is said of them. */
+  readonly finalizersWithoutDomain?: 'warned';
+  /** Patches that are not served for this kind. */
+  readonly withoutPatches?: readonly PatchType[];
   /** PUT without a resourceVersion overwrites the object unconditionally. */
   readonly unconditionalUpdate: boolean;
   /** DELETE returns the object instead of a Status (spec section 4.2, ServiceAccount). */

@@ -1,4 +1,10 @@
-import { type ActionSubresource, type Subresource, storesObjects, type ViewSubresource } from '../kinds/kind.ts';
+import {
+  type ActionSubresource,
+  type ScaleSubresource,
+  type Subresource,
+  storesObjects,
+  type ViewSubresource,
+} from '../kinds/kind.ts';
 import { methodNotAllowed, noSuchPath } from '../meta/status-error.ts';
 import { isReadVerb, type ResourceRequest, type ResourceVerb } from '../request/request-info.ts';
 import type { ServedResource } from '../resources/resource.ts';
@@ -12,6 +18,7 @@ import { deleteCollection } from './verbs/delete-collection.ts';
 import { get } from './verbs/get.ts';
 import { list } from './verbs/list.ts';
 import { patch } from './verbs/patch.ts';
+import { getScale, writeScale } from './verbs/scale.ts';
 import { update } from './verbs/update.ts';
 import { watch } from './verbs/watch.ts';
 import { ObjectWriter } from './write/object-writer.ts';
@@ -75,7 +82,13 @@ export class Registry {
     const subresource = findSubresource(request.served, request.info.subresource);
     if (subresource?.type === 'action') return this.#act(request, subresource);
     if (subresource?.type === 'view') return this.#view(request, subresource);
+    if (subresource?.type === 'scale') return this.#scale(request, subresource);
     throw noSuchPath();
+  }
+
+  #scale(request: VerbRequest, scale: ScaleSubresource): Reply | Promise<Reply> {
+    if (isReadVerb(request.info.verb)) return getScale(this.#parts, request, scale);
+    return writeScale(this.#parts, this.#writer, request, scale);
   }
 
   #act(request: VerbRequest, action: ActionSubresource, on?: ServedResource): Promise<Reply> {

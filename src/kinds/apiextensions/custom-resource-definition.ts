@@ -16,6 +16,7 @@ type Schema = ReturnType<typeof definitionSchema>;
 export type Definition = Infer<Schema>;
 type DefinitionSpec = NonNullable<Definition['spec']>;
 export type DefinitionVersion = NonNullable<DefinitionSpec['versions']>[number];
+export type DefinitionScale = NonNullable<NonNullable<DefinitionVersion['subresources']>['scale']>;
 export type DefinitionNames = NonNullable<DefinitionSpec['names']>;
 type DefinitionStatus = NonNullable<Definition['status']>;
 export type DefinitionCondition = NonNullable<DefinitionStatus['conditions']>[number];

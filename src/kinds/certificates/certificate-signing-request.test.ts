@@ -49,7 +49,7 @@ async function update(name: string, before: Sent, status: Sent, spec: Sent = val
   const text = JSON.stringify(old);
   const object = read(kind, { spec, status });
   const view = viewOf(kind, name);
-  view.prepareForUpdate(object, old, context);
+  view.prepareForUpdate?.(object, old, context);
   const errors = await texts(view.validateUpdate?.(object, old, context));
   assert.equal(JSON.stringify(old), text, 'the stored object was changed');
   return { object, errors };

@@ -22,6 +22,24 @@ const validateDomain = (name: string, dialect: Dialect, field: string): FieldErr
     ? []
     : [invalid(field, name, 'name is neither a standard finalizer name nor is it fully qualified')];
 
+/** Warnings of the finalizers that a write adds, for kinds that have them. */
+export function finalizerWarnings(
+  { finalizersWithoutDomain }: Kind,
+  object: ApiObject,
+  old: ApiObject | undefined,
+): readonly string[] {
+  const { finalizers } = object.metadata;
+  if (finalizersWithoutDomain !== 'warned' || finalizers === undefined) return [];
+  const added = new Set(finalizers).difference(new Set(old?.metadata.finalizers));
+  return [...added]
+    .filter((name) => !name.includes('/') && !standardNames.has(name))
+    .sort()
+    .map((name) => `metadata.finalizers: ${JSON.stringify(name)}: ${preferDomain}`);
+}
+
+const preferDomain =
+  'prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers';
+
 /**
  * Adds to a kind the rule that finalizers in metadata must have a domain. As in kube-apiserver, it applies to core kinds
  * except Event, and to RBAC kinds; other kinds accept any qualified name, which is checked for every kind.

@@ -2,11 +2,11 @@ import type { StructSchema } from '../../schema/schema.ts';
 import { SchemaPool } from '../../schema/structural/schema-pool.ts';
 import { structuralProblems } from '../../schema/structural/structural-problems.ts';
 import { buildStructuralSchema } from '../../schema/structural/structural-schema.ts';
-import type { Definition, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
+import type { Definition, DefinitionScale, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
 import { isTrue } from '../apiextensions/definition-conditions.ts';
 import { column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
-import type { Column, Kind } from '../kind.ts';
+import type { Column, Kind, Subresource } from '../kind.ts';
 import { objectMeta } from '../meta/object-meta.ts';
 
 /**
@@ -37,7 +37,10 @@ function customKind({ spec = {}, status = {} }: Definition, version: DefinitionV
     scope: spec.scope === 'Cluster' ? 'Cluster' : 'Namespaced',
     schema,
     columns: columnsOf(version),
+    subresources: subresourcesOf(version),
     unconditionalUpdate: false,
+    withoutPatches: ['strategic'],
+    finalizersWithoutDomain: 'warned',
     generation: true,
     // What is on its way out gets nothing new.
     ...(isTerminating && { withoutVerbs: ['create'] as const }),
@@ -50,6 +53,22 @@ function schemaOf({ schema }: DefinitionVersion, pool: SchemaPool): StructSchema
   const json = schema?.openAPIV3Schema ?? {};
   return structuralProblems(json, '').length > 0 ? undefined : buildStructuralSchema(json, { objectMeta, pool });
 }
+
+const verbs = ['get', 'update', 'patch'] as const;
+
+function subresourcesOf({ subresources: { status, scale } = {} }: DefinitionVersion): readonly Subresource[] {
+  return [...(status ? [{ type: 'view', name: 'status', verbs, fields: ['status'] } as const] : []), ...(scale ? [scaleOf(scale)] : [])];
+}
+
+const scaleOf = ({ specReplicasPath = '', statusReplicasPath = '', labelSelectorPath = '' }: DefinitionScale): Subresource => ({
+  ...{ type: 'scale', name: 'scale', verbs },
+  specReplicas: namesOf(specReplicasPath),
+  statusReplicas: namesOf(statusReplicasPath),
+  ...(labelSelectorPath !== '' && { labelSelector: namesOf(labelSelectorPath) }),
+});
+
+/** `.spec.replicas` as names of fields. */
+const namesOf = (path: string): readonly string[] => path.replace(/^\./, '').split('.');
 
 const ageColumn = column('Age', 'Time since the object was created.', '.metadata.creationTimestamp', { type: 'date' });
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import { subresourceKind } from '../../kinds/body-kind.ts';
 import { type GroupVersionKind, type Subresource, storesObjects } from '../../kinds/kind.ts';
 import { apiVersionOf } from '../../kinds/stored-as.ts';
 import type { ResourceVerb } from '../../request/request-info.ts';
@@ -102,7 +103,7 @@ const storageVersionHash = ({ group, version, kind }: GroupVersionKind): string 
 
 function subresourceEntry(served: ServedResource, subresource: Subresource) {
   const { kind } = served;
-  const answered = answeredKind(served, subresource);
+  const answered = subresourceKind(kind, subresource);
   const foreign = answered.group !== kind.group || answered.version !== kind.version;
   return {
     name: `${kind.resource}/${subresource.name}`,
@@ -113,9 +114,6 @@ function subresourceEntry(served: ServedResource, subresource: Subresource) {
     verbs: sorted(allowedVerbs(served, subresource.name, true)),
   };
 }
-
-const answeredKind = ({ kind }: ServedResource, subresource: Subresource): GroupVersionKind =>
-  subresource.type === 'action' ? subresource.body : kind;
 
 const sorted = (verbs: Iterable<ResourceVerb>): readonly ResourceVerb[] => [...new Set(verbs)].sort();
 
@@ -159,7 +157,7 @@ function aggregatedResource(served: ServedResource) {
     ...(kind.subresources.length > 0 && {
       subresources: kind.subresources.map((subresource) => ({
         subresource: subresource.name,
-        responseKind: kindFields(answeredKind(served, subresource)),
+        responseKind: kindFields(subresourceKind(kind, subresource)),
         verbs: sorted(allowedVerbs(served, subresource.name, true)),
       })),
     }),

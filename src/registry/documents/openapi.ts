@@ -1,5 +1,6 @@
 import { cborTypes } from '../../codec/cbor/format.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import { subresourceKind } from '../../kinds/body-kind.ts';
 import { type GroupVersionKind, storesObjects } from '../../kinds/kind.ts';
 import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../../kinds/meta/delete-options.ts';
@@ -125,7 +126,9 @@ function* schemas(
     kinds.set(kind.schema, [kind]);
     if (storesObjects(kind)) kinds.set(listSchema(kind.schema), [{ ...kind, kind: kind.listKind }]);
     for (const subresource of kind.subresources) {
-      if (subresource.type === 'action') kinds.set(subresource.body.schema, [subresource.body]);
+      if (subresource.type === 'view') continue;
+      const body = subresourceKind(kind, subresource);
+      kinds.set(body.schema, [body]);
     }
   }
   const ofEach = (kind: string): readonly GroupVersionKind[] =>

@@ -1,5 +1,6 @@
 import { cborTypes } from '../../codec/cbor/format.ts';
 import { hasMessage } from '../../codec/protobuf/message.ts';
+import { type BodyKind, subresourceKind } from '../../kinds/body-kind.ts';
 import type { GroupVersionKind, Kind, Subresource } from '../../kinds/kind.ts';
 import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../../kinds/meta/delete-options.ts';
@@ -40,9 +41,10 @@ export interface Operation {
 
 const plainTypes = ['application/json', 'application/yaml'];
 /** Without those in binary formats, which depend on kind and features. */
-const patchTypes = patchMediaTypes
-  .map(({ mediaType }) => mediaType)
-  .filter((mediaType) => mediaType !== cborTypes.apply);
+const patchTypesOf = ({ withoutPatches = [] }: Kind): readonly string[] =>
+  patchMediaTypes
+    .filter(({ patch, mediaType }) => !withoutPatches.some((each) => each === patch) && mediaType !== cborTypes.apply)
+    .map(({ mediaType }) => mediaType);
 
 /** All operations of a kind. */
 export function operations(served: ServedResource): readonly Operation[] {
@@ -80,7 +82,8 @@ interface Draft extends Pick<Operation, 'path' | 'method' | 'description'> {
   readonly set: keyof typeof parameterSets;
   readonly body?: Operation['body'];
   readonly responses: Operation['responses'];
-  readonly kind?: GroupVersionKind;
+  /** Default: that of the objects. */
+  readonly kind?: BodyKind;
   readonly suffix?: string;
   readonly streams?: boolean;
 }
@@ -97,7 +100,7 @@ function operation({ kind }: ServedResource, draft: Draft): Operation {
     body: draft.body,
     responses: draft.responses,
     streams: draft.streams ?? false,
-    protobuf: hasMessage(kind.schema),
+    protobuf: hasMessage((draft.kind ?? kind).schema),
   };
 }
 
@@ -124,7 +127,7 @@ function groupId({ group, version }: Pick<Kind, 'group' | 'version'>): string {
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-const objectRef = ({ schema }: Kind): SchemaRef => ({ struct: schema.name });
+const objectRef = ({ schema }: BodyKind): SchemaRef => ({ struct: schema.name });
 const listRef = ({ schema }: Kind): SchemaRef => ({ struct: `${schema.name}List` });
 const statusRef: SchemaRef = { struct: status.name };
 const deleteOptionsRef: SchemaRef = { struct: deleteOptions.name };
@@ -215,7 +218,7 @@ function objectOperations(served: ServedResource, path: string): readonly Operat
   const deleted = kind.deleteReturnsObject ? objectRef(kind) : statusRef;
   const verbs = allowedVerbs(served, '', true);
   const all = [
-    ...viewOperations(served, path, verbs, ''),
+    ...viewOperations(served, path, verbs),
     operation(served, {
       path,
       method: 'delete',
@@ -234,10 +237,11 @@ function viewOperations(
   served: ServedResource,
   path: string,
   verbs: readonly string[],
-  suffix: string,
+  view?: Subresource,
 ): readonly Operation[] {
-  const { kind } = served;
-  const what = suffix === '' ? kind.kind : `${suffix.toLowerCase()} of a ${kind.kind}`;
+  const kind = view ? subresourceKind(served.kind, view) : served.kind;
+  const suffix = capital(view?.name ?? '');
+  const what = view ? `${view.name} of a ${served.kind.kind}` : kind.kind;
   const drafts: readonly (Draft & { readonly allow: string })[] = [
     {
       allow: 'get',
@@ -249,6 +253,7 @@ function viewOperations(
       set: 'get',
       responses: { 200: objectRef(kind) },
       suffix,
+      kind,
     },
     {
       allow: 'update',
@@ -261,6 +266,7 @@ function viewOperations(
       body: { schema: objectRef(kind), required: true, mediaTypes: plainTypes },
       responses: { 200: objectRef(kind), 201: objectRef(kind) },
       suffix,
+      kind,
     },
     {
       allow: 'patch',
@@ -270,17 +276,18 @@ function viewOperations(
       action: 'patch',
       description: `change parts of a ${what}`,
       set: 'patch',
-      body: { schema: { struct: patch.name }, required: true, mediaTypes: patchTypes },
+      body: { schema: { struct: patch.name }, required: true, mediaTypes: patchTypesOf(served.kind) },
       responses: { 200: objectRef(kind), 201: objectRef(kind) },
       suffix,
+      kind,
     },
   ];
   return drafts.filter(({ allow }) => verbs.includes(allow)).map((draft) => operation(served, draft));
 }
 
 function subresourceOperations(served: ServedResource, path: string, subresource: Subresource): readonly Operation[] {
-  if (subresource.type === 'view') {
-    return viewOperations(served, path, allowedVerbs(served, subresource.name, true), capital(subresource.name));
+  if (subresource.type !== 'action') {
+    return viewOperations(served, path, allowedVerbs(served, subresource.name, true), subresource);
   }
   const body: SchemaRef = { struct: subresource.body.schema.name };
   return [

@@ -1,5 +1,6 @@
 import { applyConfiguration, keepTimesOfNoOp } from '../../apply/apply.ts';
 import { applyConflict } from '../../apply/conflict.ts';
+import type { GroupVersionKind } from '../../kinds/kind.ts';
 import { badRequest, conflict, staleObject } from '../../meta/status-error.ts';
 import { isRecord } from '../../schema/own-property.ts';
 import { type Reply, shownBytes } from '../reply.ts';
@@ -24,7 +25,7 @@ export async function apply(
 ): Promise<Reply> {
   const { served, info } = request;
   const options = parseWriteOptions(request, writer.dialect.group('meta'));
-  const config = readConfiguration(request, body);
+  const config = readConfiguration(request, body, served.kind);
   const context = writeContext(request, options, 'applied');
   const written = await writer.change(
     context,
@@ -54,12 +55,12 @@ export async function apply(
 
 type Configuration = Readonly<Record<string, unknown>>;
 
-/** The body as a partial object with the kind and name of the path. */
-function readConfiguration(request: VerbRequest, { value }: RequestBody): Configuration {
-  const { served, info } = request;
+/** The body as a partial object of a kind with the name of the path. */
+export function readConfiguration(request: VerbRequest, { value }: RequestBody, kind: GroupVersionKind): Configuration {
+  const { info } = request;
   if (!isRecord(value)) throw badRequest('the body of an apply must be an object');
   if (!value['apiVersion'] || !value['kind']) throw badRequest('the body of an apply must have apiVersion and kind');
-  const config = withKind(value, served.kind);
+  const config = withKind(value, kind);
   const metadata = isRecord(config['metadata']) ? { ...config['metadata'] } : {};
   if (metadata['name'] !== undefined && metadata['name'] !== info.name) {
     throw badRequest(`the name of the object (${metadata['name']}) does not match the name on the URL (${info.name})`);
@@ -70,7 +71,7 @@ function readConfiguration(request: VerbRequest, { value }: RequestBody): Config
 }
 
 /** A configuration may require a resourceVersion or a uid. */
-function checkIdentity({ served, info }: VerbRequest, config: Configuration, stored: Stored | undefined): void {
+export function checkIdentity({ served, info }: VerbRequest, config: Configuration, stored: Stored | undefined): void {
   const { uid, resourceVersion } = config['metadata'] as Record<string, unknown>;
   if (uid !== undefined && uid !== '' && uid !== stored?.object.metadata.uid) {
     const found = stored ? `UID in object meta: ${stored.object.metadata.uid}` : 'no existing object was found';

@@ -43,7 +43,7 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
 }
 
 /** Field validation problems of the patch document, in addition to those of the patched object. */
-function problemsOf({ patch: type, value, duplicates }: RequestBody): readonly string[] {
+export function problemsOf({ patch: type, value, duplicates }: RequestBody): readonly string[] {
   const unknown = type === 'json' && Array.isArray(value) ? unknownMembers(value) : [];
   return [...duplicateFields(duplicates), ...unknown.map((path) => `json patch unknown field "${path}"`)];
 }

@@ -62,16 +62,23 @@ async function step(
 /** The client's uid and resourceVersion are preconditions of the update. */
 export function checkPreconditions(request: VerbRequest, object: ApiObject, stored: Stored): void {
   const { served, info } = request;
-  checkUid(request, object, stored);
-  const { resourceVersion = '' } = object.metadata;
-  const revision = resourceVersion === '' ? 0 : parseResourceVersion(resourceVersion);
-  if (revision === 0) {
-    if (served.kind.unconditionalUpdate) return;
-    const detail = 'must be specified for an update';
-    throw invalidObject(served.kind, info.name, [invalid('metadata.resourceVersion', 0, detail)]);
-  }
-  if (revision !== stored.revision) throw conflict(served.name, info.name, staleObject);
+  checkGivenPreconditions(request, object, stored);
+  if (served.kind.unconditionalUpdate || givenRevision(object) !== 0) return;
+  const detail = 'must be specified for an update';
+  throw invalidObject(served.kind, info.name, [invalid('metadata.resourceVersion', 0, detail)]);
 }
+
+/** The same for objects that need neither. */
+export function checkGivenPreconditions(request: VerbRequest, object: ApiObject, stored: Stored): void {
+  const { served, info } = request;
+  checkUid(request, object, stored);
+  const revision = givenRevision(object);
+  if (revision !== 0 && revision !== stored.revision) throw conflict(served.name, info.name, staleObject);
+}
+
+/** 0 if none is given. */
+const givenRevision = ({ metadata: { resourceVersion = '' } }: ApiObject): number =>
+  resourceVersion === '' ? 0 : parseResourceVersion(resourceVersion);
 
 /** An object with the same name and another uid is a different object. */
 function checkUid({ served, info }: VerbRequest, { metadata: { uid } }: ApiObject, stored: Stored): void {

@@ -4,6 +4,8 @@ import { untilAborted } from '../../base/time/until-aborted.ts';
 import { encodeObject } from '../../codec/json.ts';
 import { insertResourceVersion } from '../../codec/object-bytes.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import { validateScaled } from '../../kinds/autoscaling/scale.ts';
+import { finalizerWarnings } from '../../kinds/core/finalizer-names.ts';
 import type { StrategyContext } from '../../kinds/kind.ts';
 import { validateEmbeddedObjects } from '../../kinds/meta/embedded-metadata-validation.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../kinds/meta/metadata-validation.ts';
@@ -26,7 +28,15 @@ import { admissionAttributes } from './admission-attributes.ts';
 import { dedupOwnerReferences } from './dedup-owner-references.ts';
 import { identityOf, keepIdentity } from './kept-identity.ts';
 import { requireObjectSize } from './object-size.ts';
-import { countGeneration, keepServerMetadata, keepStatus, setNewMetadata, startGeneration } from './server-metadata.ts';
+import {
+  countGeneration,
+  dropSubresourceFields,
+  keepAllBut,
+  keepServerMetadata,
+  keepStatus,
+  setNewMetadata,
+  startGeneration,
+} from './server-metadata.ts';
 import { inWrittenForm, isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
 import { type TracedWrite, tracedWrite } from './traced-write.ts';
 import { trackManagedFields } from './track-managed-fields.ts';
@@ -132,6 +142,7 @@ export class ObjectWriter {
     const dropDisabled = (): void => dropDisabledFields(kind.schema, object, undefined, this.#parts.features);
     dropDisabled();
     if (context.ownership === 'tracked') trackManagedFields(context, object, undefined, strategyContext.now);
+    dropSubresourceFields(kind, object);
     kind.strategy.prepareForCreate?.(object, strategyContext);
     const admission = this.#admission(context);
     const fill = (made: ApiObject): void => kind.strategy.default?.(made, strategyContext);
@@ -144,6 +155,7 @@ export class ObjectWriter {
       delete object.metadata.deletionTimestamp;
       delete object.metadata.deletionGracePeriodSeconds;
       startGeneration(kind, object);
+      dropSubresourceFields(kind, object);
       kind.strategy.prepareForCreate?.(object, strategyContext);
     }
     dropDisabled();
@@ -156,10 +168,11 @@ export class ObjectWriter {
     const validating = requireValid(context, object, [
       errors,
       this.#validateRules(context, object, { errors }),
+      validateScaled(kind, object, ''),
       kind.strategy.validateCreate?.(object, strategyContext),
     ]);
     if (validating) await validating;
-    for (const warning of kind.strategy.warnings?.(object, undefined) ?? []) context.request.warn(warning);
+    warn(context, object, undefined);
     const admitting = admission.validate(attributes);
     if (admitting) await admitting;
     const key = context.served.objectKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
@@ -311,7 +324,12 @@ export class ObjectWriter {
     keepServerMetadata(object, old);
     const isMain = view === kind.strategy;
     // Restore what the subresource must not change first, so that the writer does not come to own it.
-    if (!isMain) view.prepareForUpdate?.(object, old, strategyContext);
+    const keepOthers = (): void => {
+      if (isMain) return;
+      if (view.fields) keepAllBut(view.fields, object, old);
+      view.prepareForUpdate?.(object, old, strategyContext);
+    };
+    keepOthers();
     if (context.ownership === 'tracked') trackManagedFields(context, object, old, strategyContext.now);
     const keepServerFields = (): void => {
       if (isMain) {
@@ -330,7 +348,7 @@ export class ObjectWriter {
     if (attributes.replacements > 0) {
       keepIdentity(object, identity, { of: 'stored', request: context.request });
       keepServerMetadata(object, old);
-      if (!isMain) view.prepareForUpdate?.(object, old, strategyContext);
+      keepOthers();
       keepServerFields();
     }
     dropDisabled();
@@ -345,11 +363,12 @@ export class ObjectWriter {
     const validating = requireValid(context, object, [
       errors,
       this.#validateRules(context, object, { old, errors }),
+      validateScaled(kind, object, context.info.subresource),
       kind.strategy.validateEveryUpdate?.(object, old, strategyContext),
       view.validateUpdate?.(object, old, strategyContext),
     ]);
     if (validating) await validating;
-    for (const warning of kind.strategy.warnings?.(object, old) ?? []) context.request.warn(warning);
+    warn(context, object, old);
     const admitting = admission.validate(attributes);
     if (admitting) await admitting;
     return this.#isReleased(context, object) ? { type: 'remove', object } : { type: 'put', object };
@@ -417,6 +436,7 @@ interface ObjectChange {
 
 /** How one endpoint updates an object: the object itself, or a subresource of type `view`. */
 export interface UpdateView {
+  readonly fields?: readonly string[];
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => Validation;
 }
@@ -445,6 +465,11 @@ function requireValid(
   }
   rejectInvalid(context, object, errors);
   return undefined;
+}
+
+function warn({ served: { written }, request }: WriteContext, object: ApiObject, old: ApiObject | undefined): void {
+  for (const warning of written.strategy.warnings?.(object, old) ?? []) request.warn(warning);
+  for (const warning of finalizerWarnings(written, object, old)) request.warn(warning);
 }
 
 /** Field paths are reported as in the client's version. */

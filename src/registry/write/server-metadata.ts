@@ -4,7 +4,9 @@ import type { Clock } from '../../base/time/clock.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { cloneJson } from '../../patch/json-value.ts';
+import { applyDefaults } from '../../schema/defaults.ts';
 import { equalValues } from '../../schema/equal-values.ts';
+import { setOwn } from '../../schema/own-property.ts';
 import { formatTime } from '../../schema/time.ts';
 
 /** Sets the server-set fields of a new object (spec section 2.1), including a generated name. */
@@ -53,6 +55,27 @@ function keep<K extends keyof ObjectMeta>(metadata: ObjectMeta, old: ObjectMeta,
   const value = old[field];
   if (value === undefined) delete metadata[field];
   else metadata[field] = value;
+}
+
+/** Removes from a new object what only its subresources write. Their defaults come back. */
+export function dropSubresourceFields({ subresources, schema }: Kind, object: ApiObject): void {
+  for (const subresource of subresources) {
+    if (subresource.type !== 'view' || !subresource.fields) continue;
+    for (const name of subresource.fields) delete object[name];
+    if (subresource.fields.some((name) => schema.fields[name]?.default !== undefined)) applyDefaults(schema, object);
+  }
+}
+
+/** Restores all but these fields and the managed ones, in place. */
+export function keepAllBut(fields: readonly string[], object: ApiObject, old: ApiObject): void {
+  const { managedFields } = object.metadata;
+  const written = Object.entries(object).filter(([name]) => fields.includes(name));
+  for (const name of Object.keys(object)) delete object[name];
+  for (const [name, value] of Object.entries(old)) if (!fields.includes(name)) setOwn(object, name, cloneJson(value));
+  for (const [name, value] of written) setOwn(object, name, value);
+  delete object.metadata.resourceVersion;
+  if (managedFields) object.metadata.managedFields = managedFields;
+  else delete object.metadata.managedFields;
 }
 
 /** Restores the status of kinds with a status subresource. */

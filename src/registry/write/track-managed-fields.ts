@@ -61,10 +61,11 @@ function resetFieldsOf(kind: Kind, subresource: string): FieldSet {
 function makeResetFields(kind: Kind, subresource: string): FieldSet {
   const view = kind.subresources.find(({ name }) => name === subresource);
   if (view?.type === 'view' && view.resetFields) return fieldSetOfNames(...view.resetFields);
+  if (view?.type === 'view' && view.fields) return allBut(kind, ['apiVersion', 'kind', ...view.fields]);
   if (!kind.subresources.some(({ name }) => name === 'status')) return noFields;
   if (subresource !== 'status') return fieldSetOfNames(['status']);
-  const others = Object.keys(kind.schema.fields).filter(
-    (name) => !['apiVersion', 'kind', 'metadata', 'status'].includes(name),
-  );
-  return fieldSetOfNames(...others.map((name) => [name]));
+  return allBut(kind, ['apiVersion', 'kind', 'metadata', 'status']);
 }
+
+const allBut = ({ schema }: Kind, names: readonly string[]): FieldSet =>
+  fieldSetOfNames(...Object.keys(schema.fields).flatMap((name) => (names.includes(name) ? [] : [[name]])));

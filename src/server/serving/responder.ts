@@ -16,6 +16,7 @@ import type { Exchange } from '../../http/exchange.ts';
 import { sendList, sendPieces } from '../../http/list-stream.ts';
 import { sendBytes } from '../../http/respond.ts';
 import type { PathRouter } from '../../http/router.ts';
+import { bodyKind } from '../../kinds/body-kind.ts';
 import { status as statusSchema } from '../../kinds/meta/status.ts';
 import { noSuchPath } from '../../meta/status-error.ts';
 import { ApiDocuments } from '../../registry/documents/documents.ts';
@@ -131,7 +132,7 @@ export class Responder {
       pretty: info.query.get('pretty'),
       watch: info.verb === 'watch',
       representations: representationsOf(info),
-      schema: served.kind.schema,
+      schema: bodyKind(served.kind, info.subresource).schema,
     });
     return {
       type: 'resource',

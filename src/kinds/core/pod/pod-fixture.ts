@@ -60,7 +60,7 @@ export function updated(
   const object = decoded(sent);
   const before = JSON.stringify(old);
   kind.strategy.default?.(object, context);
-  door.prepareForUpdate(object, old, context);
+  door.prepareForUpdate?.(object, old, context);
   const errors = [
     ...validate(podSchema, object),
     ...validateUpdate(podSchema, object, old),

@@ -1,0 +1,24 @@
+import type { StructSchema } from '../schema/schema.ts';
+import { scale } from './autoscaling/scale.ts';
+import type { GroupVersionKind, Kind, Subresource } from './kind.ts';
+
+/** A kind of bodies and answers. */
+export type BodyKind = GroupVersionKind & { readonly schema: StructSchema };
+
+/** What a subresource takes and answers: a kind of its own, or the object. */
+export function subresourceKind(kind: Kind, subresource: Subresource): BodyKind {
+  switch (subresource.type) {
+    case 'view':
+      return kind;
+    case 'action':
+      return subresource.body;
+    case 'scale':
+      return scale;
+  }
+}
+
+/** What a path of a kind takes and answers. `subresource` is '' for the object itself. */
+export function bodyKind(kind: Kind, subresource: string): BodyKind {
+  const found = subresource === '' ? undefined : kind.subresources.find(({ name }) => name === subresource);
+  return found ? subresourceKind(kind, found) : kind;
+}
