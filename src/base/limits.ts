@@ -382,6 +382,12 @@ export const limits = {
   /** Instructions of a compiled pattern; and how many may run when an object is validated, at some nanoseconds each. */
   patternProgramMax: 5_000,
   patternStepsMax: 100_000_000,
+  /** Versions of a custom resource, printer columns and selectable fields of one of them (kube-apiserver: any; any; 8). */
+  definitionVersionsMax: 100,
+  printerColumnsMax: 200,
+  customSelectableFieldsMax: 8,
+  /** Malformed certificates in the `caBundle` of a webhook before it counts as invalid. */
+  caBundleFaultsMax: 100,
   /** Schemas, and values of enums, in the schema of one version of a custom resource. */
   schemaPartsMax: 50_000,
   /** Schemas within `allOf`, `anyOf`, `oneOf` and `not` of one field. */

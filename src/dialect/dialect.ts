@@ -8,6 +8,8 @@ export interface Dialect {
   group(short: string): string;
   /** Domain of labels, annotations, signers, secret types and JWT claims: 'orch.io'. */
   readonly domain: string;
+  /** Domains of which groups, and those below, need an approval annotation on their CustomResourceDefinitions. */
+  readonly protectedDomains: readonly string[];
   /** Namespaces created at start, besides `default`. */
   readonly namespaces: { readonly system: string; readonly public: string; readonly nodeLease: string };
   readonly protobufMediaType: string;

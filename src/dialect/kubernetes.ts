@@ -5,6 +5,7 @@ export const kubernetes: Dialect = {
   name: 'kubernetes',
   group: (short) => (short === '' || unsuffixed.has(short) ? short : `${short}.k8s.io`),
   domain: 'kubernetes.io',
+  protectedDomains: ['k8s.io', 'kubernetes.io'],
   namespaces: { system: 'kube-system', public: 'kube-public', nodeLease: 'kube-node-lease' },
   tableGroups: ['meta.k8s.io', 'meta.orch.io'],
   protobufMediaType: 'application/vnd.kubernetes.protobuf',

@@ -5,6 +5,7 @@ export const orch: Dialect = {
   name: 'orch',
   group: (short) => (short === '' || unsuffixed.has(short) ? short : `${short}.orch.io`),
   domain: 'orch.io',
+  protectedDomains: ['orch.io'],
   namespaces: { system: 'orch-system', public: 'orch-public', nodeLease: 'orch-node-lease' },
   tableGroups: ['meta.orch.io', 'meta.k8s.io'],
   protobufMediaType: 'application/vnd.orch.protobuf',

@@ -58,7 +58,7 @@ const serviceReference = struct('apiextensions-apiserver.pkg.apis.apiextensions.
   namespace: always(1, string(), 'Namespace of the Service.'),
   name: always(2, string(), 'Name of the Service.'),
   path: ptr(3, string(), 'Path of the URL.'),
-  port: ptr(4, int32(), 'Port of the Service. Default: 443.'),
+  port: ptr(4, int32(), 'Port of the Service. Default: 443.', { default: 443 }),
 });
 
 const clientConfig = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.WebhookClientConfig', 'How to connect to a webhook: by `url` or by `service`.', {

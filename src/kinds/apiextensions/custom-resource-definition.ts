@@ -8,17 +8,18 @@ import type { Kind, StrategyContext } from '../kind.ts';
 import { typed } from '../typed.ts';
 import { definitionSchema } from './custom-resource-definition-schema.ts';
 import { terminating, withConditions } from './definition-conditions.ts';
+import { definitionErrors, statusErrors, updatedDefinitionErrors } from './definition-errors.ts';
 import { jsonSchemaProps } from './json-schema-props.ts';
 
 type Schema = ReturnType<typeof definitionSchema>;
 
 /** A CustomResourceDefinition, as decoded. */
 export type Definition = Infer<Schema>;
-type DefinitionSpec = NonNullable<Definition['spec']>;
+export type DefinitionSpec = NonNullable<Definition['spec']>;
 export type DefinitionVersion = NonNullable<DefinitionSpec['versions']>[number];
 export type DefinitionScale = NonNullable<NonNullable<DefinitionVersion['subresources']>['scale']>;
 export type DefinitionNames = NonNullable<DefinitionSpec['names']>;
-type DefinitionStatus = NonNullable<Definition['status']>;
+export type DefinitionStatus = NonNullable<Definition['status']>;
 export type DefinitionCondition = NonNullable<DefinitionStatus['conditions']>[number];
 
 /** What a definition says of itself, without its schemas. */
@@ -54,7 +55,9 @@ export function customResourceDefinition(dialect: Dialect): Kind {
         definition.status = {};
         addStoredVersion(definition);
       },
+      validateCreate: (object, context) => definitionErrors(asDefinition(object), context.dialect),
       prepareForUpdate: (object) => addStoredVersion(definitionOf(object)),
+      validateUpdate: (object, old, context) => updatedDefinitionErrors(asDefinition(object), asDefinition(old), context.dialect),
       // Its objects go first. The finalizer says so once the deletion has begun.
       finalizers: ({ metadata }) => (metadata.deletionTimestamp === undefined ? [cleanupFinalizer(dialect)] : []),
       prepareForDelete(object, { now }) {
@@ -73,6 +76,7 @@ export function customResourceDefinition(dialect: Dialect): Kind {
         name: 'status',
         verbs: ['get', 'update', 'patch'],
         prepareForUpdate: keepSpec,
+        validateUpdate: (object) => statusErrors(definitionOf(object).status ?? {}),
       },
     ],
     unconditionalUpdate: false,
@@ -80,17 +84,21 @@ export function customResourceDefinition(dialect: Dialect): Kind {
   });
 }
 
+const asDefinition = (object: ApiObject): Definition & ApiObject => object as Definition & ApiObject;
+
 function keepSpec(object: ApiObject, old: ApiObject, _context: StrategyContext): void {
   object['spec'] = cloneJson(old['spec']);
 }
 
-function setDefaults({ spec = {} }: Definition): void {
+function setDefaults(definition: Definition): void {
+  const { spec = {} } = definition;
   const { names } = spec;
-  if (names) {
-    names.singular ??= names.kind?.toLowerCase() ?? '';
+  if (names?.kind) {
+    names.singular ??= names.kind.toLowerCase();
     names.listKind ??= `${names.kind}List`;
   }
   spec.conversion ??= { strategy: 'None' };
+  if ((definition.status?.storedVersions ?? []).length === 0) addStoredVersion(definition);
 }
 
 /** Records the storage version: objects are written in it from now on. */

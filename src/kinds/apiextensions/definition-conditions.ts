@@ -41,3 +41,19 @@ export const terminating = {
     message: 'removed all instances',
   },
 } as const satisfies Readonly<Record<string, DefinitionCondition>>;
+
+/** Whether a definition is served. Once it is, it stays so. */
+export const establishedConditions = {
+  accepted: {
+    ...{ type: 'Established', status: 'True', reason: 'InitialNamesAccepted' },
+    message: 'the initial names have been accepted',
+  },
+  notAccepted: {
+    ...{ type: 'Established', status: 'False', reason: 'NotAccepted' },
+    message: 'not all names are accepted',
+  },
+  invalidCaBundle: {
+    ...{ type: 'Established', status: 'False', reason: 'InvalidCABundle' },
+    message: 'The conversion webhook CABundle is invalid',
+  },
+} as const satisfies Readonly<Record<string, DefinitionCondition>>;

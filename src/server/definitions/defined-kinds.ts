@@ -9,16 +9,24 @@ import { WorkQueue } from '../../client/work-queue.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { acceptNames } from '../../kinds/apiextensions/accepted-names.ts';
+import { approvalCondition } from '../../kinds/apiextensions/api-approval.ts';
 import {
   cleanupFinalizer,
   type Definition,
   type DefinitionCondition,
   type DefinitionHead,
+  type DefinitionNames,
   headOf,
 } from '../../kinds/apiextensions/custom-resource-definition.ts';
-import { isTrue, terminating, withConditions } from '../../kinds/apiextensions/definition-conditions.ts';
+import {
+  establishedConditions,
+  isTrue,
+  terminating,
+  withConditions,
+} from '../../kinds/apiextensions/definition-conditions.ts';
 import { customKinds } from '../../kinds/custom/custom-kinds.ts';
 import { apiVersionOf } from '../../kinds/stored-as.ts';
+import { caBundleProblem } from '../../kinds/webhook-client-errors.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type CustomVersions, sameFields } from '../../resources/custom-versions.ts';
 import type { Resource, ServedResource } from '../../resources/resource.ts';
@@ -31,6 +39,10 @@ interface Followed extends DefinitionHead {
   readonly generation: number | undefined;
   /** Empty unless it is being deleted. */
   readonly pendingFinalizers: readonly string[];
+  /** Whether its API is approved, for groups that need it. */
+  readonly approval: DefinitionCondition | undefined;
+  /** Nobody can verify the certificate of its webhook. */
+  readonly hasInvalidCaBundle: boolean;
 }
 
 interface DefinedKindsOptions {
@@ -89,8 +101,13 @@ export class DefinedKinds implements Closable {
   #put(object: ApiObject): void {
     const { name = '', resourceVersion, generation, deletionTimestamp, finalizers = [] } = object.metadata;
     const pendingFinalizers = deletionTimestamp === undefined ? [] : finalizers;
-    const head = headOf(object as Definition & ApiObject);
-    this.#definitions.set(name, { ...head, resourceVersion, generation, pendingFinalizers });
+    const definition = object as Definition & ApiObject;
+    const head = headOf(definition);
+    const approval = approvalCondition(definition, this.#options.dialect);
+    const { caBundle } = definition.spec?.conversion?.webhook?.clientConfig ?? {};
+    const hasInvalidCaBundle = !isTrue(head, 'Established') && caBundleProblem(caBundle) !== undefined;
+    const followed = { ...head, resourceVersion, generation, pendingFinalizers, approval, hasInvalidCaBundle };
+    this.#definitions.set(name, followed);
     this.#queue.add(name);
   }
 
@@ -148,13 +165,23 @@ export class DefinedKinds implements Closable {
     const others = [...this.#definitions].flatMap(([other, each]) =>
       other !== name && each.group === definition.group ? [each.status.acceptedNames ?? {}] : [],
     );
-    const { acceptedNames, condition } = acceptNames(definition, others);
-    const established = isTrue(definition, 'Established') ? [] : [establishedCondition(condition.status === 'True')];
+    const { acceptedNames, condition } = acceptNames(definition, [...others, ...this.#otherNames(definition)]);
+    const approval = definition.approval ? [definition.approval] : [];
+    const established = isTrue(definition, 'Established') ? [] : [establishment(definition, condition)];
     const leaving = isTrue(definition, 'Terminating') ? [terminating.inProgress] : [];
     const now = this.#options.clock.now();
-    const conditions = withConditions(definition, [condition, ...established, ...leaving], now);
+    const conditions = withConditions(definition, [...approval, condition, ...established, ...leaving], now);
     const status = { ...definition.status, acceptedNames, conditions };
     return isDeepStrictEqual(status, definition.status) ? definition : { ...definition, status };
+  }
+
+  /** Names of the resources in the group of a definition that nobody has defined, such as those of a library's user. */
+  #otherNames({ group }: Followed): readonly DefinitionNames[] {
+    const others = [...this.#options.resources.table.ofGroup(group)].filter(({ resource }) => !resource.custom);
+    return others.map(({ kind: { resource: plural, singular, shortNames, kind, listKind } }) => ({
+      ...{ plural, singular, kind, listKind },
+      shortNames: [...shortNames],
+    }));
   }
 
   async #writeStatus(name: string, { resourceVersion, status }: Followed): Promise<void> {
@@ -233,13 +260,8 @@ export class DefinedKinds implements Closable {
 /** How often the objects of a definition that is being deleted are looked at. */
 const recheckMs = 500;
 
-const establishedCondition = (accepted: boolean): DefinitionCondition =>
-  accepted
-    ? {
-        ...{ type: 'Established', status: 'True', reason: 'InitialNamesAccepted' },
-        message: 'the initial names have been accepted',
-      }
-    : { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
+const establishment = ({ hasInvalidCaBundle }: Followed, names: DefinitionCondition): DefinitionCondition =>
+  establishedConditions[names.status !== 'True' ? 'notAccepted' : hasInvalidCaBundle ? 'invalidCaBundle' : 'accepted'];
 
 /** Spec, names and stored versions are those that the resource was made of. */
 const isServed = (definition: Followed, { generation, names, storedVersions, isTerminating }: Served): boolean =>
