@@ -21,6 +21,9 @@ export interface CollectedSpan {
   readonly events: readonly { readonly name: string; readonly attributes: Readonly<Record<string, Value>> }[];
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
   readonly failed: boolean;
+  /** Nanoseconds since the Unix epoch. */
+  readonly startNs: bigint;
+  readonly endNs: bigint;
 }
 
 type Reply = (error: { readonly code: number; readonly message: string } | null, message?: Buffer) => void;
@@ -214,10 +217,22 @@ function spanOf(message: Buffer): CollectedSpan {
   });
   const { 1: traceId = '', 2: spanId = '', 3: state = '', 4: parentSpanId = '', 5: name = '' } = ids;
   const rest = { kind: numberOf(message, 6), attributes: attributesOf(message, 9), events, links, failed };
-  return { traceId, spanId, parentSpanId, state, name, ...rest };
+  const times = { startNs: timeOf(message, 7), endNs: timeOf(message, 8) };
+  return { traceId, spanId, parentSpanId, state, name, ...rest, ...times };
 }
 
 const errorCode = 2;
+
+/** Of a field of the type fixed64, whose bytes the reader takes for those of a double. */
+function timeOf(message: Buffer, field: number): bigint {
+  const reader = new WireReader(message);
+  const found = Buffer.alloc(8);
+  while (reader.next()) {
+    if (reader.field === field) found.writeDoubleLE(reader.double());
+    else reader.skip();
+  }
+  return found.readBigUInt64LE();
+}
 
 function numberOf(message: Buffer, field: number): number {
   const reader = new WireReader(message);
