@@ -86,6 +86,26 @@ const rows: readonly Row[] = [
     verb: { ...ofOne, name: '', scope: 'namespace', verb: 'WATCH' },
   },
   {
+    what: 'watch of one by its path',
+    request: ['GET', '/api/v1/watch/namespaces/default/configmaps/one?timeoutSeconds=1&resourceVersion=0'],
+    status: 200,
+    tree: [`${pattern}/{:name}`, ...filters, ['List', ['priorityandfairness'], ['SerializeObject']]],
+    verb: { ...ofOne, scope: 'resource', verb: 'WATCH' },
+  },
+  {
+    what: 'list of one by a selector',
+    request: ['GET', `${configMaps}?fieldSelector=metadata.name%3Done`],
+    status: 200,
+    tree: [pattern, ...filters, ['List', ['priorityandfairness'], ['SerializeObject']]],
+    verb: { ...ofOne, name: '', scope: 'namespace', verb: 'LIST' },
+  },
+  {
+    what: 'a revision that does not come',
+    request: ['GET', `${configMaps}?resourceVersion=999999999&resourceVersionMatch=NotOlderThan`],
+    status: 504,
+    tree: [pattern, ...filters, ['List', ['priorityandfairness']]],
+  },
+  {
     what: 'update',
     request: ['PUT', `${configMaps}/one`, { body: { ...one, data: { a: '1' } } }],
     status: 200,
@@ -195,7 +215,7 @@ describe('the trace of a request', () => {
       assert.equal(answer.status, status);
       assert.deepEqual(treeOf(trace), tree);
       const { attributes, failed, parentSpanId, links } = root(trace);
-      assert.deepEqual([parentSpanId, links, failed], ['', [], false]);
+      assert.deepEqual([parentSpanId, links, failed], ['', [], status >= 500]);
       assert.equal(attributes['http.status_code'], status);
       assert.equal(attributes['http.method'], request[0]);
       assert.equal(attributes['http.target'], request[1].split('?', 1)[0]);
@@ -209,6 +229,15 @@ describe('the trace of a request', () => {
       assert.equal(shown['accept'], 'application/json');
     });
   }
+
+  it('says when a body is there, and how long it is', async () => {
+    const body = JSON.stringify({ ...one, metadata: { name: 'of-known-length' } });
+    const { trace } = await send(['POST', configMaps, { body }], 'body');
+    const { events } = named(trace, 'Create');
+    assert.deepEqual(events[0], { name: 'limitedReadBody succeeded', attributes: { len: body.length } });
+    const later = events.slice(1).map(({ name }) => name);
+    assert.deepEqual(later, ['About to write a response', 'Writing http response done']);
+  });
 
   it('says who sends it', () => {
     assert.equal(collector.resource['service.name'], 'apiserver');
