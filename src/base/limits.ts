@@ -388,6 +388,8 @@ export const limits = {
   customSelectableFieldsMax: 8,
   /** Malformed certificates in the `caBundle` of a webhook before it counts as invalid. */
   caBundleFaultsMax: 100,
+  /** Characters and instructions of all different patterns in the schema of one version; at most a microsecond each. */
+  schemaPatternsWorkMax: 32 * 1024,
   /** Schemas, and values of enums, in the schema of one version of a custom resource. */
   schemaPartsMax: 50_000,
   /** Schemas within `allOf`, `anyOf`, `oneOf` and `not` of one field. */

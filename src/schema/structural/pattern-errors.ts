@@ -1,28 +1,40 @@
+import { limits } from '../../base/limits.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
-import { problemOfPattern } from '../pattern.ts';
+import { inspectPattern } from '../pattern.ts';
 import { BoundedErrors } from './bounded-errors.ts';
 import { type JsonSchema, textOf } from './json-schema.ts';
 import { partsOf } from './parts-of.ts';
 
-/** Patterns that are invalid, or too expensive to compile. Compiles each pattern, which takes most of the time. */
+/**
+ * Patterns that are invalid, or too expensive to compile, one by one or all together. Equal patterns are compiled once.
+ * Takes most of the time that a schema is checked.
+ */
 export function patternErrors(schema: JsonSchema, path: string): readonly FieldError[] {
-  const errors = new BoundedErrors();
-  visit(schema, path, errors, new Map());
-  return errors.list;
+  const inspector = new Inspector();
+  inspector.visit(schema, path);
+  return inspector.errors.list;
 }
 
-function visit(
-  schema: JsonSchema,
-  path: string,
-  errors: BoundedErrors,
-  problems: Map<string, string | undefined>,
-): void {
-  if (errors.full) return;
-  const pattern = textOf(schema, 'pattern');
-  if (pattern !== undefined) {
-    if (!problems.has(pattern)) problems.set(pattern, problemOfPattern(pattern));
-    const problem = problems.get(pattern);
-    if (problem !== undefined) errors.add(invalid(`${path}.pattern`, pattern, problem));
+class Inspector {
+  readonly errors = new BoundedErrors();
+  readonly #problems = new Map<string, string | undefined>();
+  #work = 0;
+
+  visit(schema: JsonSchema, path: string): void {
+    if (this.errors.full) return;
+    const pattern = textOf(schema, 'pattern');
+    const problem = pattern === undefined ? undefined : this.#problemOf(pattern);
+    if (problem !== undefined) this.errors.add(invalid(`${path}.pattern`, pattern, problem));
+    for (const [step, part] of partsOf(schema)) this.visit(part, `${path}.${step}`);
   }
-  for (const [step, part] of partsOf(schema)) visit(part, `${path}.${step}`, errors, problems);
+
+  #problemOf(pattern: string): string | undefined {
+    if (this.#problems.has(pattern)) return this.#problems.get(pattern);
+    if (this.#work > limits.schemaPatternsWorkMax)
+      return 'is one too many: the patterns before it are too large in all';
+    const { problem, work } = inspectPattern(pattern);
+    this.#work += work;
+    this.#problems.set(pattern, problem);
+    return problem;
+  }
 }

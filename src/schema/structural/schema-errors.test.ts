@@ -533,6 +533,20 @@ for (const [name, { schema, errors }] of Object.entries(rows)) {
   });
 }
 
+test('the patterns of a schema are bounded in all', () => {
+  const count = Math.ceil(limits.schemaPatternsWorkMax / 1_000);
+  const patternOf = (n: number) => ({ type: 'string', pattern: `^a{500}${'x'.repeat(500)}${n}$` });
+  const schemaOf = (each: (n: number) => unknown) => ({
+    type: 'object',
+    properties: Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, each(n)])),
+  });
+  const read = (schema: unknown) =>
+    readStructuralSchema(schema, { path, objectMeta, validateMetadata }).errors.map(({ detail }) => detail);
+  const [first] = read(schemaOf(patternOf));
+  assert.equal(first, 'is one too many: the patterns before it are too large in all');
+  assert.deepEqual(read(schemaOf(() => patternOf(0))), [], 'the same one counts once');
+});
+
 test('errors are bounded', () => {
   const properties = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`p${n}`, {}]));
   const { errors } = readStructuralSchema({ type: 'object', properties }, { path, objectMeta, validateMetadata });
