@@ -420,6 +420,14 @@ export const limits = {
   webhookAnswerBytesMax: 1024 * 1024,
   webhookConnectionsMax: 100,
   webhookQuestionsMax: 1_000,
+  /** Objects in one question to a conversion webhook, and their bytes (one object may have more). */
+  conversionObjectsMax: 500,
+  conversionBytesMax: 1024 * 1024,
+  /** One question to a conversion webhook: time, and bytes of its answer, which may be larger than what was asked. */
+  conversionMsMax: 30_000,
+  conversionAnswerBytesMax: 8 * 1024 * 1024,
+  /** Calls that may wait for one conversion webhook: fewer than requests have places, so that other kinds have some. */
+  conversionQuestionsMax: 100,
   /** Characters shown of an error that a webhook reports. */
   webhookErrorLengthMax: 1_024,
   /** Standard output of a credential plugin, and how long it may run: users may have to log in. */

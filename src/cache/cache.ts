@@ -106,6 +106,8 @@ export interface WatchSink {
    * watcher.
    */
   closed(reason: 'slow' | 'compacted' | 'beyond' | 'closed'): void;
+  /** Instead of `closed` for a watch whose objects cannot be converted to its version. Default: `closed('closed')`. */
+  failed?(error: unknown): void;
 }
 
 export interface Watcher extends Closable {

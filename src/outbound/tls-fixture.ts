@@ -26,11 +26,12 @@ export class TlsFixture {
   /** Number of connections accepted so far. */
   connections = 0;
 
-  constructor() {
+  /** `hosts`: those of its certificate. */
+  constructor(hosts: readonly string[] = ['api.example.com']) {
     const serving = ensureIssued(
       this.#files('server'),
       this.#authority,
-      { subject: { commonName: 'server' }, use: 'serverAuth', hosts: ['api.example.com'] },
+      { subject: { commonName: 'server' }, use: 'serverAuth', hosts },
       this.#context,
     );
     this.#server = https.createServer({

@@ -18,6 +18,10 @@ interface WebhookSenderOptions {
   /** Timeout of a call, including queueing and reading the response. */
   readonly timeoutMs: number;
   readonly userAgent: string;
+  /** Bytes of an answer. Default: `limits.webhookAnswerBytesMax`. */
+  readonly answerBytesMax?: number;
+  /** Calls that may wait. Default: `limits.webhookQuestionsMax`. */
+  readonly questionsMax?: number;
 }
 
 interface WebhookAnswer {
@@ -62,8 +66,8 @@ class Sender implements Closable {
   async send(body: string | Uint8Array, caller?: Caller): Promise<WebhookAnswer> {
     const signal = caller?.signal;
     signal?.throwIfAborted();
-    if (this.#questions.size >= limits.webhookQuestionsMax) throw new Error('too many questions wait for the webhook');
-    const { clock, timeoutMs } = this.#options;
+    const { clock, timeoutMs, questionsMax = limits.webhookQuestionsMax } = this.#options;
+    if (this.#questions.size >= questionsMax) throw new Error('too many questions wait for the webhook');
     const stop = new AbortController();
     const timer = clock.after(timeoutMs, () => stop.abort(new Error(`the webhook gave no answer in ${timeoutMs} ms`)));
     const abort = (): void => stop.abort(signal?.reason);
@@ -126,11 +130,12 @@ class Sender implements Closable {
       repeatable: true,
     });
     const { status } = response;
+    const { answerBytesMax = limits.webhookAnswerBytesMax } = this.#options;
     if (isRedirect(status)) {
       response.discard();
       throw new Error(`the webhook answered ${status}, a redirect, which is not followed`);
     }
-    return { status, body: await readAll(response.body), retryAfterSeconds: retryAfter(response) };
+    return { status, body: await readAll(response.body, answerBytesMax), retryAfterSeconds: retryAfter(response) };
   }
 
   close(): void {
@@ -143,15 +148,13 @@ const httpsPort = 443;
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;
 
-async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+async function readAll(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   // Leaving the loop aborts the response.
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > limits.webhookAnswerBytesMax) {
-      throw new Error(`the webhook's answer has more than ${limits.webhookAnswerBytesMax} bytes`);
-    }
+    if (size > bytesMax) throw new Error(`the webhook's answer has more than ${bytesMax} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -1,14 +1,13 @@
+import type { Span } from '../base/span.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
+import { insertResourceVersion } from '../codec/object-bytes.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { apiVersionOf, canonical } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
+import { StatusError } from '../meta/status-error.ts';
 import { normalise } from '../schema/structural/normalise.ts';
-
-/** Converts an object of a custom resource to a version of it. */
-type Conversion = (object: ApiObject, apiVersion: string) => ApiObject;
-
-/** Strategy `None`: the versions have the same fields. */
-export const sameFields: Conversion = (object, apiVersion) => ({ ...object, apiVersion });
+import { headOf } from './conversion-review.ts';
+import type { ConversionWebhook } from './conversion-webhook.ts';
 
 /**
  * The versions of a custom resource. Unlike those of built-in kinds each has a schema of its own: an object is stored in the
@@ -17,16 +16,44 @@ export const sameFields: Conversion = (object, apiVersion) => ({ ...object, apiV
 export interface CustomVersions {
   /** The kind in which objects are stored first; then the other ones. */
   readonly kinds: readonly Kind[];
-  readonly conversion: Conversion;
+  /** Converts objects. Undefined: strategy `None`, the versions have the same fields. */
+  readonly webhook: Pick<ConversionWebhook, 'convert'> | undefined;
   /** Objects may have been stored in other versions, which the definition remembers. */
   readonly storedInOthers: boolean;
 }
 
-/** The object in the version of a kind, pruned by its schema. The same object if it is in that version. */
-export function inVersion({ conversion }: CustomVersions, object: ApiObject, kind: Kind): ApiObject {
-  const wanted = apiVersionOf(kind);
-  return object.apiVersion === wanted ? object : canonical(kind, conversion(object, wanted));
+/** Strategy `None`: the object in the version of a kind, pruned by its schema. The same object if it is in that version. */
+export function inVersion(object: ApiObject, kind: Kind): ApiObject {
+  const apiVersion = apiVersionOf(kind);
+  return object.apiVersion === apiVersion ? object : canonical(kind, { ...object, apiVersion });
 }
+
+/**
+ * Strategy `Webhook`: encoded objects of other versions in the version of a kind, pruned by its schema, at most
+ * `limits.conversionObjectsMax`. A resourceVersion stays.
+ */
+export async function convertAll(
+  { kinds, webhook }: CustomVersions,
+  objects: readonly Buffer[],
+  kind: Kind,
+  span?: Span,
+): Promise<readonly Buffer[]> {
+  if (!webhook) throw new TypeError('a webhook converts');
+  for (const object of objects) {
+    const { apiVersion } = headOf(object);
+    if (!kinds.some((each) => apiVersionOf(each) === apiVersion)) throw noSuchVersion(apiVersion);
+  }
+  return webhook.convert(objects, apiVersionOf(kind), (converted) => encodeInVersion(kind, converted), span);
+}
+
+function encodeInVersion(kind: Kind, converted: ApiObject): Buffer {
+  const encoded = encodeObject(canonical(kind, converted));
+  const { resourceVersion } = converted.metadata;
+  return resourceVersion === undefined ? encoded : insertResourceVersion(encoded, Number(resourceVersion));
+}
+
+const noSuchVersion = (apiVersion: string): StatusError =>
+  new StatusError('InternalError', `request to convert CR from an invalid group/version: ${apiVersion}`);
 
 /**
  * Brings a stored value of one of these kinds into the form that clients get: pruned and with the defaults of the schema in

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Closable } from '../base/disposable.ts';
-import type { WatchCache } from '../cache/cache.ts';
+import type { CachedResource, WatchCache } from '../cache/cache.ts';
 import { internKind } from '../kinds/intern-kind.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
@@ -13,6 +14,7 @@ import {
   type Resource,
   type ResourceKinds,
   type ServedResource,
+  selectableInAny,
   servedKey,
 } from './resource.ts';
 import { ResourceTable } from './resource-table.ts';
@@ -157,7 +159,8 @@ export class ResourceRegistry {
     const [kind, ...others] = custom.kinds;
     if (!kind || !isSameResource(kind, before.kind))
       throw new Error(`${before.kind.resource} stay what they are called`);
-    await this.#cache.changeResource(cachedResource(this.scope, kind, custom));
+    const cached = cachedResource(this.scope, kind, custom);
+    if (!isSameForm(before.custom, cached, custom)) await this.#cache.changeResource(cached);
     this.#resources.delete(keyOf(before.kind));
     const resource = this.#make({ kind, others, builtIn: false, custom, before });
     this.#swap({ removed: before.versions, added: resource.versions });
@@ -220,6 +223,16 @@ export class ResourceRegistry {
 
 const otherVersions = (stored: Kind, kinds: readonly Kind[]): readonly Kind[] =>
   kinds.filter(({ storedAs }) => storedAs && isSameResource(storedAs.kind, stored));
+
+/**
+ * Whether objects in the cache stay as they are: neither the storage version nor the conversion matters to it. Kinds are
+ * interned.
+ */
+const isSameForm = (before: CustomVersions | undefined, cached: CachedResource, { kinds }: CustomVersions): boolean =>
+  before !== undefined &&
+  before.kinds.length === kinds.length &&
+  kinds.every((kind) => before.kinds.includes(kind)) &&
+  isDeepStrictEqual(selectableInAny(before.kinds), cached.selectableFields);
 
 const internVersions = (versions: CustomVersions): CustomVersions => ({
   ...versions,

@@ -1,13 +1,15 @@
 import type { ConvertObject } from '../apply/versions.ts';
+import type { Span } from '../base/span.ts';
 import type { CachedResource, Collection, WatchCache } from '../cache/cache.ts';
+import { encodeObject, parseStored } from '../codec/json.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
 import { apiVersionOf, canonical } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { Scope } from '../meta/scope.ts';
 import type { SelectableField } from '../meta/selectable-field.ts';
 import type { ResourceName } from '../meta/status-error.ts';
-import { type CustomVersions, inVersion, normaliser } from './custom-versions.ts';
-import { VersionForms } from './version-forms.ts';
+import { type CustomVersions, convertAll, inVersion, normaliser } from './custom-versions.ts';
+import { type ConvertStored, VersionForms } from './version-forms.ts';
 import { compareVersions } from './version-priority.ts';
 
 /**
@@ -32,6 +34,19 @@ export interface Resource {
   /** See `CachedResource`. */
   readonly normalise: CachedResource['normalise'];
 }
+
+/** Conversion of objects between the versions of a resource, by their `apiVersion`. */
+type ObjectConversion =
+  | { readonly type: 'now'; readonly convert: ConvertObject }
+  /** Somebody else is asked. */
+  | { readonly type: 'later'; readonly convert: ConvertLater };
+
+/** As `ConvertObject`, with a result to be waited for. */
+export type ConvertLater = (
+  object: Readonly<Record<string, unknown>>,
+  apiVersion: string,
+  span?: Span,
+) => Promise<ReturnType<ConvertObject>> | undefined;
 
 /** A resource in one served version, as the path of a request names it. Immutable. */
 export interface ServedResource {
@@ -59,11 +74,10 @@ export interface ServedResource {
   readonly written: Kind;
   /** Converts an object from the written form to this version. Returns it unchanged if there is no difference. */
   fromWritten(written: ApiObject): ApiObject;
-  /** Converts an object in stored form to the written form, and back. Returns it unchanged if there is no difference. */
-  toWritten(stored: ApiObject): ApiObject;
-  toStored(written: ApiObject): ApiObject;
-  /** Converts an object between versions by its `apiVersion`; undefined if the resource has a single version. */
-  readonly convert: ConvertObject | undefined;
+  /** The value to store for an object in the written form, of which `encoded` is the encoding. */
+  toStored(written: ApiObject, encoded: Buffer, span?: Span): Buffer | Promise<Buffer>;
+  /** Converts objects between versions; undefined if the resource has a single version. */
+  readonly conversion: ObjectConversion | undefined;
   /** Store key prefix of the objects of one namespace, or of all if `namespace` is ''. Ends with '/'. */
   collectionKey(namespace: string): string;
   /** Store key of one object. */
@@ -91,7 +105,7 @@ export const cachedResource = (scope: Scope, kind: Kind, custom?: CustomVersions
 });
 
 /** Objects are in any of the versions; the first definition of a label counts. */
-const selectableInAny = (kinds: readonly Kind[]): readonly SelectableField[] => [
+export const selectableInAny = (kinds: readonly Kind[]): readonly SelectableField[] => [
   ...new Map(kinds.toReversed().flatMap((kind) => kind.selectableFields.map((field) => [field.label, field]))).values(),
 ];
 
@@ -121,7 +135,7 @@ export function makeResource(
   const prefix = keyPrefix(scope, stored);
   const collection = storesObjects(stored) ? cache.collection(prefix) : neverStored(stored);
   const kinds = [stored, ...others];
-  const convert = others.length === 0 ? undefined : custom ? customConverter(custom) : converter(kinds);
+  const conversion = others.length === 0 ? undefined : custom ? customConversion(custom) : converter(kinds);
   const resource: Resource = {
     ...{ kind: stored, collection, versions, kinds, builtIn, custom },
     normalise: custom && normaliser(kinds),
@@ -130,13 +144,13 @@ export function makeResource(
     },
   };
   const storedVersion: ServedResource = makeVersion(resource, stored, {
-    ...{ prefix, convert },
+    ...{ prefix, conversion },
     forms: formsOf(before, stored),
   });
   if (stored.served !== false) versions.push(storedVersion);
   for (const kind of others) {
     if (kind.served === false) continue;
-    versions.push(makeVersion(resource, kind, { prefix, convert, forms: formsOf(before, kind) }));
+    versions.push(makeVersion(resource, kind, { prefix, conversion, forms: formsOf(before, kind) }));
   }
   return resource;
 }
@@ -148,12 +162,12 @@ const formsOf = (before: Resource | undefined, { version }: Kind): VersionForms 
 interface VersionParts {
   /** Store key prefix of the resource. */
   readonly prefix: string;
-  readonly convert: ConvertObject | undefined;
+  readonly conversion: ObjectConversion | undefined;
   /** `forms` of the same version in the replaced resource. */
   readonly forms: VersionForms | undefined;
 }
 
-function makeVersion(resource: Resource, kind: Kind, { prefix, convert, forms }: VersionParts): ServedResource {
+function makeVersion(resource: Resource, kind: Kind, { prefix, conversion, forms }: VersionParts): ServedResource {
   const inNamespace = kind.scope === 'Namespaced';
   const apiVersion = apiVersionOf(kind);
   return {
@@ -165,50 +179,67 @@ function makeVersion(resource: Resource, kind: Kind, { prefix, convert, forms }:
     collection: resource.collection,
     ...(resource.custom ? customForms(resource.custom, kind, forms) : sharedForms(resource.kind, kind, forms)),
     deprecation: deprecationOf(kind, resource.kinds),
-    convert,
+    conversion,
     collectionKey: (namespace) => (inNamespace && namespace !== '' ? `${prefix}${namespace}/` : prefix),
     objectKey: (namespace, name) => (inNamespace ? `${prefix}${namespace}/${name}` : `${prefix}${name}`),
   };
 }
 
 /** How the objects of a version are read and written. */
-type ObjectForms = Pick<
-  ServedResource,
-  'forms' | 'watchedForms' | 'written' | 'fromWritten' | 'toWritten' | 'toStored'
->;
+type ObjectForms = Pick<ServedResource, 'forms' | 'watchedForms' | 'written' | 'fromWritten' | 'toStored'>;
 
 const same = (object: ApiObject): ApiObject => object;
+const asEncoded = (_object: ApiObject, encoded: Buffer): Buffer => encoded;
 
 /** All versions of a built-in kind are written as the stored one. */
 function sharedForms(stored: Kind, kind: Kind, before: VersionForms | undefined): ObjectForms {
   const { storedAs } = kind;
   const fromStored = storedAs && ((object: ApiObject) => canonical(kind, storedAs.fromStored(object)));
-  const forms = before ?? (fromStored && new VersionForms(fromStored));
+  const forms = before ?? (fromStored && new VersionForms({ type: 'now', convert: fromStored }));
   return {
     forms,
     watchedForms: forms,
     written: stored,
     fromWritten: fromStored ?? same,
-    toWritten: same,
-    toStored: same,
+    toStored: asEncoded,
   };
 }
 
 function customForms(custom: CustomVersions, kind: Kind, before: VersionForms | undefined): ObjectForms {
   const [stored = kind] = custom.kinds;
-  const toWritten = (object: ApiObject) => inVersion(custom, object, kind);
+  const convert = conversionTo(custom, kind);
   // Without others in the store, the objects of the stored version are read as they are.
   const differ = kind !== stored || custom.storedInOthers;
-  const forms = before ?? new VersionForms(toWritten, kind);
-  before?.change(toWritten);
+  const forms = before ?? new VersionForms(convert, kind);
+  before?.change(convert);
   return {
     forms: differ ? forms : undefined,
     watchedForms: forms,
     written: kind,
     fromWritten: same,
-    toWritten: differ ? toWritten : same,
-    toStored: kind === stored ? same : (object) => inVersion(custom, object, stored),
+    toStored:
+      kind === stored ? asEncoded : (object, encoded, span) => encodeAs(custom, stored, { object, encoded, span }),
   };
+}
+
+const conversionTo = (custom: CustomVersions, kind: Kind): ConvertStored =>
+  custom.webhook
+    ? { type: 'later', convert: (objects, span) => convertAll(custom, objects, kind, span) }
+    : { type: 'now', convert: (object) => inVersion(object, kind) };
+
+interface WrittenObject {
+  readonly object: ApiObject;
+  readonly encoded: Buffer;
+  readonly span: Span | undefined;
+}
+
+function encodeAs(
+  custom: CustomVersions,
+  stored: Kind,
+  { object, encoded, span }: WrittenObject,
+): Buffer | Promise<Buffer> {
+  if (!custom.webhook) return encodeObject(inVersion(object, stored));
+  return convertAll(custom, [encoded], stored, span).then(([converted]) => converted as Buffer);
 }
 
 /**
@@ -234,22 +265,37 @@ const bestVersion = (kind: Kind, kinds: readonly Kind[]): Kind | undefined =>
     .sort((a, b) => compareVersions(a.version, b.version))[0];
 
 /** Converts by way of the stored form. */
-function converter(kinds: readonly Kind[]): ConvertObject {
+function converter(kinds: readonly Kind[]): ObjectConversion {
   const byVersion = new Map(kinds.map((kind) => [apiVersionOf(kind), kind]));
-  return (object, apiVersion) => {
+  const convert: ConvertObject = (object, apiVersion) => {
     const [from, to] = [byVersion.get(String(object['apiVersion'])), byVersion.get(apiVersion)];
     if (!from || !to) return undefined;
     const stored = from.storedAs ? from.storedAs.toStored(object as ApiObject) : (object as ApiObject);
     return { schema: to.schema, object: to.storedAs ? to.storedAs.fromStored(stored) : stored };
   };
+  return { type: 'now', convert };
 }
 
-function customConverter(custom: CustomVersions): ConvertObject {
+function customConversion(custom: CustomVersions): ObjectConversion {
   const byVersion = new Map(custom.kinds.map((kind) => [apiVersionOf(kind), kind]));
-  return (object, apiVersion) => {
-    const [from, to] = [byVersion.get(String(object['apiVersion'])), byVersion.get(apiVersion)];
-    return from && to && { schema: to.schema, object: inVersion(custom, object as ApiObject, to) };
+  const target = ({ apiVersion: from }: Readonly<Record<string, unknown>>, apiVersion: string): Kind | undefined =>
+    byVersion.has(String(from)) ? byVersion.get(apiVersion) : undefined;
+  if (custom.webhook) {
+    const convert = async (object: ApiObject, to: Kind, span?: Span) => {
+      const [converted] = await convertAll(custom, [encodeObject(object)], to, span);
+      return { schema: to.schema, object: parseStored(converted as Buffer) as ApiObject };
+    };
+    const later: ConvertLater = (object, apiVersion, span) => {
+      const to = target(object, apiVersion);
+      return to && convert(object as ApiObject, to, span);
+    };
+    return { type: 'later', convert: later };
+  }
+  const now: ConvertObject = (object, apiVersion) => {
+    const to = target(object, apiVersion);
+    return to && { schema: to.schema, object: inVersion(object as ApiObject, to) };
   };
+  return { type: 'now', convert: now };
 }
 
 /** The collection of a kind that is never stored. Every call is a programming error and throws. */

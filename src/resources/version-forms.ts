@@ -1,5 +1,8 @@
 import { identityOf } from '../base/collections/shared-content.ts';
 import { limits } from '../base/limits.ts';
+import type { Span } from '../base/span.ts';
+import type { TimeSlice } from '../base/time/time-slice.ts';
+import { untilAborted } from '../base/time/until-aborted.ts';
 import type { CacheEntry, Collection, Watcher, WatchOptions, WatchSink } from '../cache/cache.ts';
 import { EncodingMemo, type Encodings } from '../cache/encoding-memo.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
@@ -7,54 +10,162 @@ import { insertResourceVersion } from '../codec/object-bytes.ts';
 import type { GroupVersionKind } from '../kinds/kind.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
+import { ConvertingSink } from './converting-sink.ts';
 
 /** Converted encodings by cache entry, under one memory budget for all versions. */
 const memo = new EncodingMemo(limits.versionFormsBytesMax);
 const byEntry = new WeakMap<CacheEntry, Encodings>();
 
-type ConvertStored = (stored: ApiObject) => ApiObject;
+/** How objects as they are stored are brought into a version. */
+export type ConvertStored =
+  /** Returns the same object if there is no difference. */
+  | { readonly type: 'now'; readonly convert: (stored: ApiObject) => ApiObject }
+  /** Somebody else is asked. Encoded objects, at most `limits.conversionObjectsMax`, none of which is in this version. */
+  | {
+      readonly type: 'later';
+      readonly convert: (stored: readonly Buffer[], span?: Span) => Promise<readonly Buffer[]>;
+    };
 
 /** The first bytes of an object of this kind as it is stored, see `encodeObject`. */
 const headOf = (kind: GroupVersionKind): Buffer =>
   Buffer.from(`{"kind":${JSON.stringify(kind.kind)},"apiVersion":${JSON.stringify(apiVersionOf(kind))},`);
 
-/** Unique to the function: a later version of the same name may convert differently. */
-const nameOf = (convert: ConvertStored): string => String(identityOf(convert));
+/** The result of a conversion that may have to be waited for. */
+type Bytes = Buffer | Promise<Buffer>;
 
 /** A resource's objects in a version other than the stored one. Conversion is lazy. */
 export class VersionForms {
-  #convert: ConvertStored;
-  /** Key of this version in the memo. */
-  #name: string;
+  #form: Form;
   /** How an object begins that is stored in this version, if there are some. */
   readonly #head: Buffer | undefined;
 
   /** Open watches in this version. */
   readonly #open = new Set<{ end(): void }>();
 
-  /** Of custom resources: some objects are stored as `kind`, and `convert` returns them as they are. */
+  /** Of custom resources: some objects are stored as `kind`, and are never converted. */
   constructor(convert: ConvertStored, kind?: GroupVersionKind) {
-    this.#convert = convert;
     this.#head = kind && headOf(kind);
-    this.#name = nameOf(convert);
+    this.#form = new Form(convert, this.#head);
   }
 
   /** Converts in another way from now on; open watches go on. */
   change(convert: ConvertStored): void {
-    this.#convert = convert;
-    this.#name = nameOf(convert);
+    this.#form = new Form(convert, this.#head);
   }
 
-  /** True of bytes that are known to be in this version. */
-  #isHere(stored: Buffer): boolean {
-    return this.#head !== undefined && stored.subarray(0, this.#head.length).equals(this.#head);
+  /** Whether somebody else is asked to convert: then `bytes` and `entries` must not be called. */
+  get isLater(): boolean {
+    return this.#form.convert.type === 'later';
   }
 
   /** Converts the encoded stored object to the bytes that a client of this version receives. */
   bytes(stored: Buffer): Buffer {
-    if (this.#isHere(stored)) return stored;
+    return this.#form.bytes(stored);
+  }
+
+  /** The same, also if somebody else is asked. */
+  converted(stored: Buffer, span?: Span): Bytes {
+    const form = this.#form;
+    return form.convert.type === 'now' || form.isHere(stored) ? form.bytes(stored) : form.ask(stored, span);
+  }
+
+  /** The bytes of an entry in this version, cached while the memory budget allows. */
+  bytesOf(stored: CacheEntry, span?: Span): Bytes {
+    const form = this.#form;
+    return form.known(stored) ?? form.askAll([stored], span).then(([bytes]) => bytes as Buffer);
+  }
+
+  /** The entries in this version, converted when their bytes are read. Selectors see labels and fields of the stored form. */
+  *entries(stored: Iterable<CacheEntry>): IterableIterator<CacheEntry> {
+    const form = this.#form;
+    for (const entry of stored) yield new ConvertedEntry(entry, () => form.bytesOf(entry));
+  }
+
+  /** The same entries, of which all are converted when it resolves. They are asked for in batches, one after the other. */
+  async convertedEntries(stored: Iterable<CacheEntry>, options: AllOptions): Promise<readonly CacheEntry[]> {
+    const form = this.#form;
+    const { slice, signal, span } = options;
+    const made: CacheEntry[] = [];
+    /** Entries to be asked for, and where they belong. */
+    let [batch, places, bytes]: [CacheEntry[], number[], number] = [[], [], 0];
+    const finish = async (): Promise<void> => {
+      const converted = await untilAborted(form.askAll(batch, span), signal);
+      for (const [index, entry] of batch.entries()) {
+        made[places[index] as number] = new ConvertedEntry(entry, converted[index] as Buffer);
+      }
+      [batch, places, bytes] = [[], [], 0];
+    };
+    for (const entry of stored) {
+      if (slice.over) await slice.next();
+      const known = form.known(entry);
+      made.push(known ? new ConvertedEntry(entry, known) : entry);
+      if (known) continue;
+      batch.push(entry);
+      places.push(made.length - 1);
+      bytes += entry.end - entry.start;
+      if (batch.length === limits.conversionObjectsMax || bytes >= limits.conversionBytesMax) await finish();
+    }
+    if (batch.length > 0) await finish();
+    return made;
+  }
+
+  /** Watches the collection in this version, until `end`. */
+  watch(collection: Collection, options: WatchOptions, sink: WatchSink): Watcher {
+    const converting = new ConvertingSink(sink, {
+      known: (entry) => {
+        const form = this.#form;
+        if (form.convert.type === 'now') return new ConvertedEntry(entry, () => form.bytesOf(entry));
+        const bytes = form.known(entry);
+        return bytes && new ConvertedEntry(entry, bytes);
+      },
+      convert: async (entries) => {
+        const converted = await this.#form.askAll(entries);
+        return entries.map((entry, index) => new ConvertedEntry(entry, converted[index] as Buffer));
+      },
+      ended: () => void this.#open.delete(converting),
+    });
+    const watcher = collection.watch(options, converting);
+    this.#open.add(converting);
+    return converting.follow(watcher);
+  }
+
+  /** Ends all watches in this version, when it is no longer served. */
+  end(): void {
+    for (const open of [...this.#open]) open.end();
+  }
+}
+
+interface AllOptions {
+  readonly slice: TimeSlice;
+  readonly signal: AbortSignal;
+  readonly span?: Span | undefined;
+}
+
+/** One way to convert. Another one has results of its own. */
+class Form {
+  readonly convert: ConvertStored;
+  readonly #head: Buffer | undefined;
+  /** Key of the results in the memo: a later version of the same name may convert differently. */
+  readonly #name: string;
+  /** What others are asked for at present. */
+  readonly #asked = new Map<CacheEntry, Promise<Buffer>>();
+
+  constructor(convert: ConvertStored, head: Buffer | undefined) {
+    this.convert = convert;
+    this.#head = head;
+    this.#name = String(identityOf(convert));
+  }
+
+  /** True of bytes that are known to be in this version. */
+  isHere(stored: Buffer): boolean {
+    return this.#head !== undefined && stored.subarray(0, this.#head.length).equals(this.#head);
+  }
+
+  bytes(stored: Buffer): Buffer {
+    if (this.isHere(stored)) return stored;
+    if (this.convert.type === 'later') throw new TypeError('somebody else converts');
     const object = parseStored(stored) as ApiObject;
-    const converted = this.#convert(object);
+    const converted = this.convert.convert(object);
     if (converted === object) return stored;
     const encoded = encodeObject(converted);
     // An object of a dry run was never stored and has no resourceVersion.
@@ -62,73 +173,65 @@ export class VersionForms {
     return resourceVersion === undefined ? encoded : insertResourceVersion(encoded, Number(resourceVersion));
   }
 
-  /** The entry in this version, converted on first access to its bytes. Selectors see labels and fields of the stored form. */
-  entry(stored: CacheEntry): CacheEntry {
-    return new ConvertedEntry(stored, this);
-  }
-
-  *entries(stored: Iterable<CacheEntry>): IterableIterator<CacheEntry> {
-    for (const entry of stored) yield this.entry(entry);
-  }
-
-  /** Watches the collection in this version, until `end`. */
-  watch(collection: Collection, options: WatchOptions, sink: WatchSink): Watcher {
-    const watcher = collection.watch(options, {
-      event: (event) => sink.event({ ...event, entry: this.entry(event.entry) }),
-      closed: (reason) => {
-        this.#open.delete(open);
-        sink.closed(reason);
-      },
-    });
-    const close = (): void => {
-      this.#open.delete(open);
-      watcher.close();
-    };
-    const open = {
-      end() {
-        close();
-        sink.closed('closed');
-      },
-    };
-    this.#open.add(open);
-    return {
-      get revision() {
-        return watcher.revision;
-      },
-      resume: () => watcher.resume(),
-      close,
-    };
-  }
-
-  /** Ends all watches in this version, when it is no longer served. */
-  end(): void {
-    for (const open of [...this.#open]) open.end();
-  }
-
-  /** The bytes of an entry in this version, cached while the memory budget allows. */
   bytesOf(stored: CacheEntry): Buffer {
-    if (this.#isHere(stored.bytes)) return stored.bytes;
+    return this.known(stored) ?? this.#keep(stored, this.bytes(stored.bytes));
+  }
+
+  /** The bytes of an entry, if nobody has to be asked. */
+  known(stored: CacheEntry): Buffer | undefined {
+    if (this.isHere(stored.bytes)) return stored.bytes;
+    const found = byEntry.get(stored)?.get(this.#name);
+    return found ?? (this.convert.type === 'now' ? this.#keep(stored, this.bytes(stored.bytes)) : undefined);
+  }
+
+  #keep(stored: CacheEntry, bytes: Buffer): Buffer {
     let forms = byEntry.get(stored);
     if (!forms) {
       forms = memo.forEvent();
       byEntry.set(stored, forms);
     }
-    let bytes = forms.get(this.#name);
-    if (!bytes) {
-      bytes = this.bytes(stored.bytes);
-      forms.set(this.#name, bytes);
-    }
+    forms.set(this.#name, bytes);
     return bytes;
+  }
+
+  async ask(stored: Buffer, span?: Span): Promise<Buffer> {
+    if (this.convert.type === 'now') return this.bytes(stored);
+    const [bytes] = await this.convert.convert([stored], span);
+    return bytes as Buffer;
+  }
+
+  /** The bytes of entries, in their order. What is known or asked for already is not asked for again. */
+  askAll(stored: readonly CacheEntry[], span?: Span): Promise<readonly Buffer[]> {
+    const { convert } = this;
+    const found = stored.map((entry) => this.known(entry));
+    const missing = stored.filter((entry, index) => !found[index] && !this.#asked.has(entry));
+    if (convert.type === 'later' && missing.length > 0) {
+      const asked = convert.convert(
+        missing.map(({ bytes }) => bytes),
+        span,
+      );
+      for (const [index, entry] of missing.entries()) this.#asked.set(entry, this.#await(entry, asked, index));
+    }
+    return Promise.all(stored.map((entry, index) => found[index] ?? (this.#asked.get(entry) as Promise<Buffer>)));
+  }
+
+  async #await(entry: CacheEntry, asked: Promise<readonly Buffer[]>, index: number): Promise<Buffer> {
+    try {
+      return this.#keep(entry, (await asked)[index] as Buffer);
+    } finally {
+      this.#asked.delete(entry);
+    }
   }
 }
 
+/** An entry in another version. */
 class ConvertedEntry implements CacheEntry {
   readonly #stored: CacheEntry;
-  readonly #forms: VersionForms;
+  readonly #bytes: Buffer | (() => Buffer);
 
-  constructor(stored: CacheEntry, forms: VersionForms) {
+  constructor(stored: CacheEntry, bytes: Buffer | (() => Buffer)) {
     this.#stored = stored;
-    this.#forms = forms;
+    this.#bytes = bytes;
   }
 
   get key(): string {
@@ -152,7 +255,7 @@ class ConvertedEntry implements CacheEntry {
   }
 
   get bytes(): Buffer {
-    return this.#forms.bytesOf(this.#stored);
+    return typeof this.#bytes === 'function' ? this.#bytes() : this.#bytes;
   }
 
   get memory(): Buffer {

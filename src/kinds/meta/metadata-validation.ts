@@ -117,7 +117,7 @@ export const validateLabels = (labels: Readonly<Record<string, string>>, field: 
   ]);
 
 /** Unlike label keys, annotation keys may have upper-case letters in the prefix. Their total size is limited. */
-function validateAnnotations(annotations: Readonly<Record<string, string>>, field: string): FieldError[] {
+export function validateAnnotations(annotations: Readonly<Record<string, string>>, field: string): FieldError[] {
   const errors = errorsOfEach(Object.keys(annotations), (key) => texts(field, key, isQualifiedName(key.toLowerCase())));
   let bytes = 0;
   for (const [key, value] of Object.entries(annotations)) bytes += Buffer.byteLength(key) + Buffer.byteLength(value);

@@ -1,6 +1,7 @@
 import { applyConfiguration, keepTimesOfNoOp } from '../../apply/apply.ts';
 import { applyConflict } from '../../apply/conflict.ts';
 import type { GroupVersionKind } from '../../kinds/kind.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
 import { badRequest, conflict, staleObject } from '../../meta/status-error.ts';
 import { isRecord } from '../../schema/own-property.ts';
 import { type Reply, shownBytes } from '../reply.ts';
@@ -9,6 +10,7 @@ import { checkUnknown, decodeObject, duplicateFields, withKind } from '../write/
 import type { ObjectWriter, UpdateView, WriteContext } from '../write/object-writer.ts';
 import type { Stored } from '../write/stored-object.ts';
 import { writeSource } from '../write/track-managed-fields.ts';
+import { withConversions } from '../write/with-conversions.ts';
 import { parseWriteOptions, type WriteOptions } from '../write/write-options.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 
@@ -32,7 +34,7 @@ export async function apply(
     info.name,
     async (stored) => {
       checkIdentity(request, config, stored);
-      const object = applied(writer, request, context, { config, options, stored });
+      const object = await applied(writer, request, context, { config, options, stored });
       const step = await writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
       if (step.type === 'put') keepTimesOfNoOp(step.object, stored.object);
       return step;
@@ -42,7 +44,8 @@ export async function apply(
       : async () => {
           checkIdentity(request, config, undefined);
           await writer.requireCreate(request);
-          return writer.create(context, applied(writer, request, context, { config, options, stored: undefined }));
+          const object = await applied(writer, request, context, { config, options, stored: undefined });
+          return writer.create(context, object);
         },
   );
   return {
@@ -93,21 +96,23 @@ interface Application {
 }
 
 /** The merged object, decoded and defaulted. */
-function applied(
+async function applied(
   writer: ObjectWriter,
   request: VerbRequest,
   context: WriteContext,
   { config, options, stored }: Application,
-) {
+): Promise<ApiObject> {
   const { served, body } = request;
   const { commandLineClient: manager, lastAppliedAnnotation: annotation } = writer.dialect;
-  const result = applyConfiguration({
-    ...writeSource(context, writer.now()),
-    live: stored && served.fromWritten(stored.object),
-    config,
-    force: options.force,
-    clientSideApply: { manager, annotation },
-  });
+  const [now, live] = [writer.now(), stored && served.fromWritten(stored.object)];
+  const merging = withConversions(served, request, 'throws', (convert) =>
+    applyConfiguration({
+      ...writeSource(context, now, convert),
+      ...{ live, config, force: options.force },
+      clientSideApply: { manager, annotation },
+    }),
+  );
+  const result = merging instanceof Promise ? await merging : merging;
   const unknown = result.unknown.map((path) => `unknown field "${path}"`);
   checkUnknown(request, options, [...duplicateFields(body?.duplicates ?? []), ...unknown]);
   if (result.type === 'conflicts') throw applyConflict(result.conflicts);

@@ -1,3 +1,4 @@
+import { untilAborted } from '../../base/time/until-aborted.ts';
 import { notFound } from '../../meta/status-error.ts';
 import { getConsistency } from '../read/list-options.ts';
 import { refuseCorrupt } from '../read/read-checks.ts';
@@ -19,10 +20,18 @@ export function get(parts: RegistryParts, request: VerbRequest): Reply | Promise
   );
 }
 
-function read({ served, info }: VerbRequest): Reply {
+function read(request: VerbRequest): Reply | Promise<Reply> {
+  const { served, info } = request;
   const key = served.objectKey(info.namespace, info.name);
   const entry = served.collection.get(key);
-  if (entry) return { type: 'object', status: 200, served, bytes: served.forms?.bytesOf(entry) ?? entry.bytes };
+  if (entry) {
+    const bytes = served.forms?.bytesOf(entry, request.span) ?? entry.bytes;
+    return bytes instanceof Promise ? converted(request, bytes) : { type: 'object', status: 200, served, bytes };
+  }
   refuseCorrupt(served.collection.snapshot(), key);
   throw notFound(served.name, info.name);
+}
+
+async function converted({ served, signal }: VerbRequest, bytes: Promise<Buffer>): Promise<Reply> {
+  return { type: 'object', status: 200, served, bytes: await untilAborted(bytes, signal) };
 }

@@ -18,10 +18,24 @@ import type { RegistryParts, VerbRequest } from '../verb.ts';
 export async function list(parts: RegistryParts, request: VerbRequest): Promise<ListReply> {
   const { served, info } = request;
   const options = parseListOptions(info.query, listedCollection(parts, request));
-  return readList(parts, served, info.namespace, options, request);
+  return inServedVersion(parts, await readList(parts, served, info.namespace, options, request), request);
 }
 
-/** Reads the list that the options describe. */
+/** The list with its items in the version that is asked for. */
+async function inServedVersion(
+  { clock }: Pick<RegistryParts, 'clock'>,
+  reply: ListReply,
+  { owner, signal, span }: VerbRequest,
+): Promise<ListReply> {
+  const { type, served, metadata, items, count } = reply;
+  const { forms } = served;
+  if (!forms) return reply;
+  if (!forms.isLater) return { type, served, metadata, items: forms.entries(items), count };
+  const slice = new TimeSlice(clock, { owner });
+  return { type, served, metadata, items: await forms.convertedEntries(items, { slice, signal, span }), count };
+}
+
+/** Reads the list that the options describe, in stored form. */
 export async function readList(
   parts: Pick<RegistryParts, 'cache' | 'store' | 'clock' | 'isSameNamespace'>,
   served: ServedResource,
@@ -183,6 +197,5 @@ function reply(target: ListTarget, revision: Revision, { items, count, runs, cut
       ...(!options.selection.matches && { remainingItemCount: cut.remaining }),
     }),
   };
-  if (served.forms) return { type: 'list', served, metadata, items: served.forms.entries(items), count };
   return { type: 'list', served, metadata, items, count, runs };
 }

@@ -17,6 +17,7 @@ import { checkUnknown, decodeBody, decodeObject } from '../write/decode-body.ts'
 import type { ObjectWriter, WriteContext } from '../write/object-writer.ts';
 import type { Stored } from '../write/stored-object.ts';
 import { writeSource } from '../write/track-managed-fields.ts';
+import { withConversions } from '../write/with-conversions.ts';
 import { parseWriteOptions, type WriteOptions } from '../write/write-options.ts';
 import { checkIdentity, readConfiguration } from './apply.ts';
 import { placeInNamespace, writeContext } from './create.ts';
@@ -56,7 +57,7 @@ export async function writeScale(
   const context = writeContext(request, options, request.body?.patch === 'apply' ? 'applied' : 'tracked');
   const written = await writer.change(context, request.info.name, async (stored) => {
     const old = readScale(stored.object, subresource);
-    const { wanted, object } = change(old, stored);
+    const { wanted, object } = await change(old, stored);
     await admit(parts, context, wanted, old);
     const replicas = replicasOf(wanted);
     if (replicas === undefined) throw badRequest(`the spec replicas field ${quoted(subresource)} cannot be empty`);
@@ -72,16 +73,14 @@ interface Change {
   readonly object: ApiObject;
 }
 
+type MakeChange = (old: ApiObject, stored: Stored) => Change | Promise<Change>;
+
 interface ScaleWrite {
   readonly options: WriteOptions;
   readonly subresource: ScaleSubresource;
 }
 
-function changeOf(
-  writer: ObjectWriter,
-  request: VerbRequest,
-  write: ScaleWrite,
-): (old: ApiObject, stored: Stored) => Change {
+function changeOf(writer: ObjectWriter, request: VerbRequest, write: ScaleWrite): MakeChange {
   const { body, info } = request;
   if (info.verb === 'update') {
     const sent = decodeBody(request, scale, write.options);
@@ -124,7 +123,7 @@ function appliedChange(
   request: VerbRequest,
   body: RequestBody,
   { options, subresource }: ScaleWrite,
-): (old: ApiObject, stored: Stored) => Change {
+): MakeChange {
   const { served } = request;
   const config = readConfiguration(request, body, scale);
   const sent = decodeObject(config, scale, (fields) =>
@@ -140,20 +139,18 @@ function appliedChange(
   const own: ApiObject = { apiVersion: served.apiVersion, kind: served.kind.kind, metadata };
   if (wantsReplicas) setReplicas(own, subresource, replicasOf(sent) ?? 0);
   const context = writeContext(request, options, 'applied');
-  return (old, stored) => {
+  return async (old, stored) => {
     checkIdentity(request, config, stored);
-    const result = applyConfiguration({
-      ...writeSource(context, writer.now()),
-      live: served.fromWritten(stored.object),
-      config: own,
-      force: options.force,
-    });
+    const [now, live] = [writer.now(), served.fromWritten(stored.object)];
+    const result = await withConversions(served, request, 'throws', (convert) =>
+      applyConfiguration({ ...writeSource(context, now, convert), live, config: own, force: options.force }),
+    );
     if (result.type === 'conflicts') throw applyConflict(result.conflicts);
     const object = decodeObject(result.object, served.kind, () => {});
     delete object.metadata.resourceVersion;
     // Replicas that nobody wants any more are zero.
-    const now = replicasOf(readScale(object, subresource)) ?? (replicasOf(old) === undefined ? undefined : 0);
-    const spec = now === undefined ? old['spec'] : { replicas: now };
+    const replicas = replicasOf(readScale(object, subresource)) ?? (replicasOf(old) === undefined ? undefined : 0);
+    const spec = replicas === undefined ? old['spec'] : { replicas };
     return { wanted: { ...cloneJson(old), spec }, object };
   };
 }

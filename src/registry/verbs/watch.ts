@@ -27,7 +27,7 @@ export async function watch(parts: RegistryParts, request: VerbRequest): Promise
   return {
     type: 'watch',
     served,
-    initial: served.forms ? served.forms.entries(start.initial) : start.initial,
+    initial: await initialEntries(parts, request, start.initial),
     revision: start.revision,
     bookmarks: options.bookmarks,
     initialEventsEnd: options.initialEventsEnd,
@@ -50,6 +50,17 @@ export async function watch(parts: RegistryParts, request: VerbRequest): Promise
       }
     },
   };
+}
+
+/** The initial objects in the version that is asked for. */
+async function initialEntries(
+  { clock }: RegistryParts,
+  { served: { forms }, owner, signal, span }: VerbRequest,
+  entries: Iterable<CacheEntry>,
+): Promise<Iterable<CacheEntry>> {
+  if (!forms) return entries;
+  if (!forms.isLater) return forms.entries(entries);
+  return forms.convertedEntries(entries, { slice: new TimeSlice(clock, { owner }), signal, span });
 }
 
 interface StartingPoint {

@@ -37,7 +37,7 @@ import {
   setNewMetadata,
   startGeneration,
 } from './server-metadata.ts';
-import { inWrittenForm, isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
+import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
 import { type TracedWrite, tracedWrite } from './traced-write.ts';
 import { trackManagedFields } from './track-managed-fields.ts';
 
@@ -141,7 +141,10 @@ export class ObjectWriter {
     // Before managed fields are computed, and again after admission, before validation.
     const dropDisabled = (): void => dropDisabledFields(kind.schema, object, undefined, this.#parts.features);
     dropDisabled();
-    if (context.ownership === 'tracked') trackManagedFields(context, object, undefined, strategyContext.now);
+    if (context.ownership === 'tracked') {
+      const tracking = trackManagedFields(context, object, undefined, strategyContext.now);
+      if (tracking) await tracking;
+    }
     dropSubresourceFields(kind, object);
     kind.strategy.prepareForCreate?.(object, strategyContext);
     const admission = this.#admission(context);
@@ -182,8 +185,9 @@ export class ObjectWriter {
       if (await this.#parts.store.get(key)) throw alreadyExists(context.served.name, object.metadata.name ?? '');
       return { type: 'created', bytes: encoded, object };
     }
+    const recorded = recordOf(context, object, encoded);
+    const record = recorded instanceof Promise ? await recorded : recorded;
     context.request.beforeWrite();
-    const record = recordOf(context, object, encoded);
     const { revision } = await this.#storing('Create', context, key, (options) =>
       this.#parts.store.create(key, record, options),
     );
@@ -219,8 +223,9 @@ export class ObjectWriter {
 
   async #changeInTurn(context: WriteContext, { name, key, step, absent }: ObjectChange): Promise<Written> {
     const { served, request } = context;
-    const cached = this.#cached(served, key);
-    let stored = cached ?? (await this.#read(served, key, request.signal));
+    const reading = this.#cached(context, key);
+    const cached = reading instanceof Promise ? await reading : reading;
+    let stored = cached ?? (await this.#read(context, key));
     let fresh = cached === undefined;
     for (let attempt = 0; ; attempt++) {
       try {
@@ -233,7 +238,7 @@ export class ObjectWriter {
         if (raced && attempt >= limits.writeAttemptsMax) throw conflict(served.name, name, staleObject);
         if (!raced && fresh) throw toStatusError(error, served.name, name);
         request.signal.throwIfAborted();
-        const latest = await this.#read(served, key, request.signal);
+        const latest = await this.#read(context, key);
         if (!raced && latest?.revision === stored?.revision) throw toStatusError(error, served.name, name);
         stored = latest;
         fresh = true;
@@ -241,17 +246,18 @@ export class ObjectWriter {
     }
   }
 
-  #cached(served: ServedResource, key: string): Stored | undefined {
+  #cached({ served, request }: WriteContext, key: string): Stored | Promise<Stored> | undefined {
     const entry = served.collection.get(key);
-    return entry && inWrittenForm(served, storedOfEntry(entry));
+    return entry && storedOfEntry(served, entry, request);
   }
 
-  async #read(served: ServedResource, key: string, signal: AbortSignal): Promise<Stored | undefined> {
+  async #read({ served, request }: WriteContext, key: string): Promise<Stored | undefined> {
+    const { signal } = request;
     const record = await untilAborted(this.#parts.store.get(key), signal).catch((error) => {
       signal.throwIfAborted();
       throw toStatusError(error, served.name, '');
     });
-    return record && inWrittenForm(served, storedOfRecord(record, served.resource.normalise));
+    return record && storedOfRecord(served, record, request);
   }
 
   async #commit(context: WriteContext, key: string, stored: Stored, step: Step): Promise<Written> {
@@ -277,8 +283,9 @@ export class ObjectWriter {
         if (unchanged || context.dryRun) await this.#requireCurrent(context, key, stored);
         if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
+        const recorded = recordOf(context, object, encoded);
+        const record = recorded instanceof Promise ? await recorded : recorded;
         context.request.beforeWrite();
-        const record = recordOf(context, object, encoded);
         const { revision } = await this.#storing('GuaranteedUpdate', context, key, (options) =>
           store.update(key, record, stored.revision, { ...options, deletion: step.deletion === true }),
         );
@@ -330,7 +337,10 @@ export class ObjectWriter {
       view.prepareForUpdate?.(object, old, strategyContext);
     };
     keepOthers();
-    if (context.ownership === 'tracked') trackManagedFields(context, object, old, strategyContext.now);
+    if (context.ownership === 'tracked') {
+      const tracking = trackManagedFields(context, object, old, strategyContext.now);
+      if (tracking) await tracking;
+    }
     const keepServerFields = (): void => {
       if (isMain) {
         keepStatus(kind, object, old);
@@ -409,10 +419,14 @@ export class ObjectWriter {
   }
 }
 
-/** The value to be stored for an object that is encoded as it is written. */
-function recordOf({ served }: WriteContext, object: ApiObject, encoded: Buffer): Buffer {
-  const stored = served.toStored(object);
-  return stored === object ? encoded : encodeObject(stored);
+/** The value to be stored for an object that is encoded as it is written. A promise only where somebody else converts. */
+function recordOf({ served, request }: WriteContext, object: ApiObject, encoded: Buffer): Buffer | Promise<Buffer> {
+  const stored = served.toStored(object, encoded, request.span);
+  if (!(stored instanceof Promise)) return stored;
+  return untilAborted(stored, request.signal).then((record) => {
+    requireObjectSize(record);
+    return record;
+  });
 }
 
 const admitted: Admission = { mutate() {}, validate() {} };

@@ -20,8 +20,16 @@ interface PreparedWrite {
   readonly served: ServedResource;
   readonly name: string;
   readonly key: string;
+  /** In the form in which objects are written. */
+  readonly object: ApiObject;
   readonly value: Buffer;
 }
+
+/** The write with the value in the version to be stored. */
+const stored = async (write: PreparedWrite): Promise<PreparedWrite> => ({
+  ...write,
+  value: await write.served.toStored(write.object, write.value),
+});
 
 /**
  * Creates objects as they were, for restore and import: bypasses admission and strategies, and keeps uid, times,
@@ -38,7 +46,9 @@ export async function writeRaw(parts: Parts, objects: readonly unknown[]): Promi
     throw entityTooLarge(`a raw write has at most ${limits.storeBatchWritesMax} objects, not ${objects.length}`);
   }
   const servedKinds = servedByKind(parts);
-  const writes = objects.map((object) => prepare(servedKinds, object));
+  const prepared = objects.map((object) => prepare(servedKinds, object));
+  const writes: PreparedWrite[] = [];
+  for (const write of prepared) writes.push(await stored(write));
   refuseDuplicates(writes);
   return commit(parts.store, writes);
 }
@@ -59,14 +69,14 @@ function prepare(servedKinds: ReadonlyMap<string, ServedResource>, value: unknow
   const object = decodeObject(value, served.kind, (problems) => {
     if (problems.length > 0) throw badRequest(`strict decoding error: ${problems.join(', ')}`);
   });
-  const { kind } = served.resource;
+  const kind = served.written;
   const { name = '', namespace = '' } = object.metadata;
   delete object.metadata.resourceVersion;
   const errors = [...missing(object, served), ...validateObjectMeta(kind, object), ...validate(kind.schema, object)];
   if (errors.length > 0) throw invalidObject(kind, name, errors);
   const encoded = encodeObject(object);
   requireObjectSize(encoded);
-  return { served, name, key: served.objectKey(namespace, name), value: encoded };
+  return { served, name, key: served.objectKey(namespace, name), object, value: encoded };
 }
 
 /** Metadata that every stored object has, although clients need not send it. */

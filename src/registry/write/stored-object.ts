@@ -1,9 +1,13 @@
+import type { Caller } from '../../base/caller.ts';
+import { untilAborted } from '../../base/time/until-aborted.ts';
 import type { CachedResource, CacheEntry } from '../../cache/cache.ts';
-import { encodeObject, parseStored } from '../../codec/json.ts';
+import { parseStored } from '../../codec/json.ts';
 import { insertResourceVersion, versionBytes } from '../../codec/object-bytes.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { internalError } from '../../meta/status-error.ts';
+import { headOf } from '../../resources/conversion-review.ts';
 import type { ServedResource } from '../../resources/resource.ts';
+import type { VersionForms } from '../../resources/version-forms.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import type { Revision, StoreRecord } from '../../store/store.ts';
 
@@ -17,16 +21,37 @@ export interface Stored {
   readonly stale: boolean;
 }
 
-/** Cached values were decoded when they entered the cache. */
-export const storedOfEntry = ({ bytes, revision, stale }: CacheEntry): Stored => ({
-  object: readStored(bytes),
-  bytes,
-  revision,
-  stale,
-});
+/** Who waits for a conversion. */
+type Reader = Pick<Caller, 'signal' | 'span'>;
 
-/** A value read directly from the store is normalised as the cache does it. It may be damaged, or encrypted with a lost key. */
-export function storedOfRecord(
+/**
+ * The state of a cached object in the form in which objects are written. Cached values were decoded when they entered the
+ * cache. A promise only where somebody else converts.
+ */
+export function storedOfEntry(served: ServedResource, entry: CacheEntry, reader: Reader): Stored | Promise<Stored> {
+  const { revision, stale } = entry;
+  const convert = convertedForms(served);
+  if (!convert) return { object: readStored(entry.bytes), bytes: entry.bytes, revision, stale };
+  const state = { revision, stale: stale || isOtherVersion(served, entry.bytes) };
+  return whenConverted(convert.bytesOf(entry, reader.span), reader, (bytes) => ({
+    ...{ object: readStored(bytes), bytes },
+    ...state,
+  }));
+}
+
+/** The same of a value read directly from the store. */
+export function storedOfRecord(served: ServedResource, record: StoreRecord, reader: Reader): Stored | Promise<Stored> {
+  const stored = readRecord(record, served.resource.normalise);
+  const convert = convertedForms(served);
+  if (!convert) return stored;
+  const state = { ...stored, stale: stored.stale || stored.object.apiVersion !== served.resource.stored.apiVersion };
+  return whenConverted(convert.converted(stored.bytes, reader.span), reader, (bytes) =>
+    bytes === stored.bytes ? state : { ...state, object: readStored(bytes), bytes },
+  );
+}
+
+/** A value as it is stored, normalised as the cache does it. It may be damaged, or encrypted with a lost key. */
+export function readRecord(
   { key, value, revision, stale = false, corrupt }: StoreRecord,
   normalise?: CachedResource['normalise'],
 ): Stored {
@@ -39,13 +64,19 @@ export function storedOfRecord(
   }
 }
 
-/** The stored state in the form in which the object is written. It is stale if it is not in the version to be stored. */
-export function inWrittenForm({ resource, toWritten }: ServedResource, stored: Stored): Stored {
-  if (!resource.custom) return stored;
-  const object = toWritten(stored.object);
-  const stale = stored.stale || stored.object.apiVersion !== resource.stored.apiVersion;
-  if (object === stored.object) return stale === stored.stale ? stored : { ...stored, stale };
-  return { ...stored, object, bytes: insertResourceVersion(encodeObject(object), stored.revision), stale };
+/** The forms in which objects of this version are written, unless they are stored so. A stale one is not in the version to be stored. */
+const convertedForms = ({ resource, forms }: ServedResource): VersionForms | undefined =>
+  resource.custom ? forms : undefined;
+
+const isOtherVersion = ({ resource }: ServedResource, bytes: Buffer): boolean =>
+  headOf(bytes).apiVersion !== resource.stored.apiVersion;
+
+function whenConverted(
+  converted: Buffer | Promise<Buffer>,
+  { signal }: Reader,
+  make: (bytes: Buffer) => Stored,
+): Stored | Promise<Stored> {
+  return converted instanceof Promise ? untilAborted(converted, signal).then(make) : make(converted);
 }
 
 const readStored = (bytes: Buffer): ApiObject => parseStored(bytes) as ApiObject;

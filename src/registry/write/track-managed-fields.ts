@@ -1,10 +1,12 @@
 import { updateManagedFields, type WriteSource } from '../../apply/apply.ts';
 import { type FieldSet, fieldSetOfNames, noFields } from '../../apply/fields/field-set.ts';
+import type { ConvertObject } from '../../apply/versions.ts';
 import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { managerBytesMax, unprintable } from '../../kinds/meta/managed-fields-validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { WriteContext } from './object-writer.ts';
+import { withConversions } from './with-conversions.ts';
 
 /**
  * The product name in a `User-Agent`: `client/v1.2 (linux)` is `client`. Truncated to the maximum length of a manager,
@@ -21,10 +23,14 @@ export function clientName(userAgent: string): string {
 }
 
 /** The write of a context as a source for managed fields. */
-export const writeSource = ({ served, info, manager }: WriteContext, nowMs: number): WriteSource => ({
+export const writeSource = (
+  { served, info, manager }: WriteContext,
+  nowMs: number,
+  convert: ConvertObject | undefined,
+): WriteSource => ({
   schema: served.kind.schema,
   apiVersion: served.apiVersion,
-  ...(served.convert && { convert: served.convert }),
+  ...(convert && { convert }),
   manager,
   subresource: info.subresource,
   nowMs,
@@ -33,21 +39,24 @@ export const writeSource = ({ served, info, manager }: WriteContext, nowMs: numb
 
 /**
  * Records the managed fields, with paths in the client's version, when only the client and defaulting have touched the
- * object.
+ * object. A promise only where somebody else converts; what is owned in a version that nobody can convert to now stays owned.
  */
 export function trackManagedFields(
   context: WriteContext,
   object: ApiObject,
   old: ApiObject | undefined,
   nowMs: number,
-): void {
-  const { served } = context;
+): void | Promise<void> {
+  const { served, request } = context;
   const written = served.fromWritten(object);
-  updateManagedFields({ ...writeSource(context, nowMs), object: written, old: old && served.fromWritten(old) });
-  if (written === object) return;
-  const { managedFields } = written.metadata;
-  if (managedFields) object.metadata.managedFields = managedFields;
-  else delete object.metadata.managedFields;
+  const before = old && served.fromWritten(old);
+  return withConversions(served, request, 'isGone', (convert) => {
+    updateManagedFields({ ...writeSource(context, nowMs, convert), object: written, old: before });
+    if (written === object) return;
+    const { managedFields } = written.metadata;
+    if (managedFields) object.metadata.managedFields = managedFields;
+    else delete object.metadata.managedFields;
+  });
 }
 
 const resetFields = new WeakMap<Kind, Map<string, FieldSet>>();

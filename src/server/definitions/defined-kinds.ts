@@ -28,10 +28,12 @@ import { customKinds } from '../../kinds/custom/custom-kinds.ts';
 import { apiVersionOf } from '../../kinds/stored-as.ts';
 import { caBundleProblem } from '../../kinds/webhook-client-errors.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type CustomVersions, sameFields } from '../../resources/custom-versions.ts';
+import type { ConversionParts } from '../../resources/conversion-webhook.ts';
+import type { CustomVersions } from '../../resources/custom-versions.ts';
 import type { Resource, ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { startInformer } from '../wiring/object-informer.ts';
+import { ConversionWebhooks } from './conversion-webhooks.ts';
 
 /** What is kept of a definition; its schemas are read again when its kinds are made. */
 interface Followed extends DefinitionHead {
@@ -53,6 +55,7 @@ interface DefinedKindsOptions {
   readonly resources: ResourceRegistry;
   /** For the status of definitions. */
   readonly client: ApiClient;
+  readonly conversions: ConversionParts;
 }
 
 /** A resource that is served because of a definition, and the state of the definition that it was made of. */
@@ -78,6 +81,8 @@ export class DefinedKinds implements Closable {
   /** One at a time, since definitions compete for names. */
   readonly #queue: WorkQueue<string>;
 
+  readonly #webhooks: ConversionWebhooks;
+
   /** Definitions as a resource. */
   readonly #find: () => ServedResource | undefined;
 
@@ -85,6 +90,7 @@ export class DefinedKinds implements Closable {
     this.#options = options;
     const { resources, dialect } = options;
     this.#find = resources.finder(dialect.group('apiextensions'), 'v1', 'customresourcedefinitions');
+    this.#webhooks = this.#held.add(new ConversionWebhooks(options.conversions));
     const work = (name: string): Promise<void> => this.#reconcile(name);
     this.#queue = this.#held.add(new WorkQueue({ ...options, name: 'custom_resource_definitions', parallel: 1, work }));
   }
@@ -215,15 +221,15 @@ export class DefinedKinds implements Closable {
     const served = this.#served.get(name);
     const wanted = definition && isTrue(definition, 'Established') ? definition : undefined;
     if (wanted && served && isServed(wanted, served)) return;
-    const versions = wanted && this.#versionsOf(name, wanted);
-    if (served && versions && hasSamePath(served.resource, versions)) {
-      return this.#keep(name, wanted, await resources.changeCustom(served.resource, versions));
-    }
-    if (served) {
-      resources.remove(served.resource);
+    const { versions, webhook } = (wanted && this.#versionsOf(name, wanted)) ?? {};
+    if (wanted && served && versions && hasSamePath(served.resource, versions)) {
+      this.#keep(name, wanted, await resources.changeCustom(served.resource, versions));
+    } else {
+      if (served) resources.remove(served.resource);
       this.#served.delete(name);
+      if (wanted && versions) this.#keep(name, wanted, await resources.addCustom(versions));
     }
-    if (versions) this.#keep(name, wanted, await resources.addCustom(versions));
+    this.#webhooks.use(name, webhook);
   }
 
   #keep(name: string, definition: Followed, resource: Resource): void {
@@ -234,7 +240,7 @@ export class DefinedKinds implements Closable {
   }
 
   /** Undefined if none of the versions has a schema that can be read. */
-  #versionsOf(name: string, { status }: Followed): CustomVersions | undefined {
+  #versionsOf(name: string, { status }: Followed): ReadVersions | undefined {
     const found = this.#find();
     const entry = found?.collection.get(found.objectKey('', name));
     if (!entry) return undefined;
@@ -242,19 +248,22 @@ export class DefinedKinds implements Closable {
     const kinds = customKinds(definition);
     const [stored] = kinds;
     const { storedVersions = [] } = status;
-    return (
-      stored && {
-        kinds,
-        conversion: sameFields,
-        storedInOthers: storedVersions.some((each) => each !== stored.version),
-      }
-    );
+    if (!stored) return undefined;
+    const webhook = this.#webhooks.of(name, definition);
+    const storedInOthers = storedVersions.some((each) => each !== stored.version);
+    return { versions: { kinds, webhook: webhook?.webhook, storedInOthers }, webhook };
   }
 
   close(): void {
     this.#stop.abort(new Error('the server stops'));
     this.#held.close();
   }
+}
+
+/** The versions of a definition. */
+interface ReadVersions {
+  readonly versions: CustomVersions;
+  readonly webhook: ReturnType<ConversionWebhooks['of']>;
 }
 
 /** How often the objects of a definition that is being deleted are looked at. */

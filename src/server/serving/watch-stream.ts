@@ -296,6 +296,10 @@ class WatchStream implements WatchSink, Pending {
     this.end();
   }
 
+  failed(error: unknown): void {
+    this.#fail(error);
+  }
+
   /** The frame of an event, encoded once for all watches with the same encoding; undefined if it must be waited for. */
   #frame({ type, entry, encodings }: CacheEvent): Uint8Array | undefined {
     const { framing, name, elsewhere } = this.#encoding;

@@ -1,6 +1,6 @@
 import { parseStored } from '../../../codec/json.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { storedOfRecord } from '../../../registry/write/stored-object.ts';
+import { readRecord } from '../../../registry/write/stored-object.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
 import type { Revision, Store } from '../../../store/store.ts';
 
@@ -24,7 +24,5 @@ export const namespaceIdentity =
       const then = snapshot.get(key);
       return then !== undefined && (parseStored(then.bytes) as ApiObject).metadata.uid === uid;
     }
-    return store
-      .get(key, at)
-      .then((record) => record !== undefined && storedOfRecord(record).object.metadata.uid === uid);
+    return store.get(key, at).then((record) => record !== undefined && readRecord(record).object.metadata.uid === uid);
   };

@@ -5,6 +5,7 @@ import type { Transport } from '../../../outbound/transport.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
+import { conversionMetrics } from '../../definitions/conversion-metrics.ts';
 import { DefinedKinds } from '../../definitions/defined-kinds.ts';
 import { createNamespaces } from '../../upkeep/bootstrap.ts';
 import { ensureDefaultPolicy } from '../../upkeep/default-policy.ts';
@@ -62,7 +63,8 @@ export async function openScopeServer(
 function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Serving, close: () => void): ScopeServer {
   const { handle, resources, clients, responder, authorization, cache } = parts;
   const controllers = new ClosableStack();
-  const definedKinds = parts.held.add(new DefinedKinds({ ...parts, client: clients.server }));
+  const conversions = { ...parts, network: parts.environment.network, observed: conversionMetrics(parts.metrics) };
+  const definedKinds = parts.held.add(new DefinedKinds({ ...parts, client: clients.server, conversions }));
   const endWatches = (): void => {
     controllers.close();
     responder.endWatches();

@@ -1,0 +1,224 @@
+import type { Closable } from '../base/disposable.ts';
+import type { Files } from '../base/files.ts';
+import { limits } from '../base/limits.ts';
+import type { Random } from '../base/random.ts';
+import { type Span, spanning } from '../base/span.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { TimeSlice } from '../base/time/time-slice.ts';
+import type { Dialect } from '../dialect/dialect.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+import { StatusError } from '../meta/status-error.ts';
+import type { Network } from '../outbound/network.ts';
+import { type WebhookSender, webhookSender } from '../outbound/webhook-sender.ts';
+import {
+  ConversionError,
+  type ConversionFailure,
+  type ConversionQuestion,
+  checkConverted,
+  describeKind,
+  encodeQuestion,
+  headOf,
+  readAnswer,
+  reviewVersionOf,
+} from './conversion-review.ts';
+
+/** How a definition says that its objects are converted. */
+export interface ConversionWebhookConfig {
+  /** Name of the definition. */
+  readonly definition: string;
+  /** https. Undefined if the webhook is a Service, which nothing here can reach. */
+  readonly url: string | undefined;
+  readonly service: WebhookService | undefined;
+  /** PEM; undefined: the authorities of the operating system. */
+  readonly authorities: string | undefined;
+  /** Versions of ConversionReview that it understands. */
+  readonly reviewVersions: readonly string[];
+}
+
+interface WebhookService {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+  readonly path: string;
+}
+
+/** What became of one question. */
+export interface ConversionOutcome {
+  readonly definition: string;
+  readonly fromVersion: string;
+  readonly toVersion: string;
+  readonly seconds: number;
+  /** Undefined if it succeeded. */
+  readonly failure: ConversionFailure | undefined;
+}
+
+export interface ConversionParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly dialect: Dialect;
+  readonly network: Network;
+  readonly files: Files;
+  readonly observed: (outcome: ConversionOutcome) => void;
+}
+
+/** Uses a converted object; called once for each, in order. */
+type Take<T> = (converted: ApiObject, index: number) => T;
+
+/** A webhook that converts the objects of a definition. */
+export class ConversionWebhook implements Closable {
+  readonly #config: ConversionWebhookConfig;
+  readonly #parts: ConversionParts;
+  readonly #url: URL;
+  readonly #sender: WebhookSender | undefined;
+  #asked = 0;
+  #retired = false;
+
+  constructor(config: ConversionWebhookConfig, parts: ConversionParts) {
+    this.#config = config;
+    this.#parts = parts;
+    this.#url = urlOf(config);
+    if (config.url === undefined) return;
+    const { clock, network, files } = parts;
+    this.#sender = webhookSender(
+      {
+        ...{ server: this.#url, authorities: config.authorities, serverName: undefined, insecure: false },
+        ...{ credential: { type: 'stored' }, impersonation: undefined },
+      },
+      {
+        ...{ clock, network, files, pluginHost: noPlugins, userAgent: 'orch' },
+        timeoutMs: limits.conversionMsMax,
+        answerBytesMax: limits.conversionAnswerBytesMax,
+        questionsMax: limits.conversionQuestionsMax,
+      },
+    );
+  }
+
+  /**
+   * Converts objects as they are stored, at most `limits.conversionObjectsMax`, none of which is in that version. Rejects with
+   * a StatusError that has the published text. Goes on when its callers have gone: others may share the result.
+   */
+  async convert<T>(objects: readonly Buffer[], apiVersion: string, take: Take<T>, span?: Span): Promise<readonly T[]> {
+    const { random, dialect, clock } = this.#parts;
+    const version = reviewVersionOf(this.#config.reviewVersions);
+    if (!version) throw failed('no supported conversion review versions');
+    const question: ConversionQuestion = { version, dialect, uid: random.uuid(), objects, apiVersion };
+    const began = clock.monotonic();
+    this.#asked += 1;
+    try {
+      const converted = await this.#traced(question, span, (call) => this.#ask(question, take, call));
+      this.#observe(question, began, undefined);
+      return converted;
+    } catch (error) {
+      const known = error instanceof ConversionError ? error : undefined;
+      this.#observe(question, began, known?.failure ?? 'call');
+      throw failed(known?.message ?? `conversion webhook for ${this.#config.definition} failed`, error);
+    } finally {
+      this.#asked -= 1;
+      this.#closeRetired();
+    }
+  }
+
+  async #ask<T>(question: ConversionQuestion, take: Take<T>, span: Span | undefined): Promise<readonly T[]> {
+    const body = await this.#send(question, span);
+    span?.event('Request completed');
+    const slice = new TimeSlice(this.#parts.clock);
+    if (slice.over) await slice.next();
+    const answered = readAnswer(body, question);
+    const converted: T[] = [];
+    for (const [index, each] of answered.entries()) {
+      if (slice.over) await slice.next();
+      converted.push(take(checkConverted(each, index, question), index));
+    }
+    return converted;
+  }
+
+  async #send(question: ConversionQuestion, span: Span | undefined): Promise<Buffer> {
+    const kind = describeKind(headOf(question.objects[0] as Buffer));
+    const fail = (why: string, cause?: unknown): ConversionError =>
+      new ConversionError('call', `conversion webhook for ${kind} failed: ${why}`, { cause });
+    if (!this.#sender) {
+      const { name = '' } = this.#config.service ?? {};
+      throw fail(`Post "${this.#url}": service "${name}" not found: Services are not served, a webhook needs a url`);
+    }
+    // Only its deadline aborts it: others may share the result.
+    const caller = { signal: new AbortController().signal, span };
+    const { status, body } = await this.#sender.send(encodeQuestion(question), caller).catch((error) => {
+      throw fail(`Post "${this.#url}": ${messageOf(error)}`, error);
+    });
+    if (status < 200 || status > 206) throw fail(describeStatus(status, body));
+    return body;
+  }
+
+  #traced<T>(
+    { uid, objects, apiVersion }: ConversionQuestion,
+    span: Span | undefined,
+    work: (span: Span | undefined) => Promise<T>,
+  ): Promise<T> {
+    if (!span) return work(undefined);
+    const call = span.child('Call conversion webhook', {
+      'custom-resource-definition': this.#config.definition,
+      'desired-api-version': apiVersion,
+      'object-count': objects.length,
+      UID: uid,
+    });
+    return spanning(call, () => work(call));
+  }
+
+  #observe({ objects, apiVersion }: ConversionQuestion, began: number, failure: ConversionFailure | undefined): void {
+    const { definition } = this.#config;
+    const seconds = (this.#parts.clock.monotonic() - began) / 1000;
+    const fromVersion = versionOf(headOf(objects[0] as Buffer).apiVersion);
+    this.#parts.observed({ definition, fromVersion, toVersion: versionOf(apiVersion), seconds, failure });
+  }
+
+  /** Closes once its questions are answered: another webhook is asked from now on. */
+  retire(): void {
+    this.#retired = true;
+    this.#closeRetired();
+  }
+
+  #closeRetired(): void {
+    if (this.#retired && this.#asked === 0) this.close();
+  }
+
+  /** Aborts the questions. */
+  close(): void {
+    this.#sender?.close();
+  }
+}
+
+/** The timeout is sent along, as to other webhooks. */
+function urlOf({ url, service }: ConversionWebhookConfig): URL {
+  const { name = '', namespace = '', port = 443, path = '' } = service ?? {};
+  const target = new URL(url ?? `https://${name}.${namespace}.svc:${port}${path}`);
+  target.searchParams.set('timeout', `${limits.conversionMsMax / 1000}s`);
+  return target;
+}
+
+const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf('/') + 1);
+
+const noPlugins = { environment: {}, interactive: false, stderr() {} };
+
+const failed = (message: string, cause?: unknown): StatusError => new StatusError('InternalError', message, { cause });
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The texts of client-go for an answer that is no review. */
+function describeStatus(status: number, body: Buffer): string {
+  switch (status) {
+    case 401:
+      return 'the server has asked for the client to provide credentials';
+    case 404:
+      return 'the server could not find the requested resource';
+    case 429:
+      return 'the server has received too many requests and has asked us to try again later';
+    case 503:
+      return 'the server is currently unable to handle the request';
+    case 500: {
+      const text = JSON.stringify(body.toString().slice(0, limits.webhookErrorLengthMax).trim());
+      return `an error on the server (${text}) has prevented the request from succeeding`;
+    }
+    default:
+      return `the server responded with the status code ${status} but did not return more information`;
+  }
+}

@@ -1,0 +1,462 @@
+import assert from 'node:assert/strict';
+import { text } from 'node:stream/consumers';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { limits } from '../../src/base/limits.ts';
+import { until, within } from '../../src/base/waits-fixture.ts';
+import { type ApiClient, ApiError, type ApiList } from '../../src/client/api-client.ts';
+import { resourcePath } from '../../src/client/resource-path.ts';
+import type { ApiObject } from '../../src/meta/api-object.ts';
+import type { Status } from '../../src/meta/status-error.ts';
+import { type ConversionQuestion, ConversionWebhook } from '../support/conversion-webhook.ts';
+import { define, definitionOf, definitionPath, versionOf } from '../support/custom-resources.ts';
+import { root, serverForSuite } from '../support/in-process-server.ts';
+
+/** Conversion of custom resources by a webhook. In v1 an address is host and port, in v2 one text. */
+
+interface Address extends ApiObject {
+  readonly host?: string;
+  readonly port?: string;
+  readonly hostPort?: string;
+}
+
+const one = { host: { type: 'string' }, port: { type: 'string' } };
+const two = { hostPort: { type: 'string' } };
+
+function convertAddress(object: Readonly<Record<string, unknown>>, apiVersion: string): unknown {
+  const { host, port, hostPort, ...rest } = object as unknown as Address;
+  if (apiVersion.endsWith('/v2')) return { ...rest, hostPort: `${host}:${port}` };
+  const [first, second] = String(hostPort).split(':');
+  return { ...rest, host: first, port: second };
+}
+
+describe('conversion webhooks', () => {
+  const suite = serverForSuite();
+  const client = (): ApiClient => suite.server.clientAs(root, 'test');
+  let webhook: ConversionWebhook;
+  before(async () => {
+    webhook = await ConversionWebhook.start();
+  });
+  after(() => webhook[Symbol.asyncDispose]());
+  beforeEach(() => {
+    webhook.questions.length = 0;
+    webhook.convert = convertAddress;
+    webhook.answer = (usual) => usual;
+    webhook.instead = undefined;
+  });
+
+  const versions = (storage: 'v1' | 'v2') => [
+    versionOf(one, { storage: storage === 'v1' }),
+    versionOf(two, { name: 'v2', storage: storage === 'v2' }),
+  ];
+  const at = (group: string, version: string, name?: string): string =>
+    resourcePath({ apiVersion: `${group}/${version}`, resource: 'widgets', namespace: 'default', name });
+  const address = (group: string, name: string, more: object = {}) => ({
+    ...{ apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name }, host: 'a', port: '1' },
+    ...more,
+  });
+  const defineAddresses = async (group: string, conversion: unknown = webhook.conversion()): Promise<void> => {
+    const definition = definitionOf({ group, versions: versions('v1') });
+    await define(client(), { ...definition, spec: { ...definition.spec, conversion } as typeof definition.spec });
+  };
+
+  /** The questions about objects of a group. */
+  const asked = (group: string): readonly ConversionQuestion[] =>
+    webhook.questions.filter(({ desiredAPIVersion }) => desiredAPIVersion.startsWith(`${group}/`));
+
+  it('convert what is read and written in another version', async () => {
+    const group = 'both.example.com';
+    await defineAddresses(group);
+    await client().create(at(group, 'v1'), address(group, 'x'));
+    assert.deepEqual(asked(group), [], 'it is stored as it was sent');
+    const seen = await client().get<Address>(at(group, 'v2', 'x'));
+    assert.deepEqual([seen.apiVersion, seen.hostPort, seen.host], [`${group}/v2`, 'a:1', undefined]);
+    assert.equal(asked(group).length, 1);
+    const [question] = asked(group);
+    assert.equal(question?.apiVersion, 'apiextensions.orch.io/v1');
+    assert.equal(question?.desiredAPIVersion, `${group}/v2`);
+    assert.match(question?.target ?? '', /^\/convert\?timeout=30s$/);
+    assert.equal(question?.headers['authorization'], undefined);
+    await client().get<Address>(at(group, 'v2', 'x'));
+    assert.equal(asked(group).length, 1, 'the same object is converted once');
+    const written = await client().update<Address>(at(group, 'v2', 'x'), { ...seen, hostPort: 'b:2' });
+    assert.equal(written.hostPort, 'b:2');
+    const { host, port, hostPort } = await client().get<Address>(at(group, 'v1', 'x'));
+    assert.deepEqual([host, port, hostPort], ['b', '2', undefined]);
+    const patched = await client().mergePatch<Address>(at(group, 'v2', 'x'), { hostPort: 'c:3' });
+    assert.equal(patched.hostPort, 'c:3');
+    const created = { ...address(group, 'y'), apiVersion: `${group}/v2`, hostPort: 'd:4' };
+    await client().create(at(group, 'v2'), created);
+    assert.equal((await client().get<Address>(at(group, 'v1', 'y'))).host, 'd');
+    await client().delete(at(group, 'v2', 'y'));
+    await client().delete(at(group, 'v2'));
+    assert.deepEqual((await client().get<ApiList>(at(group, 'v1'))).items, []);
+  });
+
+  it('convert lists in batches of at most 500 objects', async () => {
+    const group = 'lists.example.com';
+    await defineAddresses(group);
+    const names = Array.from({ length: 1_100 }, (_, index) => `x${String(index).padStart(4, '0')}`);
+    for (let from = 0; from < names.length; from += 100) {
+      const some = names.slice(from, from + 100);
+      await Promise.all(some.map((name) => client().create(at(group, 'v1'), address(group, name, { host: name }))));
+    }
+    const { items } = await client().get<{ readonly items: readonly Address[] }>(at(group, 'v2'));
+    assert.deepEqual(
+      items.map(({ hostPort }) => hostPort),
+      names.map((name) => `${name}:1`),
+    );
+    // The collector reads them as well.
+    const sizes = asked(group).map(({ objects }) => objects.length);
+    assert(Math.max(...sizes) === limits.conversionObjectsMax, String(sizes));
+    const converted = asked(group).flatMap(({ objects }) => objects.map(({ metadata }) => String(metadata['name'])));
+    assert.deepEqual(converted.toSorted(), names, 'each was converted once');
+    const page = await client().get<{ readonly items: readonly Address[] }>(`${at(group, 'v2')}?limit=3`);
+    assert.equal(page.items.length, 3);
+    assert.equal(asked(group).length, sizes.length, 'they were converted before');
+  });
+
+  it('convert the events of watches, in order', async () => {
+    const group = 'watches.example.com';
+    await defineAddresses(group);
+    await client().create(at(group, 'v1'), address(group, 'first'));
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const { type, object } of client().watch(`${at(group, 'v2')}?watch=1`, { signal: stop.signal })) {
+        seen.push(`${type} ${(object as Address).metadata.name} ${(object as Address).hostPort}`);
+      }
+    })();
+    await until(() => seen.length === 1);
+    const held = Promise.withResolvers<void>();
+    webhook.instead = (response, question) => void held.promise.then(() => webhook.reply(response, question));
+    for (const name of ['a', 'b', 'c']) await client().create(at(group, 'v1'), address(group, name));
+    await client().delete(at(group, 'v1', 'a'));
+    await until(() => asked(group).length === 2);
+    assert.equal(seen.length, 1);
+    held.resolve();
+    await until(
+      () => seen.length === 5,
+      () => seen.join(),
+    );
+    assert.deepEqual(seen, ['ADDED first a:1', 'ADDED a a:1', 'ADDED b a:1', 'ADDED c a:1', 'DELETED a a:1']);
+    stop.abort();
+    await watching.catch(() => {});
+  });
+
+  it('end watches when they fail', async () => {
+    const group = 'failing-watches.example.com';
+    await defineAddresses(group);
+    const { signal } = new AbortController();
+    const seen: { readonly type: string; readonly object: unknown }[] = [];
+    const watching = (async () => {
+      for await (const event of client().watch(`${at(group, 'v2')}?watch=1`, { signal })) seen.push(event);
+    })();
+    const others: unknown[] = [];
+    const stop = new AbortController();
+    const other = (async () => {
+      for await (const event of client().watch(`${at(group, 'v1')}?watch=1`, { signal: stop.signal }))
+        others.push(event);
+    })();
+    await client().create(at(group, 'v1'), address(group, 'fine'));
+    await until(() => seen.length === 1);
+    webhook.instead = (response) => response.writeHead(404).end();
+    await client().create(at(group, 'v1'), address(group, 'broken'));
+    await within(watching, 'the watch goes on');
+    const { type, object } = seen.at(-1) ?? assert.fail('there is no event');
+    assert.equal(type, 'ERROR');
+    const message = `conversion webhook for ${group}/v1, Kind=Widget failed: the server could not find the requested resource`;
+    const { code, message: said } = object as Status;
+    assert.deepEqual([code, said], [500, message]);
+    await until(() => others.length === 2);
+    stop.abort();
+    await other.catch(() => {});
+  });
+
+  it('convert managed fields of other versions', async () => {
+    const group = 'managed.example.com';
+    await defineAddresses(group);
+    const applied = async (version: string, fields: object, manager: string, force = false): Promise<Address> => {
+      const response = await suite.server.transportAs(root).send({
+        method: 'PATCH',
+        target: `${at(group, version, 'x')}?fieldManager=${manager}&force=${force}`,
+        headers: { 'content-type': 'application/apply-patch+yaml' },
+        body: JSON.stringify({ apiVersion: `${group}/${version}`, kind: 'Widget', metadata: { name: 'x' }, ...fields }),
+      });
+      const answer = JSON.parse(await text(response.body));
+      if (response.status >= 300) throw new Error(answer.message);
+      return answer;
+    };
+    await applied('v1', { host: 'a', port: '1' }, 'first');
+    await assert.rejects(applied('v2', { hostPort: 'b:2' }, 'second'), /conflicts with "first"/);
+    await applied('v2', { hostPort: 'a:1' }, 'second');
+    const both = await applied('v2', { hostPort: 'b:2' }, 'second', true);
+    assert.equal(both.hostPort, 'b:2');
+    const owners = both.metadata.managedFields?.map(({ manager, apiVersion }) => `${manager} ${apiVersion}`);
+    assert.deepEqual(owners, [`second ${group}/v2`]);
+  });
+
+  describe('whose answers are wrong', () => {
+    const group = 'wrong.example.com';
+    const kind = `${group}/v1, Kind=Widget`;
+    before(async () => {
+      webhook.convert = convertAddress;
+      await defineAddresses(group);
+      await client().create(at(group, 'v1'), address(group, 'x', { metadata: { name: 'x', labels: { a: 'b' } } }));
+    });
+    type Usual = Parameters<ConversionWebhook['answer']>[0];
+    const respond = (change: (response: Usual['response']) => unknown) => (usual: Usual) => ({
+      ...usual,
+      response: change(usual.response),
+    });
+    const change = (edit: (object: Readonly<Record<string, unknown>>) => unknown) =>
+      respond((response) => ({
+        ...response,
+        convertedObjects: (response['convertedObjects'] as Address[]).map(edit as never),
+      }));
+    const withMetadata = (more: unknown) =>
+      change((object) => ({ ...object, metadata: { ...(object['metadata'] as object), ...(more as object) } }));
+    const failed = `conversion webhook for ${kind} failed:`;
+    const invalid = `conversion webhook for ${kind} returned invalid`;
+    const rows: readonly (readonly [what: string, answer: ConversionWebhook['answer'], message: string])[] = [
+      ['no review', () => ({}), `${failed} Object 'Kind' is missing in '{}'`],
+      ['a list', () => [], `${failed} couldn't get version/kind; json parse error`],
+      [
+        'another kind',
+        (usual) => ({ ...usual, kind: 'Review' }),
+        `${failed} expected webhook response of apiextensions.orch.io/v1, Kind=ConversionReview, got apiextensions.orch.io/v1, Kind=Review`,
+      ],
+      [
+        'another version',
+        (usual) => ({ ...usual, apiVersion: 'apiextensions.orch.io/v2' }),
+        `${failed} expected webhook response of`,
+      ],
+      ['no response', respond(() => undefined), `${failed} no response provided`],
+      ['another uid', respond((response) => ({ ...response, uid: 'other' })), `${failed} expected response.uid=`],
+      [
+        'no result',
+        respond((response) => ({ ...response, result: undefined })),
+        `${failed} response.result.status was '', not 'Success'`,
+      ],
+      [
+        'a failure',
+        respond((response) => ({ ...response, result: { status: 'Failed', message: 'no way' } })),
+        `${failed} no way`,
+      ],
+      [
+        'no objects',
+        respond((response) => ({ ...response, convertedObjects: [] })),
+        `conversion webhook for ${kind} returned 0 objects, expected 1`,
+      ],
+      [
+        'objects that are no list',
+        respond((response) => ({ ...response, convertedObjects: {} })),
+        `${failed} response.convertedObjects is not a list`,
+      ],
+      [
+        'two objects',
+        respond((response) => ({ ...response, convertedObjects: [...(response['convertedObjects'] as []), {}] })),
+        `conversion webhook for ${kind} returned 2 objects, expected 1`,
+      ],
+      ['null', change(() => null), `${invalid} object: Object 'Kind' is missing in 'null'`],
+      [
+        'another group',
+        change((object) => ({ ...object, apiVersion: 'x/v2' })),
+        `${invalid} object at index 0: invalid groupVersion (expected ${group}/v2, received x/v2)`,
+      ],
+      [
+        'the same version',
+        change((object) => ({ ...object, apiVersion: `${group}/v1` })),
+        `${invalid} object at index 0: invalid groupVersion`,
+      ],
+      [
+        'another kind of object',
+        change((object) => ({ ...object, kind: 'Gadget' })),
+        `${invalid} object at index 0: invalid kind (expected Widget, received Gadget)`,
+      ],
+      ['another name', withMetadata({ name: 'y' }), `${invalid} object: must have the same name: x != y`],
+      [
+        'another namespace',
+        withMetadata({ namespace: 'kube' }),
+        `${invalid} object: must have the same namespace: default != kube`,
+      ],
+      ['another uid of the object', withMetadata({ uid: 'u' }), `${invalid} object: must have the same UID: `],
+      [
+        'no metadata',
+        change(({ metadata: _, ...object }) => object),
+        `${invalid} object: must have the same name: x != `,
+      ],
+      [
+        'labels that are no map',
+        withMetadata({ labels: 'x' }),
+        `${invalid} metadata: invalid metadata.labels of type string in converted object`,
+      ],
+      [
+        'a label that is no text',
+        withMetadata({ labels: { a: 1 } }),
+        `${invalid} metadata: metadata.labels[a] must be a string, but is int64 in converted object`,
+      ],
+      [
+        'a wrong label',
+        withMetadata({ labels: { 'a b': 'c' } }),
+        `${invalid} metadata: metadata.labels: Invalid value: "a b"`,
+      ],
+    ];
+    for (const [what, answer, message] of rows) {
+      it(`${what}: 500 with the published text, for each way to ask`, async () => {
+        webhook.answer = answer;
+        const before = await client().get<Address>(at(group, 'v1', 'x'));
+        const asks: readonly (() => Promise<unknown>)[] = [
+          () => client().get(at(group, 'v2', 'x')),
+          () => client().get(at(group, 'v2')),
+          () => client().update(at(group, 'v2', 'x'), { ...before, apiVersion: `${group}/v2`, hostPort: 'b:2' }),
+          () => client().mergePatch(at(group, 'v2', 'x'), { hostPort: 'b:2' }),
+          () => client().delete(at(group, 'v2', 'x')),
+        ];
+        for (const ask of asks) await assert.rejects(ask(), (error) => isFailure(error, message));
+        assert.deepEqual(await client().get(at(group, 'v1', 'x')), before, 'nothing is stored');
+      });
+    }
+
+    const responses: readonly (readonly [
+      what: string,
+      instead: NonNullable<ConversionWebhook['instead']>,
+      message: string,
+    ])[] = [
+      [
+        '404',
+        (response) => response.writeHead(404).end(),
+        `${failed} the server could not find the requested resource`,
+      ],
+      [
+        '500',
+        (response) => response.writeHead(500).end('broken'),
+        `${failed} an error on the server ("broken") has prevented the request from succeeding`,
+      ],
+      ['418', (response) => response.writeHead(418).end(), `${failed} the server responded with the status code 418`],
+      [
+        'a redirect',
+        (response) => response.writeHead(302, { location: 'https://127.0.0.1/' }).end(),
+        `${failed} Post "https://127.0.0.1:`,
+      ],
+      ['no JSON', (response) => response.end('{"kind":'), `${failed} couldn't get version/kind; json parse error`],
+      [
+        'too much',
+        (response) => response.end(Buffer.alloc(limits.conversionAnswerBytesMax + 1, ' ')),
+        `the webhook's answer has more than`,
+      ],
+      ['a closed connection', (response) => response.destroy(), `${failed} Post "https://127.0.0.1:`],
+    ];
+    for (const [what, instead, message] of responses) {
+      it(`${what}: 500 with the published text`, async () => {
+        webhook.instead = instead;
+        await assert.rejects(client().get(at(group, 'v2', 'x')), (error) => isFailure(error, message));
+        await assert.rejects(
+          client().create(at(group, 'v2'), { ...address(group, 'y'), apiVersion: `${group}/v2`, hostPort: 'b:2' }),
+          (error) => isFailure(error, what === 'too much' ? message : message.replace('/v1, ', '/v2, ')),
+        );
+        await assert.rejects(
+          client().get(at(group, 'v1', 'y')),
+          (error) => error instanceof ApiError && error.code === 404,
+        );
+      });
+    }
+
+    it('metadata other than labels and annotations is restored', async () => {
+      webhook.answer = withMetadata({
+        ...{ labels: { c: 'd' }, annotations: { e: 'f' }, generation: 77, finalizers: ['x/y'], resourceVersion: '1' },
+        ...{ creationTimestamp: '2020-01-01T00:00:00Z', ownerReferences: [{}], managedFields: 'none' },
+      });
+      const { metadata: stored } = await client().get<Address>(at(group, 'v1', 'x'));
+      const { metadata } = await client().get<Address>(at(group, 'v2', 'x'));
+      assert.deepEqual(metadata, { ...stored, labels: { c: 'd' }, annotations: { e: 'f' } });
+    });
+  });
+
+  it('are asked in the first version of ConversionReview that is known', async () => {
+    const group = 'beta.example.com';
+    await defineAddresses(group, webhook.conversion({}, ['v7', 'v1beta1', 'v1']));
+    await client().create(at(group, 'v1'), address(group, 'x'));
+    webhook.answer = ({ response }) => ({
+      kind: 'ConversionReview',
+      apiVersion: 'any',
+      response: { ...response, uid: 'any' },
+    });
+    assert.equal((await client().get<Address>(at(group, 'v2', 'x'))).hostPort, 'a:1');
+    assert.equal(asked(group)[0]?.apiVersion, 'apiextensions.orch.io/v1beta1');
+  });
+
+  it('that cannot be reached fail requests of other versions only', async () => {
+    const rows: readonly (readonly [group: string, clientConfig: object, message: RegExp])[] = [
+      [
+        'refused.example.com',
+        { url: 'https://127.0.0.1:1/' },
+        /failed: Post "https:\/\/127\.0\.0\.1:1\/\?timeout=30s": .*ECONNREFUSED/,
+      ],
+      ['unknown-ca.example.com', { caBundle: undefined }, /failed: Post .*certificate/],
+      [
+        'service.example.com',
+        { url: undefined, service: { name: 'converter', namespace: 'default', path: '/c' } },
+        /failed: Post "https:\/\/converter\.default\.svc\/c\?timeout=30s": service "converter" not found: Services are not served/,
+      ],
+    ];
+    for (const [group, config, message] of rows) {
+      await defineAddresses(group, webhook.conversion(config as never));
+      await client().create(at(group, 'v1'), address(group, 'x'));
+      await assert.rejects(client().get(at(group, 'v2', 'x')), message);
+      await client().mergePatch(at(group, 'v1', 'x'), { host: 'b' });
+    }
+  });
+
+  it('that hang do not hold up other requests', async () => {
+    const group = 'hanging.example.com';
+    await defineAddresses(group);
+    await client().create(at(group, 'v1'), address(group, 'x'));
+    webhook.instead = () => {};
+    const reads = Array.from({ length: 20 }, () =>
+      client()
+        .get(at(group, 'v2', 'x'))
+        .catch((error: unknown) => error),
+    );
+    await until(() => asked(group).length === 1);
+    await client().mergePatch(at(group, 'v1', 'x'), { host: 'b' });
+    assert.equal((await client().get<Address>(at(group, 'v1', 'x'))).host, 'b');
+    webhook.fixture.dropConnections();
+    for (const error of await Promise.all(reads)) assert.match(String(error), /conversion webhook for/);
+    assert.equal(asked(group).length, 1, 'the same object is asked for once');
+  });
+
+  it('that a definition changes are asked at the next request', async () => {
+    const group = 'changing.example.com';
+    await defineAddresses(group, webhook.conversion({ url: 'https://127.0.0.1:1/' }));
+    await client().create(at(group, 'v1'), address(group, 'x'));
+    await assert.rejects(client().get(at(group, 'v2', 'x')));
+    const path = definitionPath(`widgets.${group}`);
+    await client().mergePatch(path, { spec: { conversion: webhook.conversion() } });
+    assert.equal((await client().get<Address>(at(group, 'v2', 'x'))).hostPort, 'a:1');
+    await client().mergePatch(path, { spec: { conversion: { strategy: 'None', webhook: null } } });
+    assert.equal((await client().get<Address>(at(group, 'v2', 'x'))).hostPort, undefined);
+  });
+
+  it('that change the storage version store what is written next in it', async () => {
+    const group = 'moving.example.com';
+    await defineAddresses(group);
+    await client().create(at(group, 'v1'), address(group, 'x'));
+    await client().mergePatch(definitionPath(`widgets.${group}`), { spec: { versions: versions('v2') } });
+    const before = await client().get<Address>(at(group, 'v1', 'x'));
+    assert.equal(asked(group).length, 0, 'it is stored in v1');
+    await client().update(at(group, 'v1', 'x'), before);
+    assert.equal((await client().get<Address>(at(group, 'v2', 'x'))).hostPort, 'a:1');
+    assert.deepEqual(
+      asked(group).map(({ desiredAPIVersion }) => desiredAPIVersion),
+      [`${group}/v2`],
+    );
+    assert.equal((await client().get<Address>(at(group, 'v1', 'x'))).host, 'a');
+  });
+});
+
+const isFailure = (error: unknown, message: string): boolean => {
+  assert(error instanceof ApiError, String(error));
+  assert.equal(error.code, 500);
+  assert(error.message.includes(message), `${error.message}\ndoes not contain\n${message}`);
+  return true;
+};

@@ -1,0 +1,72 @@
+import { text } from 'node:stream/consumers';
+import { type Handler, TlsFixture } from '../../src/outbound/tls-fixture.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A question that came. */
+export interface ConversionQuestion {
+  readonly apiVersion: string;
+  readonly uid: string;
+  readonly desiredAPIVersion: string;
+  readonly objects: readonly Converted[];
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+type Converted = Fields & { readonly metadata: Fields };
+
+/** A service on the loopback interface that converts objects, over TLS. */
+export class ConversionWebhook implements AsyncDisposable {
+  readonly fixture = new TlsFixture(['127.0.0.1']);
+  readonly questions: ConversionQuestion[] = [];
+  /** What becomes of an object, besides its apiVersion. */
+  convert: (object: Converted, apiVersion: string) => unknown = (object) => object;
+  /** The answer instead of the usual one. */
+  answer: (usual: Fields & { readonly response: Fields }, question: ConversionQuestion) => unknown = (usual) => usual;
+  /** Instead of an answer. */
+  instead: ((response: Parameters<Handler>[1], question: ConversionQuestion) => void) | undefined;
+
+  static async start(): Promise<ConversionWebhook> {
+    const webhook = new ConversionWebhook();
+    await webhook.fixture.listen();
+    webhook.fixture.handle = (...exchange) => void webhook.#answer(...exchange);
+    return webhook;
+  }
+
+  async #answer(...[request, response]: Parameters<Handler>): Promise<void> {
+    const { apiVersion, request: asked } = JSON.parse(await text(request));
+    const question: ConversionQuestion = { apiVersion, ...asked, target: request.url ?? '', headers: request.headers };
+    this.questions.push(question);
+    if (this.instead) return void this.instead(response, question);
+    this.reply(response, question);
+  }
+
+  /** Sends the answer. */
+  reply(response: Parameters<Handler>[1], question: ConversionQuestion): void {
+    const { uid, desiredAPIVersion, objects } = question;
+    const convertedObjects = objects.map((object) =>
+      object['apiVersion'] === desiredAPIVersion
+        ? object
+        : this.convert({ ...object, apiVersion: desiredAPIVersion }, desiredAPIVersion),
+    );
+    const { apiVersion } = question;
+    const usual = {
+      apiVersion,
+      kind: 'ConversionReview',
+      response: { uid, result: { status: 'Success' }, convertedObjects },
+    };
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(this.answer(usual, question)));
+  }
+
+  /** `spec.conversion` of a definition that asks this webhook. */
+  conversion(more: Fields = {}, reviewVersions: readonly string[] = ['v1']): Fields {
+    const caBundle = Buffer.from(this.fixture.authorities).toString('base64');
+    const clientConfig = { url: `https://127.0.0.1:${this.fixture.port}/convert`, caBundle, ...more };
+    return { strategy: 'Webhook', webhook: { conversionReviewVersions: reviewVersions, clientConfig } };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.fixture.close();
+  }
+}
