@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { within } from '../base/waits-fixture.ts';
 import type { Ending, Exchange } from './exchange.ts';
 import { ca, fetch2, type Started, start } from './listener-fixture.ts';
+import { SharedChunk } from './shared-chunk.ts';
 
 /** The outcome of an exchange, as observers of requests see it. */
 
@@ -61,6 +62,20 @@ const cases: readonly Case[] = [
       writer.end('ä');
     },
     outcome: [200, 8, 'complete'],
+  },
+  {
+    what: 'one in parts that others get too',
+    answer(each) {
+      const writer = each.stream(200, {});
+      // Once the head of the response is on its way.
+      setImmediate(() => {
+        const chunk = new SharedChunk(Buffer.from('shared'));
+        if (writer.writeShared) writer.writeShared(chunk);
+        else writer.write(chunk.bytes);
+        writer.end();
+      });
+    },
+    outcome: [200, 6, 'complete'],
   },
   {
     what: 'one that its writer cuts off',

@@ -201,7 +201,7 @@ class Http1Writer extends ResponseWriter implements Outlet {
     if (!response.chunkedEncoding || response.writableCorked > 0) return this.write(chunk.bytes);
     response.chunkedEncoding = false;
     try {
-      return this.write(chunk.chunked);
+      return this.writeFramed(chunk.chunked, chunk.bytes.length);
     } finally {
       response.chunkedEncoding = true;
     }

@@ -14,7 +14,7 @@ interface ResponseStream {
 
 /** Callbacks from a body's writer to its exchange. */
 export interface WriterEvents {
-  /** Bytes were written. */
+  /** Bytes of the body were written, their framing not counted. */
   readonly written: (bytes: number) => void;
   /** The last part was written. */
   readonly ended: () => void;
@@ -49,6 +49,13 @@ export class ResponseWriter implements BodyWriter {
       // If the stream ended early, pending frames may still reference the chunk.
       if (!error && !this.#stream.destroyed) sent();
     });
+  }
+
+  /** Writes a part of the body together with its framing. */
+  protected writeFramed(framed: Uint8Array, bodyBytes: number): boolean {
+    if (!this.#open) return true;
+    this.#on.written(bodyBytes);
+    return this.#stream.write(framed);
   }
 
   drained(): Promise<void> {
