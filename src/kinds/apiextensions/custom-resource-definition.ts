@@ -52,7 +52,7 @@ export function customResourceDefinition(dialect: Dialect): Kind {
       default: (object) => setDefaults(definitionOf(object)),
       prepareForCreate(object) {
         const definition = definitionOf(object);
-        definition.status = {};
+        object['status'] = structuredClone(noStatus);
         addStoredVersion(definition);
       },
       validateCreate: (object, context) => definitionErrors(asDefinition(object), context.dialect),
@@ -83,6 +83,9 @@ export function customResourceDefinition(dialect: Dialect): Kind {
     generation: true,
   });
 }
+
+/** What published servers show of a definition that nobody has looked at; a list that was never set is null. */
+const noStatus = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: [] };
 
 const asDefinition = (object: ApiObject): Definition & ApiObject => object as Definition & ApiObject;
 
