@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { constants, monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, type HeapSpaceInfo } from 'node:v8';
+import type { Closable } from './disposable.ts';
 
 /** What this process takes of the machine. What the system does not tell is undefined. */
 export interface ProcessUsage {
@@ -68,3 +69,30 @@ export function monitorEventLoop(resolution: number): ReturnType<typeof monitorE
   delays.enable();
   return delays;
 }
+
+/** Kinds of garbage collections, as the usual library for this runtime calls them. */
+export const collectionKinds = ['minor', 'major', 'incremental', 'weakcb'] as const;
+type CollectionKind = (typeof collectionKinds)[number];
+
+const kindByCode: ReadonlyMap<unknown, CollectionKind> = new Map([
+  [constants.NODE_PERFORMANCE_GC_MINOR, 'minor'],
+  [constants.NODE_PERFORMANCE_GC_MAJOR, 'major'],
+  [constants.NODE_PERFORMANCE_GC_INCREMENTAL, 'incremental'],
+  [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
+]);
+
+/** Reports the garbage collections of this thread, soon after each, until closed. */
+export type WatchCollections = (report: (kind: CollectionKind, seconds: number) => void) => Closable;
+
+export const watchCollections: WatchCollections = (report) => {
+  const observer = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      // Entries of garbage collections have details that the types do not know.
+      const { detail } = entry as { readonly detail?: { readonly kind?: unknown } };
+      const kind = kindByCode.get(detail?.kind);
+      if (kind) report(kind, entry.duration / 1000);
+    }
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  return { close: () => observer.disconnect() };
+};

@@ -115,6 +115,7 @@ const published: Readonly<Record<string, Described>> = {
     [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
     'BETA',
   ),
+  apiserver_flowcontrol_request_queue_length_after_enqueue: histogram(level, [0, 10, 25, 50, 100, 250, 500, 1000]),
   apiserver_flowcontrol_dispatched_requests_total: counter(level, 'BETA'),
   apiserver_flowcontrol_current_executing_requests: gauge(level, 'BETA'),
   apiserver_flowcontrol_current_executing_seats: gauge(level, 'BETA'),
@@ -349,6 +350,7 @@ describe('flags of metrics (spec section 9)', { timeout: 120_000 }, () => {
     await using server = await OrchProcess.start();
     const { text } = await server.get('/metrics');
     assert.ok(!text.includes(former));
+    assert.match(text, /^nodejs_gc_duration_seconds_count\{kind="minor"\} [1-9]/m);
     assert.equal(sampleOf(text, 'hidden_metrics_total'), '2');
     assert.equal(sampleOf(text, 'disabled_metrics_total'), '0');
   });

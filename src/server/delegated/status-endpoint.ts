@@ -2,14 +2,14 @@ import type { FinalAuthenticator } from '../../authn/anonymous.ts';
 import { type Authorizer, requirePermission } from '../../authz/authorizer.ts';
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
 import type { Metrics } from '../../base/metrics.ts';
-import { monitorEventLoop, readProcessUsage } from '../../base/process-usage.ts';
+import { monitorEventLoop, readProcessUsage, watchCollections } from '../../base/process-usage.ts';
 import type { Random } from '../../base/random.ts';
 import { sendStatus } from '../../content/status.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { type Listener, listen } from '../../http/listener.ts';
 import { PathRouter } from '../../http/router.ts';
 import { observeEventLoop } from '../serving/observe/event-loop-lag.ts';
-import { observeProcess } from '../serving/observe/process-metrics.ts';
+import { observeCollections, observeProcess } from '../serving/observe/process-metrics.ts';
 import { routeHealth, sendMetrics } from '../serving/status-pages.ts';
 import { buildInfo } from '../serving/version-info.ts';
 import type { HealthChecks } from '../upkeep/health-checks.ts';
@@ -44,6 +44,7 @@ export async function openStatusEndpoint(
   buildInfo(metrics, dialect);
   observeProcess(metrics, readProcessUsage);
   held.add(observeEventLoop(metrics, monitorEventLoop));
+  held.add(observeCollections(metrics, watchCollections));
   let listener: Listener | undefined;
   try {
     const access = openDelegatedAccess(config.access, {

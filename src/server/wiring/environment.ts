@@ -3,7 +3,13 @@ import type { Worker } from 'node:worker_threads';
 import { type Files, systemFiles } from '../../base/files.ts';
 import type { LogOutput } from '../../base/log-output.ts';
 import type { Logger } from '../../base/logger.ts';
-import { monitorEventLoop, type ProcessUsage, readProcessUsage } from '../../base/process-usage.ts';
+import {
+  monitorEventLoop,
+  type ProcessUsage,
+  readProcessUsage,
+  type WatchCollections,
+  watchCollections,
+} from '../../base/process-usage.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import { openRotatedFile, type RotatedFileOptions } from '../../base/rotated-file.ts';
 import { StandardOutput } from '../../base/standard-output.ts';
@@ -45,6 +51,8 @@ export interface Environment {
   readonly measureEventLoop?: (resolutionMs: number) => EventLoopDelays;
   /** What the process takes of the machine; if absent, it is not shown. */
   readonly measureProcess?: () => Promise<ProcessUsage>;
+  /** Reports garbage collections; if absent, they are not shown. */
+  readonly watchCollections?: WatchCollections;
 }
 
 /** Where a log goes. */
@@ -89,4 +97,5 @@ export const systemEnvironment: Environment = {
   startHeavyWorker,
   measureEventLoop: monitorEventLoop,
   measureProcess: readProcessUsage,
+  watchCollections,
 };

@@ -6,6 +6,8 @@ import type { RefusalReason } from './too-many-requests.ts';
 
 /** Metrics of requests that waited or were refused. No label holds values sent by clients. */
 export interface FlowMetrics {
+  /** A request waits for a seat; `length`: of its queue, itself included. */
+  enqueued(schema: FlowSchema, length: number): void;
   waited(schema: FlowSchema, granted: boolean, seconds: number): void;
   rejected(schema: FlowSchema, reason: RefusalReason): void;
   bodyGivenUp(reason: 'slow' | 'share'): void;
@@ -40,6 +42,12 @@ export function flowMetrics(metrics: Metrics): FlowMetrics {
     labels: [...schemaLabels, 'execute'],
     buckets: [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
   });
+  const lengths = metrics.histogram({
+    name: 'apiserver_flowcontrol_request_queue_length_after_enqueue',
+    help: 'Requests of a tenant that wait for a seat, at each that joins them.',
+    labels: schemaLabels,
+    buckets: [0, 10, 25, 50, 100, 250, 500, 1000],
+  });
   const bodies = metrics.counter({
     name: 'orch_request_bodies_given_up_total',
     help: 'Request bodies that arrived too slowly or exceeded the share of their sender.',
@@ -52,6 +60,7 @@ export function flowMetrics(metrics: Metrics): FlowMetrics {
   });
   const labels = ({ name, level }: FlowSchema) => ({ flow_schema: name, priority_level: level });
   return {
+    enqueued: (schema, length) => lengths.observe(labels(schema), length),
     waited: (schema, granted, seconds) => waited.observe({ ...labels(schema), execute: String(granted) }, seconds),
     rejected: (schema, reason) => rejected.add({ ...labels(schema), reason }),
     bodyGivenUp: (reason) => bodies.add({ reason }),

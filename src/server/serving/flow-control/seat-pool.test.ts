@@ -255,6 +255,17 @@ test('metrics show the peaks of seats and waiters since the last collection', ()
   assert.deepEqual(pool.takePeaks(), { inFlight: 1, waiting: 0 });
 });
 
+test('metrics show how long the queue of its tenant was for each that joined it', () => {
+  const pool = poolOf(1);
+  pool.tryAcquire(flow('a'));
+  for (let n = 0; n < 12; n++) pool.wait(flow('b'), never).catch(() => {});
+  pool.wait(flow('c'), never).catch(() => {});
+  const lengths = [
+    ...metrics.render().matchAll(/queue_length_after_enqueue_(bucket|sum)\{.*?(?:le="(10|25)")?\} (\d+)$/gm),
+  ].flatMap(([, part = '', bound = '', value]) => (part === 'sum' || bound ? [`${part} ${bound} ${value}`] : []));
+  assert.deepEqual(lengths, ['bucket 10 11', 'bucket 25 13', `sum  ${(12 * 13) / 2 + 1}`]);
+});
+
 test('at random: the limit holds, no request waits for a free seat, and all seats are released', async () => {
   const level = fc.constantFrom<LevelName>('catch-all', 'global-default', 'system', 'workload-low');
   const step = fc.oneof(

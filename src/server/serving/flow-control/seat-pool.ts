@@ -219,6 +219,7 @@ export class SeatPool implements Closable {
       startWaiting(waiter);
       waiter.latePlace = this.#late.add(waiter);
       this.#waiting += 1;
+      this.#metrics.enqueued(flow.schema, queue.waiting.size);
       this.#metrics.usageOf(flow.schema).waiting += 1;
       if (this.#waiting > this.#waitingPeak) this.#waitingPeak = this.#waiting;
     });

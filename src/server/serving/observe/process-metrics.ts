@@ -1,5 +1,6 @@
+import type { Closable } from '../../../base/disposable.ts';
 import type { Gauge, Metrics } from '../../../base/metrics.ts';
-import type { ProcessUsage } from '../../../base/process-usage.ts';
+import { collectionKinds, type ProcessUsage, type WatchCollections } from '../../../base/process-usage.ts';
 
 /** What the process takes, under the names of the usual libraries for processes and for this runtime. */
 export function observeProcess(metrics: Metrics, measure: () => Promise<ProcessUsage>): void {
@@ -68,4 +69,16 @@ function runtimeVersion(metrics: Metrics): void {
   });
   const [major = '', minor = '', patch = ''] = process.version.slice(1).split('.');
   info.set({ version: process.version, major, minor, patch }, 1);
+}
+
+/** Durations of garbage collections until closed, under the name of the usual library for this runtime. */
+export function observeCollections(metrics: Metrics, watch: WatchCollections): Closable {
+  const durations = metrics.histogram({
+    name: 'nodejs_gc_duration_seconds',
+    help: 'Durations of garbage collections of the main thread, by kind.',
+    labels: ['kind'],
+    buckets: [0.001, 0.01, 0.1, 1, 2, 5],
+  });
+  const series = new Map(collectionKinds.map((kind) => [kind, durations.of({ kind })]));
+  return watch((kind, seconds) => series.get(kind)?.observe(seconds));
 }

@@ -4,7 +4,7 @@ import type { Auditor } from '../../serving/audit/auditor.ts';
 import { SharedCapacity } from '../../serving/flow-control/shared-capacity.ts';
 import { JobThread } from '../../serving/heavy/job-thread.ts';
 import { observeEventLoop } from '../../serving/observe/event-loop-lag.ts';
-import { observeProcess } from '../../serving/observe/process-metrics.ts';
+import { observeCollections, observeProcess } from '../../serving/observe/process-metrics.ts';
 import type { RequestTracer } from '../../serving/tracing/request-tracer.ts';
 import { cacheHealth } from '../../upkeep/cache-health.ts';
 import { Health } from '../../upkeep/health.ts';
@@ -52,9 +52,10 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
   const capacity = held.add(new SharedCapacity({ clock, dialect, metrics, max, requestMsMax }));
   const thread = new JobThread({ clock, logger, startWorker: environment.startHeavyWorker });
   shutdown.add('the thread for heavy work', () => thread.close());
-  const { measureEventLoop, measureProcess } = environment;
+  const { measureEventLoop, measureProcess, watchCollections } = environment;
   if (measureEventLoop) held.add(observeEventLoop(metrics, measureEventLoop));
   if (measureProcess) observeProcess(metrics, measureProcess);
+  if (watchCollections) held.add(observeCollections(metrics, watchCollections));
   return {
     ...{ ...parts, capacity, thread, auditor, tracer },
     cors: await openCors(config, random),
