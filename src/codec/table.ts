@@ -27,12 +27,20 @@ type Cell = string | number | boolean | null;
 /** The source of a cell: a path, or a function if a path is not enough. `now` is in milliseconds. */
 export type CellSource = CellPath | ((object: ApiObject, now: number) => Cell);
 
+/** Type of a column whose values may have any type. */
+interface TypedCell {
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
+}
+
 export interface CellPath {
   /** A JSON path; the first match is used. */
   readonly path: string;
-  /** `age` shows a time as `5d`; `count` shows the number of elements or fields. */
-  readonly as?: 'age' | 'count';
-  /** Shown if there is no value or it is ''. */
+  /**
+   * `age` shows a time as `5d`; `count` shows the number of elements or fields; `typed` shows the value as columns of custom
+   * resources do by their type, and null for a value of another type.
+   */
+  readonly as?: 'age' | 'count' | TypedCell;
+  /** Shown if there is no value, or if it is '' and not shown by its type. */
   readonly absent: Cell;
 }
 
@@ -115,8 +123,45 @@ export function cellOf(source: CellSource, object: ApiObject, now: number): Cell
     paths.set(source, path);
   }
   const [found] = path.find(object);
+  if (found !== undefined && typeof source.as === 'object') return typedCell(source.as, found, now);
   return found === undefined || found === '' ? source.absent : shown(found, source, now);
 }
+
+function typedCell({ type }: TypedCell, found: unknown, now: number): Cell {
+  switch (type) {
+    case 'string':
+      return typeof found === 'string' ? found : textOf(found);
+    case 'integer':
+      // A bigint is written as the number that it is.
+      return typeof found === 'number'
+        ? Math.trunc(found)
+        : typeof found === 'bigint'
+          ? (found as unknown as number)
+          : null;
+    case 'number':
+      return typeof found === 'number' ? found : typeof found === 'bigint' ? Number(found) : null;
+    case 'boolean':
+      return typeof found === 'boolean' ? found : null;
+    case 'date':
+      return typeof found === 'string' ? ageOf(found, now) : null;
+  }
+}
+
+/** As kubectl prints values: numbers below 0.0001 in scientific notation. */
+function textOf(found: unknown): string {
+  if (typeof found !== 'number' || found === 0 || Math.abs(found) >= 1e-4) return jsonText(found);
+  return found.toExponential().replace(/-(\d)$/, '-0$1');
+}
+
+const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** `5d`; `<unknown>` for a time that is not set, `<invalid>` for what is no time. */
+function ageOf(time: string, now: number): string {
+  if (time === '' || time === 'null' || time === zeroTime) return '<unknown>';
+  return rfc3339.test(time) ? humanDuration(now - Date.parse(time)) : '<invalid>';
+}
+
+const zeroTime = '0001-01-01T00:00:00Z';
 
 function shown(found: unknown, { as, absent }: CellPath, now: number): Cell {
   if (as === 'count') return Object.keys(Object(found)).length;

@@ -25,6 +25,34 @@ const rows: readonly (readonly [path: string, found: readonly unknown[]])[] = [
   ['.a.list[-2]', [2]],
   ['.a.list[9]', []],
   ['.a.list[*]', [1, 2, 3]],
+  ['.a.list[1:]', [2, 3]],
+  ['.a.list[:2]', [1, 2]],
+  ['.a.list[-2:-1]', [2]],
+  ['.a.list[0:3:2]', [1, 3]],
+  ['.a.list[::2]', [1, 3]],
+  ['.a.list[2:1]', []],
+  ['.a.list[0,2]', [1, 3]],
+  [".a['b','none','c.d/e']", ['x', 'y']],
+  [".a['c\\.d/e']", ['y']],
+  ['.a[*]', []],
+  ['.a[0]', []],
+  ['.conditions[0].*', ['Ready', 'True', { n: 1 }]],
+  ['..n', [1, 2]],
+  ['..at.n', [1, 2]],
+  ['.conditions..type', ['Ready', 'Other']],
+  ['..list[0]', [1]],
+  ['.', []],
+  ['.conditions[?(@.at.n>1)].type', ['Other']],
+  ['.conditions[?(@.at.n<=1)].type', ['Ready']],
+  ['.conditions[?(@.type>="P")].type', ['Ready']],
+  ['.conditions[?(@.status>1)].type', []],
+  ['.conditions[?(@.at)].at.n', [1, 2]],
+  ['.conditions[?(@.absent)].type', []],
+  ['.conditions[?(@.status==@.type)].type', []],
+  ['.conditions[?(@.type=="a]b")].type', []],
+  ['.a.list[?(@>1)]', [2, 3]],
+  ['.a.list[?(@ != 2)]', [1, 3]],
+  ['.a[?(@.b)]', []],
   ['.conditions[*].status', ['True', 'False']],
   ['.conditions[?(@.type=="Ready")].status', ['True']],
   [".conditions[?(@.type != 'Ready')].status", ['False']],
@@ -38,6 +66,21 @@ test('a name with escaped dots', () => {
   assert.deepEqual(parseJsonPath('.a.c\\.d\\/e').find(object), ['y']);
 });
 
-for (const text of ['', '.', 'a', '.a..b', '.a[', '.a[1:2]', '.a[?(@.b)]', '$', '{}', '.a b']) {
+const wrong = [
+  '',
+  'a',
+  '.a[',
+  '.a[]',
+  '.a[b]',
+  '.a[1:2:0]',
+  '.a[?(@.b=~1)]',
+  '.a[?(@.b==x)]',
+  '.a[?@.b]',
+  '$',
+  '{}',
+  '.a b',
+  '.a{',
+];
+for (const text of wrong) {
   test(`${text} is no path`, () => assert.throws(() => parseJsonPath(text), TypeError));
 }

@@ -1,59 +1,170 @@
+import { limits } from '../base/limits.ts';
+
 /**
- * JSON paths as in the printer columns of CustomResourceDefinitions: `.spec.nodeName`, `.metadata.labels['a.b/c']`,
- * `.items[0]`, `.items[-1]`, `.items[*].name`, `.status.conditions[?(@.type=="Ready")].status`. Only own properties
- * match. Recursive descent, slices and unions are not supported.
+ * JSON paths as in printer columns, in the dialect of kubectl: `.spec.nodeName`, `.metadata.labels.a\.b/c`, `['a.b/c']`,
+ * `.items[0]`, `[-1]`, `[0:4:2]`, `[0,2]`, `.items[*].name`, `.spec.*`, `..name`, `[?(@.type=="Ready")].status`. Only own
+ * properties match. Null is absent, and so is what an index, slice or filter finds in anything but an array.
  */
 export interface JsonPath {
-  /** All values at the path, in order; empty if there are none. */
+  /** All values at the path, in order; empty if there are none. At most `limits.jsonPathValuesMax` at each step. */
   find(value: unknown): readonly unknown[];
 }
 
+/** The values that a step finds in a value. */
 type Step = (value: unknown) => readonly unknown[];
-
-const stepPattern =
-  /\.(?<name>(?:[\w$-]|\\.)+)|\[(?:'(?<quoted>[^']*)'|"(?<doubled>[^"]*)"|(?<index>-?\d+)|(?<all>\*)|\?\(\s*@\.(?<key>[\w$.-]+)\s*(?<operator>==|!=)\s*(?:'(?<text>[^']*)'|"(?<text2>[^"]*)"|(?<literal>true|false|-?\d+(?:\.\d+)?))\s*\))\]/y;
 
 /**
  * Parses a JSON path, with or without surrounding braces and a leading `$`. Throws TypeError if the syntax is invalid.
  */
 export function parseJsonPath(text: string): JsonPath {
-  const inner = text.replace(/^\{(.*)\}$/, '$1').replace(/^\$/, '');
-  const pattern = new RegExp(stepPattern);
-  const steps: Step[] = [];
-  while (pattern.lastIndex < inner.length) {
-    const match = pattern.exec(inner);
-    if (!match?.groups) throw new TypeError(`${text} is not a JSON path`);
-    steps.push(stepOf(match.groups));
-  }
+  const steps = parseSteps(text.replace(/^\{(.*)\}$/s, '$1'), text);
   if (steps.length === 0) throw new TypeError(`${text} is not a JSON path`);
   return { find: (value) => findAll(steps, value) };
 }
 
-function stepOf(groups: Readonly<Record<string, string | undefined>>): Step {
-  const { name, quoted, doubled, index, all, key = '' } = groups;
-  const member = name?.replaceAll(/\\(.)/g, '$1') ?? quoted ?? doubled;
-  if (member !== undefined) return (value) => memberOf(value, member);
-  if (index !== undefined) return (value) => elementsOf(value).slice(...range(Number(index)));
-  if (all !== undefined) return elementsOf;
-  return filterOf(key.split('.'), groups);
+/** `whole` is the text of errors. */
+function parseSteps(text: string, whole: string): readonly Step[] {
+  const steps: Step[] = [];
+  let at = 0;
+  while (at < text.length) {
+    if (text[at] === '[') {
+      const end = endOfBracket(text, at);
+      if (end < 0) throw new TypeError(`${whole} is not a JSON path: a bracket is not closed`);
+      steps.push(bracketStep(text.slice(at + 1, end), whole));
+      at = end + 1;
+      continue;
+    }
+    // The object itself, in filters and in front of a path.
+    const skipped = /[ @$]+/y;
+    skipped.lastIndex = at;
+    if (skipped.test(text)) {
+      at = skipped.lastIndex;
+      continue;
+    }
+    const match = /(?<dots>\.\.?)(?<name>(?:\\.|[^\s.,[\]$@{}\\])*)/y;
+    match.lastIndex = at;
+    const { dots, name } = match.exec(text)?.groups ?? {};
+    if (dots === undefined || name === undefined) throw new TypeError(`${whole} is not a JSON path`);
+    at = match.lastIndex;
+    if (dots === '..') steps.push(withDescendants);
+    if (name === '*') steps.push(valuesOf);
+    else if (name !== '' || (dots === '.' && text[at] !== '[')) steps.push(memberStep(unescaped(name)));
+  }
+  return steps;
 }
 
-const range = (index: number): [number, number | undefined] => [index, index === -1 ? undefined : index + 1];
+const unescaped = (name: string): string => name.replaceAll(/\\(.)/gs, '$1');
 
-function filterOf(path: readonly string[], groups: Readonly<Record<string, string | undefined>>): Step {
-  const wanted = groups['text'] ?? groups['text2'] ?? (JSON.parse(groups['literal'] ?? 'null') as unknown);
-  const equal = groups['operator'] === '==';
-  const steps = path.map(
-    (name): Step =>
-      (value) =>
-        memberOf(value, name),
-  );
+const memberStep =
+  (name: string): Step =>
+  (value) =>
+    memberOf(value, name);
+
+/** The index of the bracket that closes the one at `start`; -1 if none does. Brackets in quotes do not count. */
+function endOfBracket(text: string, start: number): number {
+  let depth = 0;
+  let quote = '';
+  for (let at = start; at < text.length; at++) {
+    const char = text[at] ?? '';
+    if (char === '\\') at++;
+    else if (quote !== '') quote = char === quote ? '' : quote;
+    else if (char === '"' || char === "'") quote = char;
+    else if (char === '[') depth++;
+    else if (char === ']' && --depth === 0) return at;
+  }
+  return -1;
+}
+
+const quoted = /^(?:'(?<single>(?:\\.|[^'\\])*)'|"(?<double>(?:\\.|[^"\\])*)")$/s;
+
+/** The text in quotes; undefined if it is not in quotes. */
+function textIn(text: string): string | undefined {
+  const { single, double } = quoted.exec(text)?.groups ?? {};
+  const found = single ?? double;
+  return found === undefined ? undefined : unescaped(found);
+}
+
+function bracketStep(content: string, whole: string): Step {
+  if (content.startsWith('?')) return filterStep(content, whole);
+  const parts = splitOutsideQuotes(content).map((part) => elementStep(part.trim(), whole));
+  const [first] = parts;
+  return parts.length === 1 && first ? first : (value) => parts.flatMap((part) => part(value));
+}
+
+const splitOutsideQuotes = (text: string): readonly string[] =>
+  text.match(/(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^,])+/gs) ?? [''];
+
+/** A name in quotes, `*`, an index or a slice. */
+function elementStep(text: string, whole: string): Step {
+  const name = textIn(text);
+  if (name !== undefined) return memberStep(name);
+  if (text === '*') return elementsOf;
+  const { index, end, step } = /^(?<index>-?\d*)(?<end>:-?\d*)?(?<step>:\d*)?$/.exec(text)?.groups ?? {};
+  if (index === undefined || text === '') throw new TypeError(`${whole} is not a JSON path: ${text} is no index`);
+  if (end === undefined) return (value) => elementsOf(value).slice(...indexRange(Number(index)));
+  const until = end.slice(1);
+  const every = Number(step?.slice(1) || 1);
+  if (every === 0) throw new TypeError(`${whole} is not a JSON path: a step of 0`);
+  return (value) =>
+    elementsOf(value)
+      .slice(Number(index), until === '' ? undefined : Number(until))
+      .filter((_, at) => at % every === 0);
+}
+
+const indexRange = (index: number): [number, number | undefined] => [index, index === -1 ? undefined : index + 1];
+
+const comparison = /^(?<left>[^!<>=]+)(?<operator>[!<>=]+)(?<right>.+)$/s;
+
+function filterStep(content: string, whole: string): Step {
+  const condition = /^\?\((?<condition>.*)\)$/s.exec(content)?.groups?.['condition'];
+  if (condition === undefined) throw new TypeError(`${whole} is not a JSON path: a filter has no condition`);
+  const { left, operator, right } = comparison.exec(condition)?.groups ?? {};
+  if (left === undefined || operator === undefined || right === undefined) {
+    const exists = parseSteps(condition.trim(), whole);
+    return (value) => elementsOf(value).filter((element) => findAll(exists, element).length > 0);
+  }
+  const compare = comparisons.get(operator);
+  if (!compare) throw new TypeError(`${whole} is not a JSON path: ${operator} is no operator`);
+  const [before, after] = [operand(left.trim(), whole), operand(right.trim(), whole)];
   return (value) =>
     elementsOf(value).filter((element) => {
-      const found = findAll(steps, element);
-      return found.length > 0 && (found[0] === wanted) === equal;
+      const [a, b] = [before(element), after(element)];
+      return a !== undefined && b !== undefined && compare(a, b);
     });
 }
+
+const number = /^[+-]?\d+(?:\.\d+)?$/;
+
+/** One side of a comparison: a literal or a path. Undefined where it has no value. */
+function operand(text: string, whole: string): (element: unknown) => unknown {
+  const literal = textIn(text) ?? (number.test(text) ? Number(text) : booleans.get(text));
+  if (literal !== undefined) return () => literal;
+  const steps = parseSteps(text, whole);
+  return (element) => findAll(steps, element)[0];
+}
+
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
+
+type Comparison = (a: unknown, b: unknown) => boolean;
+
+/** Values of different types are not equal, and in no order. */
+const ordered =
+  (holds: (a: number | string, b: number | string) => boolean): Comparison =>
+  (a, b) =>
+    (typeof a === 'number' && typeof b === 'number' && holds(a, b)) ||
+    (typeof a === 'string' && typeof b === 'string' && holds(a, b));
+
+const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
+  ['==', (a, b) => a === b],
+  ['!=', (a, b) => a !== b],
+  ['<', ordered((a, b) => a < b)],
+  ['<=', ordered((a, b) => a <= b)],
+  ['>', ordered((a, b) => a > b)],
+  ['>=', ordered((a, b) => a >= b)],
+]);
 
 function findAll(steps: readonly Step[], value: unknown): readonly unknown[] {
   let found: readonly unknown[] = [value];
@@ -61,6 +172,7 @@ function findAll(steps: readonly Step[], value: unknown): readonly unknown[] {
     const [only] = found;
     found = found.length === 1 ? step(only) : found.flatMap(step);
     if (found.length === 0) return found;
+    if (found.length > limits.jsonPathValuesMax) found = found.slice(0, limits.jsonPathValuesMax);
   }
   return found;
 }
@@ -71,7 +183,21 @@ function memberOf(value: unknown, name: string): readonly unknown[] {
   return member === undefined || member === null ? [] : [member];
 }
 
-function elementsOf(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  return typeof value === 'object' && value !== null ? Object.values(value) : [];
+const elementsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const valuesOf = (value: unknown): readonly unknown[] =>
+  typeof value === 'object' && value !== null ? Object.values(value) : [];
+
+/** The value, and all in it that are not empty, each before what is in it. */
+function withDescendants(value: unknown): readonly unknown[] {
+  const found: unknown[] = [];
+  const waiting = [value];
+  while (waiting.length > 0 && found.length < limits.jsonPathValuesMax) {
+    const next = waiting.pop();
+    const inside = valuesOf(next);
+    if (inside.length === 0) continue;
+    found.push(next);
+    waiting.push(...inside.toReversed().slice(-limits.jsonPathValuesMax));
+  }
+  return found;
 }

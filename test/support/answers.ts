@@ -6,6 +6,8 @@ import { patchMediaTypes } from '../../src/registry/write/patch-formats.ts';
 export interface Answer {
   readonly code: number;
   readonly body: ApiObject;
+  /** The body as it came. */
+  readonly text: string;
   /** Of a Status; '' otherwise. */
   readonly message: string;
 }
@@ -18,8 +20,9 @@ export function answersOf(transport: () => Transport) {
     const response = await transport().send(request);
     const chunks: Uint8Array[] = [];
     for await (const chunk of response.body) chunks.push(chunk);
-    const body = JSON.parse(Buffer.concat(chunks).toString()) as ApiObject;
-    return { code: response.status, body, message: body.kind === 'Status' ? String(body['message']) : '' };
+    const text = Buffer.concat(chunks).toString();
+    const body = JSON.parse(text) as ApiObject;
+    return { code: response.status, body, text, message: body.kind === 'Status' ? String(body['message']) : '' };
   };
   const send = (method: ClientRequest['method'], target: string, body?: unknown, type = 'application/json') =>
     exchange({
@@ -32,6 +35,7 @@ export function answersOf(transport: () => Transport) {
     return send('PATCH', `${target}${query}`, body, type);
   };
   return {
+    exchange,
     send,
     patch: (type: PatchName, target: string, body: unknown, manager?: string) =>
       patched(type, target, manager === undefined ? [] : [`fieldManager=${manager}`], body),

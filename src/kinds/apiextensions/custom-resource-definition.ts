@@ -17,6 +17,7 @@ type Schema = ReturnType<typeof definitionSchema>;
 export type Definition = Infer<Schema>;
 export type DefinitionSpec = NonNullable<Definition['spec']>;
 export type DefinitionVersion = NonNullable<DefinitionSpec['versions']>[number];
+export type DefinitionColumn = NonNullable<DefinitionVersion['additionalPrinterColumns']>[number];
 export type DefinitionScale = NonNullable<NonNullable<DefinitionVersion['subresources']>['scale']>;
 export type DefinitionNames = NonNullable<DefinitionSpec['names']>;
 export type DefinitionStatus = NonNullable<Definition['status']>;

@@ -1,10 +1,12 @@
+import { parseJsonPath } from '../../meta/json-path.ts';
+import type { SelectableField } from '../../meta/selectable-field.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import { SchemaPool } from '../../schema/structural/schema-pool.ts';
 import { structuralProblems } from '../../schema/structural/structural-problems.ts';
 import { buildStructuralSchema } from '../../schema/structural/structural-schema.ts';
-import type { Definition, DefinitionScale, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
+import type { Definition, DefinitionColumn, DefinitionScale, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
 import { isTrue } from '../apiextensions/definition-conditions.ts';
-import { column, nameColumn } from '../columns.ts';
+import { nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Column, Kind, Subresource } from '../kind.ts';
 import { objectMeta } from '../meta/object-meta.ts';
@@ -37,6 +39,7 @@ function customKind({ spec = {}, status = {} }: Definition, version: DefinitionV
     scope: spec.scope === 'Cluster' ? 'Cluster' : 'Namespaced',
     schema,
     columns: columnsOf(version),
+    selectableFields: (version.selectableFields ?? []).map(selectableField),
     subresources: subresourcesOf(version),
     unconditionalUpdate: false,
     withoutPatches: ['strategic'],
@@ -70,16 +73,41 @@ const scaleOf = ({ specReplicasPath = '', statusReplicasPath = '', labelSelector
 /** `.spec.replicas` as names of fields. */
 const namesOf = (path: string): readonly string[] => path.replace(/^\./, '').split('.');
 
-const ageColumn = column('Age', 'Time since the object was created.', '.metadata.creationTimestamp', { type: 'date' });
+const ageColumn = (): Column => ({
+  ...{ name: 'Age', type: 'date', format: '', priority: 0 },
+  description: 'Time since the object was created.',
+  value: { path: '.metadata.creationTimestamp', as: { type: 'date' }, absent: null },
+});
 
+/** Those up to the first whose path cannot be read, as published. */
 function columnsOf({ additionalPrinterColumns = [] }: DefinitionVersion): readonly Column[] {
-  if (additionalPrinterColumns.length === 0) return [nameColumn, ageColumn];
-  const columns = additionalPrinterColumns.map(({ name = '', type, format = '', description = '', priority = 0, jsonPath = '' }) =>
-    column(name, description, jsonPath, {
-      type: type as Column['type'],
-      format: format as Column['format'],
-      priority,
-    }),
-  );
-  return [nameColumn, ...columns];
+  if (additionalPrinterColumns.length === 0) return [nameColumn, ageColumn()];
+  const unreadable = additionalPrinterColumns.findIndex(({ jsonPath = '' }) => !isJsonPath(jsonPath));
+  return [nameColumn, ...additionalPrinterColumns.slice(0, unreadable < 0 ? undefined : unreadable).map(columnOf)];
 }
+
+function isJsonPath(text: string): boolean {
+  try {
+    parseJsonPath(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function columnOf({ name = '', type, format = '', description = '', priority = 0, jsonPath = '' }: DefinitionColumn): Column {
+  const as = { type: type as Column['type'] };
+  return {
+    ...{ name, ...as, format: format as Column['format'], priority },
+    description: description === '' ? `Custom resource definition column (in JSONPath format): ${jsonPath}` : description,
+    value: { path: jsonPath, as, absent: null },
+  };
+}
+
+/** `.spec.color` and `.spec['color']`. They are indexed: the definition says that they are selected by. */
+const selectableField = ({ jsonPath = '' }: NonNullable<DefinitionVersion['selectableFields']>[number]): SelectableField => ({
+  label: jsonPath.replace(/^\./, ''),
+  paths: [[...jsonPath.matchAll(/\.([^.[]+)|\['([^']*)'\]/g)].map(([, name, quoted = '']) => name ?? quoted)],
+  absent: '',
+  indexed: true,
+});
