@@ -392,10 +392,10 @@ export const limits = {
   caBundleFaultsMax: 100,
   /** Characters and instructions of all different patterns in the schema of one version; at most a microsecond each. */
   schemaPatternsWorkMax: 32 * 1024,
-  /** Schemas, and values of enums, in the schema of one version of a custom resource. */
+  /** Schemas, and values of enums, in the schema of one version of a custom resource; large ones in use have 2,500. */
   schemaPartsMax: 50_000,
-  /** Schemas within `allOf`, `anyOf`, `oneOf` and `not` of one field. */
-  schemaAlternativesMax: 1_000,
+  /** Schemas within `allOf`, `anyOf`, `oneOf` and `not` of one field; each looks at each value. */
+  schemaAlternativesMax: 250,
   /** Digits after the decimal point that `format` writes. */
   celPrecisionMax: 100,
   /**

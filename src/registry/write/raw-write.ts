@@ -1,6 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import { encodeObject } from '../../codec/json.ts';
 import { storesObjects } from '../../kinds/kind.ts';
+import { validateEmbeddedObjects } from '../../kinds/meta/embedded-metadata-validation.ts';
 import { validateObjectMeta } from '../../kinds/meta/metadata-validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, required } from '../../meta/field-error.ts';
@@ -72,7 +73,12 @@ function prepare(servedKinds: ReadonlyMap<string, ServedResource>, value: unknow
   const kind = served.written;
   const { name = '', namespace = '' } = object.metadata;
   delete object.metadata.resourceVersion;
-  const errors = [...missing(object, served), ...validateObjectMeta(kind, object), ...validate(kind.schema, object)];
+  const errors = [
+    ...missing(object, served),
+    ...validateObjectMeta(kind, object),
+    ...validateEmbeddedObjects(kind.schema, object),
+    ...validate(kind.schema, object),
+  ];
   if (errors.length > 0) throw invalidObject(kind, name, errors);
   const encoded = encodeObject(object);
   requireObjectSize(encoded);
