@@ -41,6 +41,8 @@ const rows: Readonly<Record<string, Row>> = {
       'x-kubernetes-map-type': 'atomic',
       properties: {
         set: { type: 'array', items: text, 'x-kubernetes-list-type': 'set' },
+        atomic: { type: 'array', items: text, 'x-kubernetes-list-type': 'atomic' },
+        granular: { type: 'object', properties: { a: text }, 'x-kubernetes-map-type': 'granular' },
         map: {
           type: 'array',
           items: { type: 'object', required: ['a'], properties: { a: text } },

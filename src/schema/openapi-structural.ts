@@ -27,13 +27,14 @@ class Writer {
   /** `initial` is the default of the value. */
   node(schema: Schema, initial?: unknown): Json {
     if (!schema.structural) return this.#document.describe(schema);
-    const { title, description, nullable, rules } = schema;
+    const { title, description, givenType, nullable, rules } = schema;
     const isV3 = this.#document.version === 3;
     return {
       ...(title !== undefined && { title }),
       ...(description !== undefined && { description }),
       ...(isV3 || !nullable ? this.#typed(schema) : {}),
       ...this.#constraint(schema),
+      ...(givenType && this.#extension(givenType === 'atomic' ? 'list-type' : 'map-type', givenType)),
       ...(isV3 && nullable && { nullable }),
       ...(initial !== undefined && { default: initial }),
       ...(rules && this.#extension('validations', rules)),

@@ -44,6 +44,8 @@ export interface Assertions {
   /** Title and description of a structural schema, while a document is made. */
   readonly title?: string;
   readonly description?: string;
+  /** The same: a list type `atomic`, or a map type `granular`, that is given although it is the default. */
+  readonly givenType?: 'atomic' | 'granular';
 }
 
 export interface StringSchema extends Assertions {

@@ -113,12 +113,14 @@ class Builder {
   #assertions(json: JsonSchema): Assertions {
     const { descriptions } = this.#options;
     const [title, description] = descriptions ? [textOf(json, 'title'), textOf(json, 'description')] : [];
+    const givenType = descriptions ? givenTypeOf(json) : undefined;
     const constraint = constraintOf(json, isTrue(json, schemaExtensions.intOrString) ? 'intOrString' : undefined);
     const rules = memberOf(json, schemaExtensions.validations);
     return {
       structural: true,
       ...(title !== undefined && { title }),
       ...(description !== undefined && { description }),
+      ...(givenType && { givenType }),
       ...(isTrue(json, 'nullable') && { nullable: true }),
       ...(constraint && { constraint: this.#options.pool.constraint(constraint) }),
       ...(Array.isArray(rules) && rules.length > 0 && { rules: rules as readonly Rule[] }),
@@ -247,6 +249,11 @@ function listTypeOf(json: JsonSchema, items: Schema): Pick<ListSchema, 'listType
   // Else the schema was never checked.
   const hasKeys = items.type === 'struct' && mapKeys.every((key) => Object.hasOwn(items.fields, key));
   return hasKeys && mapKeys.length > 0 ? { listType: 'map', mapKeys } : { listType: 'atomic' };
+}
+
+function givenTypeOf(json: JsonSchema): Assertions['givenType'] {
+  if (anyTextOf(json, schemaExtensions.listType) === 'atomic') return 'atomic';
+  return anyTextOf(json, schemaExtensions.mapType) === 'granular' ? 'granular' : undefined;
 }
 
 const mapTypeOf = (json: JsonSchema): 'atomic' | 'granular' =>
