@@ -143,6 +143,8 @@ export interface Collection {
   /** Key prefix of the resource: `/configmaps/`. */
   readonly prefix: string;
   readonly metrics: CollectionMetrics;
+  /** Identifies the form of all entries; undefined while they are brought into another one, see `WatchCache.changeResource`. */
+  readonly form: object | undefined;
   get(key: string): CacheEntry | undefined;
   /** Decodes a record read from the store, for versions that are no longer cached. */
   decode(record: StoreRecord): CacheEntry;

@@ -37,7 +37,7 @@ function weightOf(records: readonly StoreRecord[]): number {
   return bytes;
 }
 
-/** Loads a whole resource at one revision. */
+/** Loads a whole resource at one revision. Of no use if the resource changes its form meanwhile, see `LoadedState.codec`. */
 export async function load(
   store: Pick<Store, 'list'>,
   collection: ResourceCollection,
@@ -45,6 +45,7 @@ export async function load(
   clock: Pick<Clock, 'monotonic'>,
 ): Promise<LoadedState> {
   const slice = new TimeSlice(clock);
+  const { codec } = collection;
   const entries: CacheEntry[] = [];
   const corrupt = new Map<string, Revision>();
   for await (const records of readPages(store, collection.prefix, at)) {
@@ -62,5 +63,5 @@ export async function load(
   const { length } = entries;
   const fetched = length + corrupt.size;
   collection.metrics.listedFromStore({ fetched, evaluated: fetched, returned: length });
-  return { revision: at, entries: SortedEntries.fromSorted(entries), corrupt };
+  return { revision: at, entries: SortedEntries.fromSorted(entries), corrupt, codec };
 }

@@ -33,6 +33,8 @@ export interface LoadedState {
   readonly revision: Revision;
   readonly entries: SortedEntries<CacheEntry>;
   readonly corrupt: ReadonlyMap<string, Revision>;
+  /** What decoded it. Entries of another one are in another form. */
+  readonly codec: EntryCodec;
 }
 
 /** A store change as seen by watchers. 'corrupt': the new state cannot be delivered. */
@@ -45,6 +47,8 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   readonly metrics: CollectionMetrics;
   readonly history: History;
   #codec: EntryCodec;
+  /** What decoded the entries, if it is one. */
+  #installed: EntryCodec | undefined;
   readonly #host: CollectionHost;
   readonly #past = new PastStates({ countMax: limits.cacheSnapshotsMax, ageMsMax: limits.historyMs });
   /** Open watches of the collection. */
@@ -99,6 +103,10 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     this.#nextIndex = indexOf(resource);
   }
 
+  get form(): object | undefined {
+    return this.#installed === this.#codec ? this.#codec : undefined;
+  }
+
   get loaded(): boolean {
     return this.#loaded;
   }
@@ -132,6 +140,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
 
   /** Replaces the whole content with the state read from the store. */
   install(loaded: LoadedState): void {
+    this.#installed = loaded.codec;
     this.#entries = loaded.entries;
     this.#scattered = 0;
     this.#index = this.#nextIndex;

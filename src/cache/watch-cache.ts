@@ -95,7 +95,10 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   readonly #ready: Promise<void>;
   readonly #run: Promise<void>;
   /** Resources being loaded while the change stream continues, with the changes since then. */
-  readonly #loading = new Map<ResourceCollection, { readonly done: Promise<void>; changes: Change[] }>();
+  readonly #loading = new Map<
+    ResourceCollection,
+    { readonly done: Promise<void>; changes: Change[]; watches: LoadWatches }
+  >();
   #revision: Revision = 0;
   /** Number of full reloads. */
   #generation = 0;
@@ -188,9 +191,8 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     const collection = this.#find(resource.prefix);
     const codec = (this.#options.codecOf ?? objectCodec)(resource);
     collection.reshape({ ...resource, codec });
-    // A load that has begun may have decoded a part in the former way.
-    await this.#loading.get(collection)?.done;
-    if (!collection.removed) await this.#loadOne(collection, 'kept');
+    // Part of a load that has begun may be in the former form: it is then repeated.
+    await this.#loadOne(collection, 'kept');
   }
 
   waitFor(revision: Revision, waitMs: number, signal?: AbortSignal): Promise<boolean> {
@@ -411,7 +413,10 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     const loaded = new Map<ResourceCollection, LoadedState>();
     // Resources may be added meanwhile.
     for (;;) {
-      const missing = [...this.#collections.values()].filter((collection) => !loaded.has(collection));
+      // Resources may change their form, too.
+      const missing = [...this.#collections.values()].filter(
+        (collection) => loaded.get(collection)?.codec !== collection.codec,
+      );
       if (missing.length === 0) break;
       for (const collection of missing) loaded.set(collection, await load(this.#store, collection, head, this.#clock));
     }
@@ -425,7 +430,10 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   /** Loads one resource while the change stream continues. Concurrent calls share the work. */
   #loadOne(collection: ResourceCollection, watches: LoadWatches = 'ended'): Promise<void> {
     const under = this.#loading.get(collection);
-    if (under) return under.done;
+    if (under) {
+      if (watches === 'ended') under.watches = watches;
+      return under.done;
+    }
     const loading = { changes: [] as Change[], watches, done: Promise.resolve() };
     const entry = Object.assign(loading, { done: Promise.resolve().then(() => this.#loadBeside(collection, loading)) });
     this.#loading.set(collection, entry);
@@ -434,7 +442,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
 
   async #loadBeside(
     collection: ResourceCollection,
-    loading: { changes: Change[]; readonly watches: LoadWatches },
+    loading: { changes: Change[]; watches: LoadWatches },
   ): Promise<void> {
     const { signal } = this.#abort;
     const generation = this.#generation;
@@ -445,6 +453,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
       try {
         const state = await load(this.#store, collection, at, this.#clock);
         if (signal.aborted || collection.removed || generation !== this.#generation) break;
+        if (state.codec !== collection.codec) continue;
         this.#loading.delete(collection);
         this.#install(collection, state, loading);
         return;

@@ -305,6 +305,7 @@ function neverStored({ kind }: Kind): Collection {
   };
   return {
     prefix: '',
+    form: undefined,
     get metrics() {
       return refuse();
     },

@@ -159,6 +159,7 @@ class RemoteCache implements WatchCache {
         return unavailable();
       },
       get: (key) => (this.#entry?.key === key ? entryOf(this.#entry) : undefined),
+      form: undefined,
       decode: unavailable,
       snapshot: () => ({
         revision: 0,
