@@ -59,4 +59,7 @@ export const sizes = {
   /** Namespaces, and in each of them roles and as many bindings. */
   roleNamespaces: 100,
   rolesPerNamespace: 100,
+  /** Custom resource definitions, and the groups that they are in. */
+  definitions: 2_000,
+  definitionGroups: 200,
 } as const;

@@ -392,6 +392,8 @@ export const limits = {
   caBundleFaultsMax: 100,
   /** Characters and instructions of all different patterns in the schema of one version; at most a microsecond each. */
   schemaPatternsWorkMax: 32 * 1024,
+  /** Definitions of custom resources whose objects are loaded, or removed, at once. */
+  definitionsAtOnce: 32,
   /** Schemas, and values of enums, in the schema of one version of a custom resource; large ones in use have 2,500. */
   schemaPartsMax: 50_000,
   /** Schemas within `allOf`, `anyOf`, `oneOf` and `not` of one field; each looks at each value. */

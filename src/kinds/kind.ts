@@ -235,6 +235,8 @@ export interface Kind extends GroupVersionKind {
   readonly finalizersWithoutDomain?: 'warned';
   /** Patches that are not served for this kind. */
   readonly withoutPatches?: readonly PatchType[];
+  /** Of a custom resource that is being removed: nothing is created, and discovery shows reads and deletions only. */
+  readonly terminating?: boolean;
   /** PUT without a resourceVersion overwrites the object unconditionally. */
   readonly unconditionalUpdate: boolean;
   /** DELETE returns the object instead of a Status (spec section 4.2, ServiceAccount). */

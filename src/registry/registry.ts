@@ -21,6 +21,7 @@ import { patch } from './verbs/patch.ts';
 import { getScale, writeScale } from './verbs/scale.ts';
 import { update } from './verbs/update.ts';
 import { watch } from './verbs/watch.ts';
+import { checkCreation } from './write/check-creation.ts';
 import { ObjectWriter } from './write/object-writer.ts';
 
 /**
@@ -111,6 +112,7 @@ type Addressed = Pick<VerbRequest, 'info' | 'served'>;
 export function checkRequest(request: Addressed): void {
   const { info } = request;
   checkScope(request);
+  if (info.verb === 'create' && info.subresource === '') checkCreation(request.served);
   const verbs = verbsAt(request);
   if (verbs.length === 0) throw noSuchPath();
   if (!verbs.includes(info.verb) || info.watchPath?.reads === false) {

@@ -43,6 +43,9 @@ export class ResourceRegistry {
   readonly #listeners = new Set<(change: TableChange) => void>();
   /** By key of the stored version; includes resources with no served version. */
   readonly #resources = new Map<string, Resource>();
+  /** Prefixes of resources that the cache loads. */
+  readonly #loading = new Set<string>();
+  #closed = false;
   #table: ResourceTable;
 
   /** The cache must already hold the collections of these kinds. */
@@ -62,8 +65,10 @@ export class ResourceRegistry {
     return new ResourceRegistry(kinds, place);
   }
 
-  /** Removes all resources. Their objects stay in the store. */
+  /** Removes all resources, those too that are being loaded. Their objects stay in the store. */
   close(): void {
+    this.#closed = true;
+    for (const prefix of this.#loading) this.#cache.removeResource(prefix);
     for (const resource of [...this.#resources.values()]) this.remove(resource);
   }
 
@@ -127,7 +132,7 @@ export class ResourceRegistry {
     const { group, version, resource: name, storedAs } = kind;
     if (this.find(group, version, name)) throw new Error(`${name} are served in ${apiVersionOf(kind)}`);
     if (storedAs) return { resource: this.#addVersion(kind, storedAs.kind) };
-    if (storesObjects(kind)) await this.#cache.addResource(cachedResource(this.scope, kind));
+    if (storesObjects(kind)) await this.#load(cachedResource(this.scope, kind));
     const resource = this.#make({ kind, others: [], builtIn: false });
     this.#swap({ removed: [], added: resource.versions });
     return { resource };
@@ -144,7 +149,7 @@ export class ResourceRegistry {
     if ([...this.#resources.values()].some((each) => isSameResource(each.kind, kind))) {
       throw new Error(`${kind.resource} of ${kind.group} are served`);
     }
-    await this.#cache.addResource(cachedResource(this.scope, kind, custom));
+    await this.#load(cachedResource(this.scope, kind, custom));
     const resource = this.#make({ kind, others, builtIn: false, custom });
     this.#swap({ removed: [], added: resource.versions });
     return resource;
@@ -167,6 +172,19 @@ export class ResourceRegistry {
     const kept = new Set(resource.versions.map(({ watchedForms }) => watchedForms));
     for (const { watchedForms } of before.versions) if (!kept.has(watchedForms)) watchedForms?.end();
     return resource;
+  }
+
+  /** Rejects if the table was closed meanwhile. */
+  async #load(resource: CachedResource): Promise<void> {
+    if (this.#closed) throw closedWhileLoading();
+    const loading = this.#cache.addResource(resource);
+    this.#loading.add(resource.prefix);
+    try {
+      await loading;
+    } finally {
+      this.#loading.delete(resource.prefix);
+    }
+    if (this.#closed) throw closedWhileLoading();
   }
 
   #addVersion(kind: Kind, stored: Kind): Resource {
@@ -221,17 +239,16 @@ export class ResourceRegistry {
   }
 }
 
+const closedWhileLoading = (): Error => new Error('the table of resources is closed');
+
 const otherVersions = (stored: Kind, kinds: readonly Kind[]): readonly Kind[] =>
   kinds.filter(({ storedAs }) => storedAs && isSameResource(storedAs.kind, stored));
 
-/**
- * Whether objects in the cache stay as they are: neither the storage version nor the conversion matters to it. Kinds are
- * interned.
- */
+/** Whether objects in the cache stay as they are: neither the storage version nor the conversion matters to it. */
 const isSameForm = (before: CustomVersions | undefined, cached: CachedResource, { kinds }: CustomVersions): boolean =>
   before !== undefined &&
   before.kinds.length === kinds.length &&
-  kinds.every((kind) => before.kinds.includes(kind)) &&
+  kinds.every((kind) => before.kinds.some((each) => each.version === kind.version && each.schema === kind.schema)) &&
   isDeepStrictEqual(selectableInAny(before.kinds), cached.selectableFields);
 
 const internVersions = (versions: CustomVersions): CustomVersions => ({

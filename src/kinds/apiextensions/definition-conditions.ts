@@ -2,8 +2,10 @@ import { formatTime } from '../../schema/time.ts';
 import type { DefinitionCondition, DefinitionHead } from './custom-resource-definition.ts';
 
 /** The condition of a type, if the definition has one. */
-const findCondition = ({ status }: Pick<DefinitionHead, 'status'>, type: string): DefinitionCondition | undefined =>
-  status.conditions?.find((each) => each.type === type);
+export const findCondition = (
+  { status }: Pick<DefinitionHead, 'status'>,
+  type: string,
+): DefinitionCondition | undefined => status.conditions?.find((each) => each.type === type);
 
 export const isTrue = (definition: Pick<DefinitionHead, 'status'>, type: string): boolean =>
   findCondition(definition, type)?.status === 'True';
@@ -36,11 +38,24 @@ export const terminating = {
     ...{ type: 'Terminating', status: 'True', reason: 'InstanceDeletionInProgress' },
     message: 'CustomResource deletion is in progress',
   },
+  /** Objects are still there after a while. */
+  unconfirmed: {
+    ...{ type: 'Terminating', status: 'True', reason: 'InstanceDeletionCheck' },
+    message: 'could not confirm zero CustomResources remaining: timed out waiting for the condition',
+  },
+  failed: (error: unknown) => ({
+    ...{ type: 'Terminating', status: 'True', reason: 'InstanceDeletionFailed' },
+    message: `could not issue all deletes: ${error instanceof Error ? error.message : String(error)}`,
+  }),
+  neverEstablished: {
+    ...{ type: 'Terminating', status: 'False', reason: 'NeverEstablished' },
+    message: 'resource was never established',
+  },
   completed: {
     ...{ type: 'Terminating', status: 'False', reason: 'InstanceDeletionCompleted' },
     message: 'removed all instances',
   },
-} as const satisfies Readonly<Record<string, DefinitionCondition>>;
+} as const satisfies Readonly<Record<string, DefinitionCondition | ((error: unknown) => DefinitionCondition)>>;
 
 /** Whether a definition is served. Once it is, it stays so. */
 export const establishedConditions = {

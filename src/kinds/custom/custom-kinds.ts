@@ -5,7 +5,6 @@ import { SchemaPool } from '../../schema/structural/schema-pool.ts';
 import { structuralProblems } from '../../schema/structural/structural-problems.ts';
 import { buildStructuralSchema } from '../../schema/structural/structural-schema.ts';
 import type { Definition, DefinitionColumn, DefinitionScale, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
-import { isTrue } from '../apiextensions/definition-conditions.ts';
 import { nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Column, Kind, Subresource } from '../kind.ts';
@@ -21,12 +20,11 @@ export function customKinds(definition: Definition): readonly Kind[] {
   return versions.toSorted((a, b) => Number(b.storage) - Number(a.storage)).flatMap((version) => customKind(definition, version, pool) ?? []);
 }
 
-function customKind({ spec = {}, status = {} }: Definition, version: DefinitionVersion, pool: SchemaPool): Kind | undefined {
+function customKind({ metadata, spec = {}, status = {} }: Definition, version: DefinitionVersion, pool: SchemaPool): Kind | undefined {
   const schema = schemaOf(version, pool);
   if (!schema) return undefined;
   const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = status.acceptedNames ?? {};
   const { deprecated, deprecationWarning } = version;
-  const isTerminating = isTrue({ status }, 'Terminating');
   return defineKind({
     group: spec.group ?? '',
     version: version.name ?? '',
@@ -45,8 +43,7 @@ function customKind({ spec = {}, status = {} }: Definition, version: DefinitionV
     withoutPatches: ['strategic'],
     finalizersWithoutDomain: 'warned',
     generation: true,
-    // What is on its way out gets nothing new.
-    ...(isTerminating && { withoutVerbs: ['create'] as const }),
+    ...(metadata?.deletionTimestamp !== undefined && { terminating: true }),
     ...(version.served !== true && { served: false }),
     ...(deprecated && { deprecated: deprecationWarning === undefined ? {} : { warning: deprecationWarning } }),
   });

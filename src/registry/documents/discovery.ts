@@ -117,8 +117,13 @@ function subresourceEntry(served: ServedResource, subresource: Subresource) {
 
 const sorted = (verbs: Iterable<ResourceVerb>): readonly ResourceVerb[] => [...new Set(verbs)].sort();
 
-const resourceVerbs = (served: ServedResource): readonly ResourceVerb[] =>
-  sorted([...allowedVerbs(served, '', true), ...allowedVerbs(served, '', false)]);
+function resourceVerbs(served: ServedResource): readonly ResourceVerb[] {
+  const verbs = [...allowedVerbs(served, '', true), ...allowedVerbs(served, '', false)];
+  return sorted(served.kind.terminating ? verbs.filter((verb) => !writingVerbs.has(verb)) : verbs);
+}
+
+/** Hidden of a kind that is being removed, although objects are updated: their finalizers must go. */
+const writingVerbs: ReadonlySet<ResourceVerb> = new Set(['create', 'patch', 'update']);
 
 /** Versions of aggregated discovery, newest first; the content is the same in both. */
 export const aggregatedVersions = ['v2', 'v2beta1'] as const;

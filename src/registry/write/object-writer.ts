@@ -25,6 +25,7 @@ import { isStoreError, StoreError, type WriteOptions } from '../../store/store.t
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { admissionAttributes } from './admission-attributes.ts';
+import { checkCreation } from './check-creation.ts';
 import { dedupOwnerReferences } from './dedup-owner-references.ts';
 import { identityOf, keepIdentity } from './kept-identity.ts';
 import { requireObjectSize } from './object-size.ts';
@@ -102,9 +103,10 @@ export class ObjectWriter {
     return this.#parts.clock.now();
   }
 
-  /** Throws if the user may not create the object. */
-  async requireCreate(request: Pick<VerbRequest, 'info' | 'user' | 'signal'>): Promise<void> {
+  /** Throws if the object may not be created, by this user or by anybody. */
+  async requireCreate(request: Pick<VerbRequest, 'info' | 'user' | 'signal' | 'served'>): Promise<void> {
     const { info, user, signal } = request;
+    checkCreation(request.served);
     const asked = this.#parts.requireCreate(info, user, request);
     if (asked) await untilAborted(asked, signal);
   }

@@ -1,51 +1,29 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import { type ApiClient, hasReason } from '../../client/api-client.ts';
 import { resourcePath } from '../../client/resource-path.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
-import { parseStored } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
-import { acceptNames } from '../../kinds/apiextensions/accepted-names.ts';
-import { approvalCondition } from '../../kinds/apiextensions/api-approval.ts';
 import {
   cleanupFinalizer,
-  type Definition,
   type DefinitionCondition,
-  type DefinitionHead,
   type DefinitionNames,
-  headOf,
+  type DefinitionStatus,
 } from '../../kinds/apiextensions/custom-resource-definition.ts';
-import {
-  establishedConditions,
-  isTrue,
-  terminating,
-  withConditions,
-} from '../../kinds/apiextensions/definition-conditions.ts';
-import { customKinds } from '../../kinds/custom/custom-kinds.ts';
-import { apiVersionOf } from '../../kinds/stored-as.ts';
-import { caBundleProblem } from '../../kinds/webhook-client-errors.ts';
+import { findCondition, isTrue, terminating, withConditions } from '../../kinds/apiextensions/definition-conditions.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ConversionParts } from '../../resources/conversion-webhook.ts';
-import type { CustomVersions } from '../../resources/custom-versions.ts';
-import type { Resource, ServedResource } from '../../resources/resource.ts';
+import type { Resource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { startInformer } from '../wiring/object-informer.ts';
-import { ConversionWebhooks } from './conversion-webhooks.ts';
-
-/** What is kept of a definition; its schemas are read again when its kinds are made. */
-interface Followed extends DefinitionHead {
-  readonly resourceVersion: string | undefined;
-  readonly generation: number | undefined;
-  /** Empty unless it is being deleted. */
-  readonly pendingFinalizers: readonly string[];
-  /** Whether its API is approved, for groups that need it. */
-  readonly approval: DefinitionCondition | undefined;
-  /** Nobody can verify the certificate of its webhook. */
-  readonly hasInvalidCaBundle: boolean;
-}
+import { decideStatus } from './decide-status.ts';
+import { FollowedDefinitions, type StoredDefinition } from './followed-definition.ts';
+import type { RemoveObjects } from './remove-objects.ts';
+import { ServedKinds } from './served-kinds.ts';
 
 interface DefinedKindsOptions {
   readonly clock: Clock;
@@ -56,202 +34,197 @@ interface DefinedKindsOptions {
   /** For the status of definitions. */
   readonly client: ApiClient;
   readonly conversions: ConversionParts;
-}
-
-/** A resource that is served because of a definition, and the state of the definition that it was made of. */
-interface Served {
-  readonly resource: Resource;
-  readonly generation: number | undefined;
-  readonly names: unknown;
-  readonly storedVersions: unknown;
-  readonly isTerminating: boolean;
+  readonly removeObjects: RemoveObjects;
 }
 
 /**
  * Serves the kinds of the CustomResourceDefinitions of a scope. A definition is looked at when it changes: first its names
- * are accepted, then its kinds are added to the table of resources, then it is told that it is established. Other servers of
- * the store add the kinds when they see that.
+ * are accepted, then its kinds are added to the table of resources, then it is told that it is established. All servers of a
+ * store do this and come to the same result; whose status loses a race looks again.
  */
 export class DefinedKinds implements Closable {
   readonly #options: DefinedKindsOptions;
-  readonly #definitions = new Map<string, Followed>();
-  readonly #served = new Map<string, Served>();
+  readonly #definitions: FollowedDefinitions;
+  readonly #served: ServedKinds;
+  /** When the deletion of the objects of a resource was last asked for, monotonic. */
+  readonly #removalAskedMs = new WeakMap<Resource, number>();
   readonly #held = new ClosableStack();
   readonly #stop = new AbortController();
-  /** One at a time, since definitions compete for names. */
-  readonly #queue: WorkQueue<string>;
-
-  readonly #webhooks: ConversionWebhooks;
-
-  /** Definitions as a resource. */
-  readonly #find: () => ServedResource | undefined;
+  readonly #follow: () => void;
+  /** Undefined until the kinds of all definitions were loaded. Names are given in its order: decisions take no time. */
+  #queue: WorkQueue<string> | undefined;
 
   constructor(options: DefinedKindsOptions) {
     this.#options = options;
     const { resources, dialect } = options;
-    this.#find = resources.finder(dialect.group('apiextensions'), 'v1', 'customresourcedefinitions');
-    this.#webhooks = this.#held.add(new ConversionWebhooks(options.conversions));
-    const work = (name: string): Promise<void> => this.#reconcile(name);
-    this.#queue = this.#held.add(new WorkQueue({ ...options, name: 'custom_resource_definitions', parallel: 1, work }));
+    const definitions = resources.finder(dialect.group('apiextensions'), 'v1', 'customresourcedefinitions');
+    this.#definitions = new FollowedDefinitions(dialect);
+    this.#served = this.#held.add(new ServedKinds({ ...options, definitions }));
+    const put = (object: ApiObject): void => this.#put(object);
+    const remove = (_namespace: string, name: string): void => this.#remove(name);
+    this.#follow = () =>
+      this.#held.add(startInformer({ resources, find: definitions }, { put, remove }, options.logger));
   }
 
   /** Resolves when the kinds of all definitions that are established are served. */
   async start(): Promise<void> {
-    const { resources, logger } = this.#options;
-    const put = (object: ApiObject): void => this.#put(object);
-    const remove = (_namespace: string, name: string): void => this.#remove(name);
-    this.#held.add(startInformer({ resources, find: this.#find }, { put, remove }, logger));
-    await Promise.all([...this.#definitions.keys()].map((name) => this.#serve(name)));
+    this.#follow();
+    const names = this.#definitions.names().values();
+    const load = async (): Promise<void> => {
+      for (const name of names) {
+        if (this.#stop.signal.aborted) return;
+        await this.#pause();
+        await this.#load(name);
+      }
+    };
+    await Promise.all(Array.from({ length: limits.definitionsAtOnce }, load));
+    if (this.#stop.signal.aborted) return;
+    // It does not wait for a turn of its own: a definition counts for the next request after its write.
+    const work = (name: string): Promise<void> => this.#reconcile(name);
+    const queue = new WorkQueue({
+      ...this.#options,
+      name: 'custom_resource_definitions',
+      parallel: limits.definitionsAtOnce,
+      work,
+    });
+    this.#queue = this.#held.add(queue);
+    // What changed meanwhile, and what still needs a decision.
+    for (const name of new Set([...this.#definitions.names(), ...this.#served.names()])) {
+      await this.#pause();
+      queue.add(name);
+    }
+  }
+
+  /** The server starts without the kinds of a definition that cannot be served; the queue tries them again. */
+  async #load(name: string): Promise<void> {
+    const stored = this.#definitions.get(name)?.stored;
+    if (!stored) return;
+    try {
+      await this.#served.serve(name, stored, stored.status);
+    } catch (error) {
+      this.#options.logger.error('the kinds of a definition cannot be served', { definition: name, error });
+    }
   }
 
   #put(object: ApiObject): void {
-    const { name = '', resourceVersion, generation, deletionTimestamp, finalizers = [] } = object.metadata;
-    const pendingFinalizers = deletionTimestamp === undefined ? [] : finalizers;
-    const definition = object as Definition & ApiObject;
-    const head = headOf(definition);
-    const approval = approvalCondition(definition, this.#options.dialect);
-    const { caBundle } = definition.spec?.conversion?.webhook?.clientConfig ?? {};
-    const hasInvalidCaBundle = !isTrue(head, 'Established') && caBundleProblem(caBundle) !== undefined;
-    const followed = { ...head, resourceVersion, generation, pendingFinalizers, approval, hasInvalidCaBundle };
-    this.#definitions.set(name, followed);
-    this.#queue.add(name);
+    const before = this.#definitions.put(object);
+    const { name = '' } = object.metadata;
+    this.#queue?.add(name);
+    // It may have given up names that others wait for.
+    if (before) this.#wakeIn(before.stored.group, name);
   }
 
   #remove(name: string): void {
-    const group = this.#definitions.get(name)?.group;
-    this.#definitions.delete(name);
-    this.#queue.add(name);
-    // Its names are free for others now.
-    for (const [other, definition] of this.#definitions) if (definition.group === group) this.#queue.add(other);
+    const before = this.#definitions.delete(name);
+    this.#queue?.add(name);
+    if (before) this.#wakeIn(before.stored.group, name);
+  }
+
+  /** Looks again at the definitions of a group that wait for names. */
+  #wakeIn(group: string, except: string): void {
+    for (const name of this.#definitions.waitingIn(group)) if (name !== except) this.#queue?.add(name);
+  }
+
+  /** Yields if the turn's time is used up. */
+  #pause(): Promise<void> | undefined {
+    const slice = new TimeSlice(this.#options.clock);
+    return slice.over ? slice.next() : undefined;
   }
 
   async #reconcile(name: string): Promise<void> {
-    const definition = this.#definitions.get(name);
-    const decided = definition && this.#decide(name, definition);
+    const followed = this.#definitions.get(name);
+    if (!followed) return this.#served.serve(name, undefined, {});
+    const { stored } = followed;
+    const status = decideStatus(stored, this.#namesBeside(stored), this.#options.clock.now());
+    followed.decided = status;
     // The kinds are served before anybody is told so.
-    if (decided) this.#definitions.set(name, decided);
-    await this.#serve(name);
-    if (decided && decided !== definition) await this.#writeStatus(name, decided);
-    else if (decided) await this.#clean(name, decided);
+    await this.#served.serve(name, stored, status);
+    if (status !== stored.status) await this.#writeStatus(stored, status);
+    else if (stored.isEnding) await this.#end(stored);
+  }
+
+  /** Names in use in its group, those of resources too that nobody has defined, such as those of a library's user. */
+  *#namesBeside(stored: StoredDefinition): IterableIterator<DefinitionNames> {
+    yield* this.#definitions.namesBeside(stored);
+    for (const { resource, kind } of this.#options.resources.table.ofGroup(stored.group)) {
+      if (!resource.custom) yield { ...kind, plural: kind.resource, shortNames: [...kind.shortNames], categories: [] };
+    }
   }
 
   /** Deletes the objects of a definition that is being deleted, then lets it go. */
-  async #clean(name: string, definition: Followed): Promise<void> {
-    const { client, dialect } = this.#options;
-    const finalizer = cleanupFinalizer(dialect);
-    const { pendingFinalizers, resourceVersion } = definition;
-    if (!pendingFinalizers.includes(finalizer)) return;
-    const resource = this.#served.get(name)?.resource;
-    if (resource && !(await this.#removeObjects(resource))) {
+  async #end(stored: StoredDefinition): Promise<void> {
+    const { name, resourceVersion } = stored;
+    const finalizer = cleanupFinalizer(this.#options.dialect);
+    if (!stored.finalizers.includes(finalizer)) return;
+    const outcome = await this.#removeObjects(stored);
+    if (await this.#showOutcome(stored, outcome.condition)) return;
+    if (outcome.error !== undefined) throw outcome.error;
+    if (outcome.condition.status === 'True') {
       // Finalizers of its objects are removed by others.
-      this.#queue.addAfter(name, recheckMs);
+      this.#queue?.addAfter(name, recheckMs);
       return;
     }
-    const finalizers = pendingFinalizers.filter((each) => each !== finalizer);
-    const path = this.#pathOf(name);
-    await this.#write(() => client.mergePatch(path, { metadata: { resourceVersion, finalizers } }, this.#stop.signal));
+    const finalizers = stored.finalizers.filter((each) => each !== finalizer);
+    await this.#write(name, undefined, { metadata: { resourceVersion, finalizers } });
   }
 
-  /** Asks for the deletion of all objects of a resource. Resolves to true if there are none. */
-  async #removeObjects({ kind, collection }: Resource): Promise<boolean> {
-    const { client } = this.#options;
-    const snapshot = collection.snapshot();
-    if (snapshot.count(collection.prefix) === 0) return true;
-    const namespaces = new Set<string>();
-    for (const { namespace } of snapshot.entries(collection.prefix)) namespaces.add(namespace);
-    const apiVersion = apiVersionOf(kind);
-    for (const namespace of namespaces) {
-      await client.delete(resourcePath({ apiVersion, resource: kind.resource, namespace }), {}, this.#stop.signal);
-    }
-    return false;
-  }
-
-  /** The definition with the names that it gets and its conditions; the same object if nothing changes. */
-  #decide(name: string, definition: Followed): Followed {
-    const others = [...this.#definitions].flatMap(([other, each]) =>
-      other !== name && each.group === definition.group ? [each.status.acceptedNames ?? {}] : [],
+  /** Writes the condition unless it is there. False if it is. */
+  async #showOutcome(stored: StoredDefinition, condition: DefinitionCondition): Promise<boolean> {
+    const conditions = withConditions(stored, [condition], this.#options.clock.now());
+    const isThere = stored.status.conditions?.some(
+      ({ type, reason, message }) =>
+        type === condition.type && reason === condition.reason && message === condition.message,
     );
-    const { acceptedNames, condition } = acceptNames(definition, [...others, ...this.#otherNames(definition)]);
-    const approval = definition.approval ? [definition.approval] : [];
-    const established = isTrue(definition, 'Established') ? [] : [establishment(definition, condition)];
-    const leaving = isTrue(definition, 'Terminating') ? [terminating.inProgress] : [];
-    const now = this.#options.clock.now();
-    const conditions = withConditions(definition, [...approval, condition, ...established, ...leaving], now);
-    const status = { ...definition.status, acceptedNames, conditions };
-    return isDeepStrictEqual(status, definition.status) ? definition : { ...definition, status };
+    if (isThere) return false;
+    await this.#writeStatus(stored, { ...stored.status, conditions });
+    return true;
   }
 
-  /** Names of the resources in the group of a definition that nobody has defined, such as those of a library's user. */
-  #otherNames({ group }: Followed): readonly DefinitionNames[] {
-    const others = [...this.#options.resources.table.ofGroup(group)].filter(({ resource }) => !resource.custom);
-    return others.map(({ kind: { resource: plural, singular, shortNames, kind, listKind } }) => ({
-      ...{ plural, singular, kind, listKind },
-      shortNames: [...shortNames],
-    }));
+  /** Asks for the deletion of all objects, now and then anew. The condition is false once there are none. */
+  async #removeObjects(stored: StoredDefinition): Promise<RemovalOutcome> {
+    if (!isTrue(stored, 'Established')) return { condition: terminating.neverEstablished };
+    const resource = this.#served.resourceOf(stored.name);
+    const now = this.#options.clock.monotonic();
+    if (!resource || isEmpty(resource)) return { condition: terminating.completed };
+    const askedMs = this.#removalAskedMs.get(resource);
+    if (askedMs !== undefined && now - askedMs < removalMs) return { condition: waitingCondition(stored) };
+    try {
+      await this.#askForRemoval(resource);
+    } catch (error) {
+      return { condition: terminating.failed(error), error };
+    }
+    this.#removalAskedMs.set(resource, now);
+    if (isEmpty(resource)) return { condition: terminating.completed };
+    return { condition: askedMs === undefined ? terminating.inProgress : terminating.unconfirmed };
   }
 
-  async #writeStatus(name: string, { resourceVersion, status }: Followed): Promise<void> {
-    const { client } = this.#options;
-    const path = this.#pathOf(name, 'status');
+  async #askForRemoval(resource: Resource): Promise<void> {
+    const { collection } = resource;
+    const namespaces = new Set<string>();
+    for (const { namespace } of collection.snapshot().entries(collection.prefix)) {
+      await this.#pause();
+      namespaces.add(namespace);
+    }
+    for (const namespace of namespaces) await this.#options.removeObjects(resource, namespace, this.#stop.signal);
+  }
+
+  async #writeStatus({ name, resourceVersion }: StoredDefinition, status: DefinitionStatus): Promise<void> {
     // A merge patch keeps what it does not name.
     const acceptedNames = { shortNames: null, categories: null, ...status.acceptedNames };
-    const patch = { metadata: { resourceVersion }, status: { ...status, acceptedNames } };
-    await this.#write(() => client.mergePatch(path, patch, this.#stop.signal));
+    await this.#write(name, 'status', { metadata: { resourceVersion }, status: { ...status, acceptedNames } });
   }
 
-  #pathOf(name: string, subresource?: string): string {
-    const apiVersion = `${this.#options.dialect.group('apiextensions')}/v1`;
+  async #write(name: string, subresource: string | undefined, patch: unknown): Promise<void> {
+    const { client, dialect } = this.#options;
+    const apiVersion = `${dialect.group('apiextensions')}/v1`;
     const resource = 'customresourcedefinitions';
-    return resourcePath({ apiVersion, resource, name, ...(subresource !== undefined && { subresource }) });
-  }
-
-  async #write(write: () => Promise<unknown>): Promise<void> {
+    const path = resourcePath({ apiVersion, resource, name, ...(subresource !== undefined && { subresource }) });
     try {
-      await write();
+      await client.mergePatch(path, patch, this.#stop.signal);
     } catch (error) {
       // It was changed or deleted meanwhile, and is looked at again.
       if (!hasReason(error, 'Conflict', 'NotFound')) throw error;
     }
-  }
-
-  /** Adds, replaces or removes the kinds of a definition, so that they are what it says now. */
-  async #serve(name: string): Promise<void> {
-    const { resources } = this.#options;
-    const definition = this.#definitions.get(name);
-    const served = this.#served.get(name);
-    const wanted = definition && isTrue(definition, 'Established') ? definition : undefined;
-    if (wanted && served && isServed(wanted, served)) return;
-    const { versions, webhook } = (wanted && this.#versionsOf(name, wanted)) ?? {};
-    if (wanted && served && versions && hasSamePath(served.resource, versions)) {
-      this.#keep(name, wanted, await resources.changeCustom(served.resource, versions));
-    } else {
-      if (served) resources.remove(served.resource);
-      this.#served.delete(name);
-      if (wanted && versions) this.#keep(name, wanted, await resources.addCustom(versions));
-    }
-    this.#webhooks.use(name, webhook);
-  }
-
-  #keep(name: string, definition: Followed, resource: Resource): void {
-    const { generation, status } = definition;
-    const { acceptedNames: names, storedVersions } = status;
-    const isTerminating = isTrue(definition, 'Terminating');
-    this.#served.set(name, { resource, generation, names, storedVersions, isTerminating });
-  }
-
-  /** Undefined if none of the versions has a schema that can be read. */
-  #versionsOf(name: string, { status }: Followed): ReadVersions | undefined {
-    const found = this.#find();
-    const entry = found?.collection.get(found.objectKey('', name));
-    if (!entry) return undefined;
-    const definition = { ...(parseStored(entry.bytes) as Definition), status };
-    const kinds = customKinds(definition);
-    const [stored] = kinds;
-    const { storedVersions = [] } = status;
-    if (!stored) return undefined;
-    const webhook = this.#webhooks.of(name, definition);
-    const storedInOthers = storedVersions.some((each) => each !== stored.version);
-    return { versions: { kinds, webhook: webhook?.webhook, storedInOthers }, webhook };
   }
 
   close(): void {
@@ -260,25 +233,20 @@ export class DefinedKinds implements Closable {
   }
 }
 
-/** The versions of a definition. */
-interface ReadVersions {
-  readonly versions: CustomVersions;
-  readonly webhook: ReturnType<ConversionWebhooks['of']>;
+/** Interval of looks at the objects of a definition that is being deleted, and of requests to delete them. */
+const recheckMs = 250;
+const removalMs = 60_000;
+
+interface RemovalOutcome {
+  /** Condition `Terminating`. */
+  readonly condition: DefinitionCondition;
+  readonly error?: unknown;
 }
 
-/** How often the objects of a definition that is being deleted are looked at. */
-const recheckMs = 500;
+/** What was said of objects that did not go stays until they are gone. */
+const waitingCondition = (stored: StoredDefinition): DefinitionCondition =>
+  findCondition(stored, 'Terminating')?.reason === terminating.unconfirmed.reason
+    ? terminating.unconfirmed
+    : terminating.inProgress;
 
-const establishment = ({ hasInvalidCaBundle }: Followed, names: DefinitionCondition): DefinitionCondition =>
-  establishedConditions[names.status !== 'True' ? 'notAccepted' : hasInvalidCaBundle ? 'invalidCaBundle' : 'accepted'];
-
-/** Spec, names and stored versions are those that the resource was made of. */
-const isServed = (definition: Followed, { generation, names, storedVersions, isTerminating }: Served): boolean =>
-  definition.generation === generation &&
-  isTrue(definition, 'Terminating') === isTerminating &&
-  isDeepStrictEqual(definition.status.acceptedNames, names) &&
-  isDeepStrictEqual(definition.status.storedVersions, storedVersions);
-
-/** Its group, plural and scope are those of the resource, so that objects and watches stay. */
-const hasSamePath = ({ kind }: Resource, { kinds: [wanted] }: CustomVersions): boolean =>
-  wanted?.group === kind.group && wanted.resource === kind.resource && wanted.scope === kind.scope;
+const isEmpty = ({ collection }: Resource): boolean => collection.snapshot().count(collection.prefix) === 0;

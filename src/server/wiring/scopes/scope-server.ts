@@ -7,6 +7,7 @@ import type { ServedResource } from '../../../resources/resource.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import { conversionMetrics } from '../../definitions/conversion-metrics.ts';
 import { DefinedKinds } from '../../definitions/defined-kinds.ts';
+import { removalBy } from '../../definitions/remove-objects.ts';
 import { createNamespaces } from '../../upkeep/bootstrap.ts';
 import { ensureDefaultPolicy } from '../../upkeep/default-policy.ts';
 import { expireObjects } from '../../upkeep/object-expiry.ts';
@@ -64,7 +65,10 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
   const { handle, resources, clients, responder, authorization, cache } = parts;
   const controllers = new ClosableStack();
   const conversions = { ...parts, network: parts.environment.network, observed: conversionMetrics(parts.metrics) };
-  const definedKinds = parts.held.add(new DefinedKinds({ ...parts, client: clients.server, conversions }));
+  const removeObjects = removalBy(parts.registry);
+  const definedKinds = parts.held.add(
+    new DefinedKinds({ ...parts, client: clients.server, conversions, removeObjects }),
+  );
   const endWatches = (): void => {
     controllers.close();
     responder.endWatches();
