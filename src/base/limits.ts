@@ -384,7 +384,8 @@ export const limits = {
   /** Instructions of a compiled pattern; and how many may run when an object is validated, at some nanoseconds each. */
   patternProgramMax: 5_000,
   patternStepsMax: 100_000_000,
-  /** Versions of a custom resource, printer columns and selectable fields of one of them (kube-apiserver: any; any; 8). */
+  /** Short names of a custom resource, and its categories; its versions; printer columns and selectable fields of one of them (kube-apiserver: any; any; any; 8). */
+  definitionNamesMax: 100,
   definitionVersionsMax: 100,
   printerColumnsMax: 200,
   customSelectableFieldsMax: 8,

@@ -205,6 +205,35 @@ for (const dialect of [orch, kubernetes]) {
       );
     });
 
+    it('names that every object inherits are ordinary', async () => {
+      const group = 'inherited.example.com';
+      const names = { plural: 'constructor', singular: 'valueof', kind: 'HasOwnProperty', shortNames: ['tostring'] };
+      const property = { type: 'string', default: 'x' };
+      const properties = JSON.parse(
+        `{"__proto__":${JSON.stringify(property)},"constructor":${JSON.stringify(property)}}`,
+      );
+      const schema = { openAPIV3Schema: { type: 'object', properties } };
+      const versions = [{ name: 'constructor', served: true, storage: true, schema }];
+      const defined = definition(group, { names, versions });
+      await client().create(at(), { ...defined, metadata: { name: `constructor.${group}` } });
+      const path = `/apis/${group}/constructor/namespaces/default/constructor`;
+      await until(() =>
+        client()
+          .get(path)
+          .then(
+            () => true,
+            () => false,
+          ),
+      );
+      const object = { apiVersion: `${group}/constructor`, kind: 'HasOwnProperty', metadata: { name: 'one' } };
+      const created = await client().create<ApiObject>(path, object);
+      assert.deepEqual(
+        ['__proto__', 'constructor'].map((name) => Object.getOwnPropertyDescriptor(created, name)?.value),
+        ['x', 'x'],
+      );
+      assert.ok(await client().get(`/openapi/v3/apis/${group}/constructor`));
+    });
+
     it('only changes of the spec count as a generation', async () => {
       const group = 'counted.example.com';
       await client().create(at(), definition(group));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { limits } from '../../base/limits.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { makeCertificate } from '../../pki/certificate-fixture.ts';
@@ -84,6 +85,16 @@ describe('errors of definitions: name, group, scope and names', () => {
       'spec.names.listKind: Invalid value: "Widget": kind and listKind may not be the same',
     ],
     ['short names', names({ shortNames: ['ok', 'Not'] }), `spec.names.shortNames[1]: Invalid value: "Not": ${label}`],
+    [
+      'too many short names',
+      names({ shortNames: Array.from({ length: limits.definitionNamesMax + 1 }, () => 'w') }),
+      `spec.names.shortNames: Too many: ${limits.definitionNamesMax + 1}: must have at most ${limits.definitionNamesMax} items`,
+    ],
+    [
+      'too many categories',
+      names({ categories: Array.from({ length: limits.definitionNamesMax + 1 }, () => 'all') }),
+      `spec.names.categories: Too many: ${limits.definitionNamesMax + 1}: must have at most ${limits.definitionNamesMax} items`,
+    ],
     ['categories', names({ categories: ['all', '1'] }), `spec.names.categories[1]: Invalid value: "1": ${label}`],
     [
       'a name that is too long',

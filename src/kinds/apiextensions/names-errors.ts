@@ -1,11 +1,15 @@
-import { errorsOfEach, type FieldError, invalid, required } from '../../meta/field-error.ts';
+import { limits } from '../../base/limits.ts';
+import { boundedCount, errorsOfEach, type FieldError, invalid, required } from '../../meta/field-error.ts';
 import { isDns1035Label } from '../../schema/formats.ts';
 import type { DefinitionNames } from './custom-resource-definition.ts';
 
 /** Errors of names that are there: those of a definition at `spec.names`, accepted ones at `status.acceptedNames`. */
 export function namesErrors(names: DefinitionNames, path: string): FieldError[] {
   const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = names;
-  const labels = (field: string, values: readonly string[]): FieldError[] => errorsOfEach(values, (value, index) => labelErrors(`${path}.${field}[${index}]`, value, value));
+  const labels = (field: string, values: readonly string[]): FieldError[] => [
+    ...boundedCount(`${path}.${field}`, values.length, limits.definitionNamesMax),
+    ...errorsOfEach(values, (value, index) => labelErrors(`${path}.${field}[${index}]`, value, value)),
+  ];
   return [
     ...(plural === '' ? [] : labelErrors(`${path}.plural`, plural, plural)),
     ...(singular === '' ? [] : labelErrors(`${path}.singular`, singular, singular)),
