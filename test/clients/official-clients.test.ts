@@ -14,6 +14,8 @@ const buildMsMax = 13 * 60_000;
 const scriptMsMax = 10 * 60_000;
 
 const rows: ClientRow[] = [];
+/** Of the table; a run may be of a part of the tests. */
+const rowCount = officialClients.flatMap(({ runs }) => runs.filter(({ unlisted }) => !unlisted)).length;
 
 for (const client of officialClients) {
   describe(`${client.library} (${client.language})`, { timeout: buildMsMax + client.runs.length * scriptMsMax }, () => {
@@ -95,10 +97,14 @@ function tell(t: TestContext, standardError: string): void {
 test('docs/CLIENTS.md says what they could do', (t) => {
   for (const row of rows) t.diagnostic(clientRow(row));
   const document = clientsDocument(rows);
-  if (process.env['ORCH_WRITE_CLIENTS']) writeFileSync(clientsFile, document);
+  const whole = rows.length === rowCount;
+  if (process.env['ORCH_WRITE_CLIENTS']) {
+    assert.ok(whole, 'a run of a part of the clients would write a part of the document');
+    writeFileSync(clientsFile, document);
+  }
   const recorded = readFileSync(clientsFile, 'utf8');
   const ran = rows.filter(({ outcome }) => 'lines' in outcome);
   for (const row of ran) assert.ok(recorded.split('\n').includes(clientRow(row)), clientRow(row));
   // Where something did not run, the document knows more than this run does.
-  if (ran.length === rows.length) assert.equal(recorded, document);
+  if (ran.length === rowCount) assert.equal(recorded, document);
 });
