@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { kubectlMissing } from '../support/kubectl.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
@@ -92,6 +93,24 @@ function commandsAfter(file: string, word: string): string {
   const from = lines.findIndex((line, at) => at > said && line.startsWith('    '));
   const block = lines.slice(from, lines.indexOf('', from));
   return block.map((line) => line.replace(/^ {4}/, '')).join('\n');
+}
+
+/** Preloaded by programs that import the package: they get the sources, not a bundle that may be older. */
+const library = `data:text/javascript,
+  import { registerHooks } from 'node:module';
+  const url = ${JSON.stringify(pathToFileURL(join(root, 'src/library/library.ts')))};
+  registerHooks({ resolve: (name, context, next) => name === 'orch' ? { url, shortCircuit: true } : next(name, context) });
+`;
+
+for (const program of examples.filter((name) => name.endsWith('.ts'))) {
+  test(program, () => {
+    const flags = ['--disable-warning=ExperimentalWarning', `--import=${library}`];
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, join(root, 'examples', program)], {
+      ...{ encoding: 'utf8', timeout: 120_000 },
+    });
+    assert.equal(status, 0, stdout + stderr);
+    assert.equal(stderr, '');
+  });
 }
 
 test('every example is listed', () => {
