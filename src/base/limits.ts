@@ -406,6 +406,11 @@ export const limits = {
    */
   celCostMax: 1_000_000,
   celBudget: 10_000_000,
+  /** Estimated cost of one rule of a custom resource, and of all rules of a version. */
+  ruleCostMax: 10_000_000,
+  rulesCostMax: 100_000_000,
+  /** Bytes of an object that the estimate assumes. */
+  ruleRequestBytes: 3 * 1024 * 1024,
   /** Cost of rules of custom resources after which the evaluation can be interrupted: about a tenth of a millisecond. */
   ruleCostPerStep: 2_000,
   /** Bytes of a message that a `messageExpression` makes (kube-apiserver: 5 KiB). */

@@ -27,6 +27,8 @@ import { CelUint, type CelValue } from './value.ts';
 /** The result of type checking. */
 export interface Checked {
   readonly type: CelType;
+  /** The static type of a part. */
+  typeOf(expr: Expr): CelType;
   /** The candidate signatures of a call; the arguments select one at evaluation. */
   overloadsOf(call: Call): readonly Overload[];
   /** True if the target of a call is the first part of a qualified function name: `sets.contains(a, b)`. */
@@ -48,6 +50,7 @@ export function check(expr: Expr, source: string, environment: CelEnvironment): 
   const type = checker.check(expr);
   return {
     type,
+    typeOf: (part) => checker.typeOf(part),
     overloadsOf: (call) => checker.overloads.get(call) ?? [],
     isQualified: (call) => checker.qualified.has(call),
   };
@@ -63,6 +66,7 @@ interface Scope {
 class Checker {
   readonly overloads = new Map<Call, readonly Overload[]>();
   readonly qualified = new Set<Call>();
+  readonly #types = new Map<Expr, CelType>();
   readonly #source: string;
   readonly #environment: CelEnvironment;
   readonly #bindings = new Bindings();
@@ -87,7 +91,18 @@ class Checker {
     return typeName(this.#bindings.finalize(type));
   }
 
+  /** Of an expression that was checked. */
+  typeOf(expr: Expr): CelType {
+    return this.#bindings.finalize(this.#types.get(expr) ?? dynType);
+  }
+
   #typeOf(expr: Expr): CelType {
+    const type = this.#typeOfKind(expr);
+    this.#types.set(expr, type);
+    return type;
+  }
+
+  #typeOfKind(expr: Expr): CelType {
     switch (expr.kind) {
       case 'literal':
         return literalType(expr.value);
