@@ -406,15 +406,13 @@ export const limits = {
    */
   celCostMax: 1_000_000,
   celBudget: 10_000_000,
-  /** Estimated cost of one rule of a custom resource, and of all rules of a version. */
+  /** Estimated cost of a rule of a custom resource, and of all rules of a version; bytes of a message that a rule makes. */
   ruleCostMax: 10_000_000,
   rulesCostMax: 100_000_000,
-  /** Bytes of an object that the estimate assumes. */
-  ruleRequestBytes: 3 * 1024 * 1024,
-  /** Cost of rules of custom resources after which the evaluation can be interrupted: about a tenth of a millisecond. */
-  ruleCostPerStep: 2_000,
-  /** Bytes of a message that a `messageExpression` makes (kube-apiserver: 5 KiB). */
   ruleMessageMax: 5 * 1024,
+  /** When work on rules can be interrupted: cost of evaluations, or schemas without rules; rules of a definition. */
+  ruleCostPerStep: 2_000,
+  ruleStepsPerTurn: 8,
   /** Results that a token cache keeps, and the total characters of their identities, or of their tokens. */
   tokenCacheEntriesMax: 32 * 1024,
   tokenCacheTextMax: 32 * 1024 * 1024,

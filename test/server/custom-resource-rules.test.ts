@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type ApiClient, ApiError } from '../../src/client/api-client.ts';
 import { resourcePath } from '../../src/client/resource-path.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
-import { define, definitionOf } from '../support/custom-resources.ts';
+import { define, definitionOf, definitionPath } from '../support/custom-resources.ts';
 import { root, serverForSuite } from '../support/in-process-server.ts';
 
 /** Rules of custom resources, as clients meet them: on create, update, patch and apply, and in a dry run. */
@@ -67,6 +67,28 @@ describe('custom objects that break rules', () => {
       'FieldValueInvalid spec.class: Invalid value: "string": class is immutable',
     ]);
     assert.deepEqual(await refusal(merge({ spec: { min: 1, max: 3 } })), []);
+  });
+
+  it('definitions with rules that do not compile, or cost too much, are refused', async () => {
+    const spec = {
+      type: 'object',
+      properties: { list: { type: 'array', items: { type: 'string' } } },
+      'x-kubernetes-validations': [{ rule: 'self.none == 1' }, { rule: 'self.list.all(x, self.list.all(y, x == y))' }],
+    };
+    const definition = definitionOf({ group: 'wrong.example.com', properties: { spec } });
+    const [code, ...causes] = await refusal(client().create(definitionPath(), definition));
+    const schema = 'spec.validation.openAPIV3Schema';
+    const at = `${schema}.properties[spec].x-kubernetes-validations`;
+    assert.equal(code, 422);
+    assert.deepEqual(
+      causes.map((cause) => String(cause).split(': ', 1)[0]),
+      [
+        `FieldValueForbidden ${schema}`,
+        `FieldValueInvalid ${at}[0].rule`,
+        `FieldValueForbidden ${at}[1].rule`,
+        `FieldValueForbidden ${at}[1].rule`,
+      ],
+    );
   });
 
   it('not with types that rules cannot be evaluated on', async () => {

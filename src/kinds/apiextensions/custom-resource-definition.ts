@@ -6,9 +6,11 @@ import { createdAtColumn, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { typed } from '../typed.ts';
+import { allErrors } from '../validation.ts';
 import { definitionSchema } from './custom-resource-definition-schema.ts';
 import { terminating, withConditions } from './definition-conditions.ts';
 import { definitionErrors, statusErrors, updatedDefinitionErrors } from './definition-errors.ts';
+import { definitionRuleErrors } from './definition-rule-errors.ts';
 import { jsonSchemaProps } from './json-schema-props.ts';
 
 type Schema = ReturnType<typeof definitionSchema>;
@@ -56,9 +58,10 @@ export function customResourceDefinition(dialect: Dialect): Kind {
         object['status'] = structuredClone(noStatus);
         addStoredVersion(definition);
       },
-      validateCreate: (object, context) => definitionErrors(asDefinition(object), context.dialect),
+      validateCreate: (object, context) => allErrors(definitionErrors(asDefinition(object), context.dialect), definitionRuleErrors(definitionOf(object), undefined)),
       prepareForUpdate: (object) => addStoredVersion(definitionOf(object)),
-      validateUpdate: (object, old, context) => updatedDefinitionErrors(asDefinition(object), asDefinition(old), context.dialect),
+      validateUpdate: (object, old, context) =>
+        allErrors(updatedDefinitionErrors(asDefinition(object), asDefinition(old), context.dialect), definitionRuleErrors(definitionOf(object), definitionOf(old))),
       // Its objects go first. The finalizer says so once the deletion has begun.
       finalizers: ({ metadata }) => (metadata.deletionTimestamp === undefined ? [cleanupFinalizer(dialect)] : []),
       prepareForDelete(object, { now }) {

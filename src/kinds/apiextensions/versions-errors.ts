@@ -43,6 +43,28 @@ interface SharedParts {
   readonly selectableFields: boolean;
 }
 
+/** A schema that is validated: new, or not as the stored definition has it. */
+interface ChangedSchema {
+  readonly json: unknown;
+  readonly path: string;
+}
+
+/** The schemas of versions that are validated, with their paths in errors. */
+export function changedSchemas(versions: Versions, old: Versions): readonly ChangedSchema[] {
+  if (versions.length > Math.max(limits.definitionVersionsMax, old.length)) return [];
+  const shown = sharedParts(versions).schema
+    ? versions.slice(0, 1).map((version) => ({ version, path: 'spec.validation.openAPIV3Schema' }))
+    : versions.map((version, index) => ({ version, path: `spec.versions[${index}].schema.openAPIV3Schema` }));
+  return shown.filter(({ version }) => isChanged(version, old)).map(({ version, path }) => ({ json: jsonSchemaOf(version), path }));
+}
+
+function isChanged(version: DefinitionVersion, old: Versions): boolean {
+  const json = jsonSchemaOf(version);
+  if (json === undefined) return false;
+  const before = old.find(({ name }) => name === version.name);
+  return !before || !equalValues(json, jsonSchemaOf(before));
+}
+
 function sharedParts(versions: Versions): SharedParts {
   const isShared = (part: (version: DefinitionVersion) => unknown): boolean => {
     const first = versions[0] && part(versions[0]);
@@ -109,8 +131,7 @@ function schemaErrors(version: DefinitionVersion, old: Versions, path: string, w
   const schema = jsonSchemaOf(version);
   if (schema === undefined) return [];
   const root = withStatus ? statusRootErrors(asSchema(schema), path) : [];
-  const before = old.find(({ name }) => name === version.name);
-  if (before && equalValues(schema, jsonSchemaOf(before))) return root;
+  if (!isChanged(version, old)) return root;
   const { errors } = readStructuralSchema(schema, { path, objectMeta, validateMetadata: validateEmbeddedMetadata });
   return [...root, ...errors];
 }

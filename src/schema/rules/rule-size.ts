@@ -1,12 +1,11 @@
-import { limits } from '../../base/limits.ts';
 import type { SizeOf, ValuePath } from '../../cel/estimate.ts';
 import type { Schema, StructSchema } from '../schema.ts';
 import { isBare, visibleFields } from './visible-schema.ts';
 
 /** How large values of a schema can be, by its limits or by what fits into a request (KEP-2876, "Resource constraints"). */
 
-/** Bytes of a request that estimates assume, whatever the server accepts: they must not depend on it. */
-const requestBytes = limits.ruleRequestBytes;
+/** Bytes of a request that estimates assume, as in kube-apiserver: whatever this server accepts, they must not change. */
+export const ruleRequestBytes = 3 * 1024 * 1024;
 
 /** The longest text of a format with a type of its own. */
 const formatLengths: Readonly<Record<string, number>> = { duration: 32, date: 12, 'date-time': 32 };
@@ -18,18 +17,18 @@ const formatBytesMin: Readonly<Record<string, number>> = { duration: 3, date: 12
 const characterBytes = 4;
 
 /** Characters, items or keys; 0 for values without a size, which cost nothing to compare. */
-export function sizeMax(schema: Schema): number {
+function sizeMax(schema: Schema): number {
   switch (schema.type) {
     case 'string':
       return lengthMax(schema);
     case 'intOrString':
-      return requestBytes - 2;
+      return ruleRequestBytes - 2;
     case 'list':
-      return schema.constraint?.maxItems ?? Math.floor((requestBytes - 2) / (jsonBytesMin(schema.items) + 1));
+      return schema.constraint?.maxItems ?? Math.floor((ruleRequestBytes - 2) / (jsonBytesMin(schema.items) + 1));
     case 'map': {
       if (isBare(schema.values)) return 0;
       // A key takes at least two quotes, and there are a colon and a comma.
-      return schema.constraint?.maxProperties ?? Math.floor((requestBytes - 2) / (jsonBytesMin(schema.values) + 6));
+      return schema.constraint?.maxProperties ?? Math.floor((ruleRequestBytes - 2) / (jsonBytesMin(schema.values) + 6));
     }
     default:
       return 0;
@@ -41,7 +40,7 @@ function lengthMax({ constraint = {} }: Schema): number {
   const ofFormat = formatLengths[format];
   if (ofFormat !== undefined) return ofFormat;
   if (maxLength !== undefined) return maxLength * (format === 'byte' ? 1 : characterBytes);
-  if (values === undefined || format === 'byte') return requestBytes - 2;
+  if (values === undefined || format === 'byte') return ruleRequestBytes - 2;
   return values.reduce<number>(
     (most, each) => Math.max(most, typeof each === 'string' ? Buffer.byteLength(each) : 0),
     0,

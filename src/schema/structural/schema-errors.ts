@@ -15,6 +15,7 @@ import {
   textOf,
   textsOf,
 } from './json-schema.ts';
+import { ruleTextErrors } from './rule-text-errors.ts';
 
 /** Where a schema stands. */
 interface Place {
@@ -61,6 +62,7 @@ function checkSchema(schema: JsonSchema, place: Place, errors: BoundedErrors): v
   checkListType(schema, place.path, errors);
   checkListMap(schema, place.path, errors);
   checkListElements(schema, place.path, errors);
+  errors.add(...ruleTextErrors(schema, place.path));
 }
 
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];

@@ -18,7 +18,7 @@ interface BuildOptions {
   readonly descriptions?: boolean;
 }
 
-interface StructuralOptions extends BuildOptions {
+export interface StructuralOptions extends BuildOptions {
   /**
    * Path of the schema in errors: `spec.versions[0].schema.openAPIV3Schema`, or `spec.validation.openAPIV3Schema` where the
    * schemas of all versions are equal.
