@@ -1,0 +1,47 @@
+/**
+ * Limits on expressions, patterns and schemas that users write: part of `limits`. Sizes are bytes, durations milliseconds,
+ * everything else counts.
+ */
+export const expressionLimits = {
+  /** Characters of one CEL expression, and its depth (kube-apiserver: 100,000; 250). */
+  celSourceLengthMax: 100_000,
+  celDepthMax: 250,
+  /** Characters of a regular expression, and the number of literal ones whose compiled form is cached. */
+  celPatternLengthMax: 4_096,
+  celPatternsKept: 1_000,
+  /** A pattern in a schema of a custom resource: its characters, and Unicode classes (`\p`), which are slow to compile. */
+  patternLengthMax: 4_096,
+  patternClassesMax: 16,
+  /** Instructions of a compiled pattern; and how many may run when an object is validated, at some nanoseconds each. */
+  patternProgramMax: 5_000,
+  patternStepsMax: 100_000_000,
+  /** Short names of a custom resource, and its categories; its versions; printer columns and selectable fields of one of them (kube-apiserver: any; any; any; 8). */
+  definitionNamesMax: 100,
+  definitionVersionsMax: 100,
+  printerColumnsMax: 200,
+  customSelectableFieldsMax: 8,
+  /** Malformed certificates in the `caBundle` of a webhook before it counts as invalid. */
+  caBundleFaultsMax: 100,
+  /** Characters and instructions of all different patterns in the schema of one version; at most a microsecond each. */
+  schemaPatternsWorkMax: 32 * 1024,
+  /** Definitions of custom resources whose objects are loaded, or removed, at once. */
+  definitionsAtOnce: 32,
+  /** Schemas, and values of enums, in the schema of one version of a custom resource; large ones in use have 2,500. */
+  schemaPartsMax: 50_000,
+  /** Schemas within `allOf`, `anyOf`, `oneOf` and `not` of one field; each looks at each value. */
+  schemaAlternativesMax: 250,
+  /** Digits after the decimal point that `format` writes. */
+  celPrecisionMax: 100,
+  /**
+   * Evaluation cost of one expression, and of all expressions for one request (in kube-apiserver about 0.1 s and 1 s).
+   */
+  celCostMax: 1_000_000,
+  celBudget: 10_000_000,
+  /** Estimated cost of a rule of a custom resource, and of all rules of a version; bytes of a message that a rule makes. */
+  ruleCostMax: 10_000_000,
+  rulesCostMax: 100_000_000,
+  ruleMessageMax: 5 * 1024,
+  /** When work on rules can be interrupted: cost of evaluations, or schemas without rules; rules of a definition. */
+  ruleCostPerStep: 2_000,
+  ruleStepsPerTurn: 8,
+} as const;
