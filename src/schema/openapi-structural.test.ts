@@ -110,7 +110,7 @@ for (const [name, { schema: spec, v3 = spec, v2 = v3 }] of Object.entries(rows))
     [3, v3],
   ] as const) {
     test(`${name}, version ${version}`, () => {
-      const read = buildStructuralSchema(withSpec(spec), { objectMeta, descriptions: true });
+      const read = buildStructuralSchema(withSpec(spec), { objectMeta, descriptions: 'all' });
       const root = { ...read, name: 'Thing' };
       const { 'io.Thing': thing } = openapiSchemas({ roots: [root], version, prefix: 'io', extension: 'kubernetes' });
       const { properties } = thing as { readonly properties: Readonly<Record<string, unknown>> };
@@ -130,7 +130,7 @@ test('the object itself', () => {
     [2, kept, undefined],
     [3, kept, ['apiVersion', 'kind', 'metadata', 'spec']],
   ] as const) {
-    const root = { ...buildStructuralSchema(json, { objectMeta, descriptions: true }), name: 'Thing' };
+    const root = { ...buildStructuralSchema(json, { objectMeta, descriptions: 'all' }), name: 'Thing' };
     const kinds = new Map([[root, [kind]]]);
     const { 'io.Thing': thing } = openapiSchemas({
       roots: [root],

@@ -24,10 +24,10 @@ class Writer {
     this.#document = document;
   }
 
-  /** `initial` is the default of the value. */
-  node(schema: Schema, initial?: unknown): Json {
+  /** `initial` is the default of the value, `beside` the description of a field that has it. */
+  node(schema: Schema, initial?: unknown, beside?: string): Json {
     if (!schema.structural) return this.#document.describe(schema);
-    const { title, description, givenType, nullable, rules } = schema;
+    const { title, description = beside, givenType, nullable, rules } = schema;
     const isV3 = this.#document.version === 3;
     return {
       ...(title !== undefined && { title }),
@@ -100,7 +100,7 @@ class Writer {
 
   #fields({ fields, additional }: StructSchema): Json {
     const properties = Object.entries(fields).map(
-      ([name, field]) => [name, this.node(schemaOf(field), field.default)] as const,
+      ([name, field]) => [name, this.node(schemaOf(field), field.default, field.description)] as const,
     );
     return {
       ...(properties.length > 0 && { properties: Object.fromEntries(properties) }),

@@ -9,6 +9,7 @@ import {
   type AnySchema,
   type Field,
   type IntegerSchema,
+  isScalar,
   type ListSchema,
   type MapSchema,
   type Schema,
@@ -59,12 +60,26 @@ const checks = new WeakMap<Schema, { readonly check: Check | undefined }>();
 
 /** Undefined if any value of the right type is valid. */
 function checkOf(schema: Schema): Check | undefined {
+  if (schema.structural && isScalar(schema) && !schema.constraint) return typeCheckOf(schema);
   let compiled = checks.get(schema);
   if (!compiled) {
     compiled = { check: compileWhole(schema) };
     checks.set(schema, compiled);
   }
   return compiled.check;
+}
+
+/** Large schemas have thousands of scalars of which only the type is checked. */
+const typeChecks = new Map<string, Check>();
+
+function typeCheckOf(schema: Schema): Check | undefined {
+  const key = `${schema.type} ${schema.nullable}`;
+  let check = typeChecks.get(key);
+  if (!check) {
+    check = compileWhole(schema);
+    if (check) typeChecks.set(key, check);
+  }
+  return check;
 }
 
 function compileWhole(schema: Schema): Check | undefined {

@@ -21,10 +21,11 @@ export function customKinds(definition: Definition): readonly Kind[] {
 }
 
 function customKind({ metadata, spec = {}, status = {} }: Definition, version: DefinitionVersion, pool: SchemaPool): Kind | undefined {
-  const schema = schemaOf(version, pool);
-  if (!schema) return undefined;
+  const built = schemaOf(version, pool);
+  if (!built) return undefined;
   const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = status.acceptedNames ?? {};
   const { deprecated, deprecationWarning } = version;
+  const schema = { ...built, name: [...(spec.group ?? '').split('.').reverse(), version.name, kind].join('.') };
   return defineKind({
     group: spec.group ?? '',
     version: version.name ?? '',
@@ -51,7 +52,7 @@ function customKind({ metadata, spec = {}, status = {} }: Definition, version: D
 
 function schemaOf({ schema }: DefinitionVersion, pool: SchemaPool): StructSchema | undefined {
   const json = schema?.openAPIV3Schema ?? {};
-  return structuralProblems(json, '').length > 0 ? undefined : buildStructuralSchema(json, { objectMeta, pool });
+  return structuralProblems(json, '').length > 0 ? undefined : buildStructuralSchema(json, { objectMeta, pool, descriptions: 'fields' });
 }
 
 const verbs = ['get', 'update', 'patch'] as const;

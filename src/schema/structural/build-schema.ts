@@ -21,11 +21,16 @@ import {
 } from './json-schema.ts';
 import type { SchemaPool } from './schema-pool.ts';
 
+/**
+ * What is kept of titles and descriptions, for documents. Parts with descriptions are not shared, so that kinds have those of
+ * `fields` only, beside the schemas.
+ */
+export type Descriptions = 'all' | 'fields' | 'none';
+
 interface BuildOptions {
   readonly objectMeta: StructSchema;
   readonly pool: SchemaPool;
-  /** Keeps titles and descriptions, for documents. */
-  readonly descriptions: boolean;
+  readonly descriptions: Descriptions;
 }
 
 /** Builds the schema of a version. The JSON must have no errors; other input does not throw, but means little. */
@@ -55,7 +60,12 @@ class Builder {
       ['kind', this.#typeField(asSchema(kind))],
       ['metadata', { schema: this.#restricted(objectMeta, asSchema(metadata)), required: false, presence: 'always' }],
     ];
-    return { ...this.#struct(schema, fields, nothing), ...this.#assertions(schema) };
+    const description = this.#descriptionOf(schema);
+    return {
+      ...this.#struct(schema, fields, nothing),
+      ...this.#assertions(schema),
+      ...(description !== undefined && { description }),
+    };
   }
 
   /** `apiVersion` or `kind` of an object. Its type is checked when the object is decoded. */
@@ -74,17 +84,23 @@ class Builder {
     return { ...objectMeta, constraint: { properties: Object.fromEntries(properties) } };
   }
 
-  #field(schema: Schema, initial?: unknown): Field {
+  /** The description beside a schema. */
+  #descriptionOf(json: JsonSchema): string | undefined {
+    return this.#options.descriptions === 'fields' ? textOf(json, 'description') : undefined;
+  }
+
+  #field(schema: Schema, initial?: unknown, description?: string): Field {
     return this.#options.pool.field({
       schema,
       required: false,
       presence: 'explicit',
+      ...(description !== undefined && { description }),
       ...(initial !== undefined && { default: initial }),
     });
   }
 
   #schema(json: JsonSchema, inherited: Inherited): Schema {
-    const plain = this.#options.descriptions ? undefined : plainScalar(json);
+    const plain = this.#options.descriptions === 'all' ? undefined : plainScalar(json);
     if (plain) return plain;
     return this.#options.pool.schema({ ...this.#typed(json, inherited), ...this.#assertions(json) });
   }
@@ -111,7 +127,7 @@ class Builder {
 
   /** Null, constraints and rules of a schema. */
   #assertions(json: JsonSchema): Assertions {
-    const { descriptions } = this.#options;
+    const descriptions = this.#options.descriptions === 'all';
     const [title, description] = descriptions ? [textOf(json, 'title'), textOf(json, 'description')] : [];
     const givenType = descriptions ? givenTypeOf(json) : undefined;
     const constraint = constraintOf(json, isTrue(json, schemaExtensions.intOrString) ? 'intOrString' : undefined);
@@ -195,7 +211,7 @@ class Builder {
       if (given.length > 0 && Object.hasOwn(fields, name)) continue;
       const property = asSchema(properties[name]);
       const schema = this.#schema(property, nothing);
-      setOwn(fields, name, this.#field(schema, this.#default(property, schema)));
+      setOwn(fields, name, this.#field(schema, this.#default(property, schema), this.#descriptionOf(property)));
     }
     const additional = this.#additional(
       json,

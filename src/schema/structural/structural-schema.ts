@@ -1,6 +1,6 @@
 import type { FieldError } from '../../meta/field-error.ts';
 import type { StructSchema } from '../schema.ts';
-import { buildSchema } from './build-schema.ts';
+import { buildSchema, type Descriptions } from './build-schema.ts';
 import { defaultErrors } from './default-errors.ts';
 import { asSchema } from './json-schema.ts';
 import { patternErrors } from './pattern-errors.ts';
@@ -14,8 +14,8 @@ interface BuildOptions {
   readonly objectMeta: StructSchema;
   /** Shares equal parts of schemas that are read together, such as those of all versions. Default: a pool of its own. */
   readonly pool?: SchemaPool;
-  /** Keeps descriptions, for documents. Default: they are left out, to save memory. */
-  readonly descriptions?: boolean;
+  /** Default: `none`. */
+  readonly descriptions?: Descriptions;
 }
 
 export interface StructuralOptions extends BuildOptions {
@@ -59,6 +59,6 @@ export function readStructuralSchema(schema: unknown, options: StructuralOptions
  * and unknown fields are pruned.
  */
 export function buildStructuralSchema(schema: unknown, options: BuildOptions): StructSchema {
-  const { objectMeta, pool = new SchemaPool(), descriptions = false } = options;
+  const { objectMeta, pool = new SchemaPool(), descriptions = 'none' } = options;
   return buildSchema(asSchema(schema), { objectMeta, pool, descriptions });
 }
