@@ -2,6 +2,7 @@ import { boundedMemo } from '../base/collections/bounded-memo.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { type MediaRange, parseAccept, parseMediaType } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { partialObjectMetadata } from '../kinds/meta/partial-object-metadata.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { type AggregatedVersion, aggregatedVersions } from '../registry/documents/discovery.ts';
 import type { DocumentMessage } from '../registry/documents/documents.ts';
@@ -29,6 +30,8 @@ interface Offer {
   readonly streams: boolean;
   /** Whether nothing else is. */
   readonly streamsOnly: boolean;
+  /** Whether whole objects can be encoded in it; metadata always can. */
+  readonly objects: boolean;
   /** Whether tables can be encoded in it. */
   readonly tables: boolean;
   /** Whether errors list it among the accepted media types. */
@@ -64,14 +67,19 @@ export interface NegotiateOptions {
 }
 
 /** The media types of the given formats. */
-const offersOf = (covering: readonly Format[], dialect: Dialect): readonly Offer[] =>
-  covering.flatMap(({ name, tables, watch, mediaTypes }) =>
-    mediaTypes(dialect).map((mediaType) => ({
-      format: name,
+const offersOf = (
+  covering: readonly Format[],
+  dialect: Dialect,
+  objects: (format: Format) => boolean = () => true,
+): readonly Offer[] =>
+  covering.flatMap((format) =>
+    format.mediaTypes(dialect).map((mediaType) => ({
+      format: format.name,
+      objects: objects(format),
       mediaType: mediaType.name,
-      streams: watch !== undefined,
+      streams: format.watch !== undefined,
       streamsOnly: mediaType.streamsOnly === true,
-      tables,
+      tables: format.tables,
       advertised: mediaType.advertised,
     })),
   );
@@ -82,7 +90,7 @@ const offersOf = (covering: readonly Format[], dialect: Dialect): readonly Offer
 const openapiOffers = (version: 'v2' | 'v3', documents: readonly Offer[]): readonly Offer[] => {
   const mediaType = `application/com.github.proto-openapi.spec.${version}.v1.0+protobuf`;
   const old = `application/com.github.proto-openapi.spec.${version}@v1.0+protobuf`;
-  const cannot = { streams: false, streamsOnly: false, tables: false } as const;
+  const cannot = { objects: true, streams: false, streamsOnly: false, tables: false } as const;
   const offer = { format: 'protobuf', mediaType, ...cannot, advertised: true } as const;
   return [...documents, offer, { ...offer, mediaType: old, sentAs: mediaType, advertised: false }];
 };
@@ -142,7 +150,7 @@ export class Negotiator {
     if (header === undefined || header === '') return json.name;
     const offers = this.#offersFor(options);
     const sent = this.#mediaTypes(header);
-    const offer = offers.find(({ mediaType, streamsOnly }) => mediaType === sent && !streamsOnly);
+    const offer = offers.find(({ mediaType, objects, streamsOnly }) => mediaType === sent && objects && !streamsOnly);
     if (!offer) throw unsupportedMediaType(advertised(offers, false).map(({ mediaType }) => mediaType));
     return offer.format;
   }
@@ -166,9 +174,10 @@ export class Negotiator {
     if (!schema) return this.#documents;
     const known = this.#bySchema.get(schema);
     if (known) return known;
-    const covering = this.#formats.filter((format) => format.covers(schema));
-    const names = covering.map(({ name }) => name).join(' ');
-    const offers = this.#byFormats.get(names) ?? offersOf(covering, this.#dialect);
+    const covers = (format: Format): boolean => format.covers(schema);
+    const covering = this.#formats.filter((format) => covers(format) || format.covers(partialObjectMetadata));
+    const names = covering.map((format) => `${format.name} ${covers(format)}`).join(' ');
+    const offers = this.#byFormats.get(names) ?? offersOf(covering, this.#dialect, covers);
     this.#byFormats.set(names, offers);
     this.#bySchema.set(schema, offers);
     return offers;
@@ -218,7 +227,7 @@ export class Negotiator {
     const as = parameters.get('as');
     const group = parameters.get('g');
     const version = parameters.get('v');
-    if (as === undefined && group === undefined && version === undefined) return 'object';
+    if (as === undefined && group === undefined && version === undefined) return offer.objects ? 'object' : undefined;
     if (as === 'APIGroupDiscoveryList') {
       const isKnown = group === this.#discoveryGroup && aggregatedVersion(version) !== undefined;
       return isKnown ? representations.find((representation) => representation === as) : undefined;
@@ -282,7 +291,7 @@ const truthy = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 const fits = ({ streams, streamsOnly }: Offer, watch: boolean): boolean => (watch ? streams : !streamsOnly);
 
 const advertised = (offers: readonly Offer[], watch: boolean): readonly Offer[] =>
-  offers.filter((offer) => offer.advertised && fits(offer, watch));
+  offers.filter((offer) => offer.advertised && offer.objects && fits(offer, watch));
 
 function notAcceptable(offers: readonly Offer[], watch: boolean): StatusError {
   const accepted = advertised(offers, watch).map(({ mediaType, streamsOnly }) =>
