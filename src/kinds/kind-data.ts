@@ -39,9 +39,8 @@ function isData(value: unknown, seen: Set<object>): boolean {
 export function kindsOfData([first, ...others]: readonly KindData[]): readonly Kind[] {
   if (!first) return [];
   const stored = first.kind;
-  const versions = others.map(({ kind, storedNames = {} }) => ({
-    ...kind,
-    storedAs: renamedFields(stored, kind, storedNames),
-  }));
+  const versions = others.map(({ kind, storedNames }) =>
+    storedNames ? { ...kind, storedAs: renamedFields(stored, kind, storedNames) } : kind,
+  );
   return [stored, ...versions];
 }

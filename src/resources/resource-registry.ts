@@ -65,6 +65,13 @@ export class ResourceRegistry {
     return new ResourceRegistry(kinds, place);
   }
 
+  /** A registry of one custom resource. The cache must already hold its collection, and its kinds be interned. */
+  static ofCustom(custom: CustomVersions, place: TablePlace): ResourceRegistry {
+    const registry = new ResourceRegistry([], place);
+    registry.#serveCustom(custom);
+    return registry;
+  }
+
   /** Removes all resources, those too that are being loaded. Their objects stay in the store. */
   close(): void {
     this.#closed = true;
@@ -144,12 +151,18 @@ export class ResourceRegistry {
    */
   async addCustom(versions: CustomVersions): Promise<Resource> {
     const custom = internVersions(versions);
-    const [kind, ...others] = custom.kinds;
+    const [kind] = custom.kinds;
     if (!kind) throw new Error('a custom resource has a version');
     if ([...this.#resources.values()].some((each) => isSameResource(each.kind, kind))) {
       throw new Error(`${kind.resource} of ${kind.group} are served`);
     }
     await this.#load(cachedResource(this.scope, kind, custom));
+    return this.#serveCustom(custom);
+  }
+
+  #serveCustom(custom: CustomVersions): Resource {
+    const [kind, ...others] = custom.kinds;
+    if (!kind) throw new Error('a custom resource has a version');
     const resource = this.#make({ kind, others, builtIn: false, custom });
     this.#swap({ removed: [], added: resource.versions });
     return resource;

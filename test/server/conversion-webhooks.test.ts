@@ -195,6 +195,32 @@ describe('conversion webhooks', () => {
     assert.deepEqual(owners, [`second ${group}/v2`]);
   });
 
+  it('convert what is written on the other thread', async () => {
+    for (const webhookAsked of [true, false]) {
+      const group = webhookAsked ? 'heavy.example.com' : 'heavy-none.example.com';
+      await defineAddresses(group, webhookAsked ? webhook.conversion() : { strategy: 'None' });
+      const send = async (method: 'POST' | 'PUT', version: string, name: string | undefined, object: object) => {
+        const response = await suite.server.transportAs(root).send({
+          ...{ method, target: at(group, version, name), headers: { 'content-type': 'application/yaml' } },
+          body: JSON.stringify(object),
+        });
+        const answer: Address & Status = JSON.parse(await text(response.body));
+        assert(response.status < 300, String(answer.message));
+        return answer;
+      };
+      const annotations = { long: 'x'.repeat(100_000) };
+      const sent = { kind: 'Widget', metadata: { name: 'x', annotations }, hostPort: 'a:1' };
+      const created = await send('POST', 'v2', undefined, { ...sent, apiVersion: `${group}/v2` });
+      assert.equal(created.hostPort, 'a:1');
+      const other = await client().get<Address>(at(group, 'v1', 'x'));
+      assert.deepEqual([other.apiVersion, other.host], [`${group}/v1`, webhookAsked ? 'a' : undefined]);
+      const updated = await send('PUT', 'v2', 'x', { ...created, hostPort: 'b:2' });
+      assert.deepEqual([updated.apiVersion, updated.hostPort], [`${group}/v2`, 'b:2']);
+      const seen = await client().get<Address>(at(group, 'v2', 'x'));
+      assert.equal(seen.hostPort, webhookAsked ? 'b:2' : undefined, 'strategy None keeps what both versions have');
+    }
+  });
+
   describe('whose answers are wrong', () => {
     const group = 'wrong.example.com';
     const kind = `${group}/v1, Kind=Widget`;

@@ -30,6 +30,7 @@ import type {
   RepresentInput,
   RepresentJob,
   SharedKinds,
+  SharedVersions,
   WriteInput,
   WriteOutput,
   YamlInput,
@@ -125,6 +126,7 @@ export class HeavyWork {
       dialect: this.#parts.dialect.name,
       scope: this.#parts.resources.scope.name,
       kinds: sharedKinds(request.served.resource),
+      custom: sharedVersions(request.served.resource),
       admissionPlugins: this.#parts.admissionPlugins,
       features: this.#parts.features,
       runtimeConfig: this.#parts.runtimeConfig,
@@ -173,6 +175,13 @@ export class HeavyWork {
         return { revision, state: 'changed', ...(entry && { entry: { ...entry, bytes: ownBytes(entry.bytes) } }) };
       },
       count,
+      convert: async ({
+        objects,
+        apiVersion,
+      }: {
+        readonly objects: readonly Uint8Array[];
+        readonly apiVersion: string;
+      }) => served.resource.custom?.webhook?.convert(objects.map(asBuffer), apiVersion, (converted) => converted, span),
       requireCreate: () => requireCreate(info, user, request),
       requireUnsafeDelete: () => requireUnsafeDelete(info, user, request),
       namespacePhase: (args: LookupArguments<'namespacePhase'>) => namespacePhase(...args),
@@ -295,12 +304,13 @@ type WaitingClient = Pick<ReceivedRequest, 'target' | 'signal' | 'owner'>;
  * The reference by which the thread finds the kinds of a resource: built-in kinds exist there; others are fetched once,
  * by ID. Undefined if the kinds contain functions and cannot be sent.
  */
-function sharedKinds({ builtIn, kinds, custom }: Resource): SharedKinds | undefined {
+function sharedKinds({ builtIn, kinds }: Resource): SharedKinds | undefined {
   if (builtIn) return 'builtIn';
-  // Objects of several versions are converted here.
-  if (custom && kinds.length > 1) return undefined;
   return kinds.every(kindData) ? kinds.map(identityOf) : undefined;
 }
+
+const sharedVersions = ({ custom }: Resource): SharedVersions | undefined =>
+  custom && { storedInOthers: custom.storedInOthers, asksWebhook: custom.webhook !== undefined };
 
 const kindCalls = (kinds: readonly Kind[]) => ({
   kind: ({ id }: { readonly id: number }) => {

@@ -18,6 +18,7 @@ import type { Status } from '../../../meta/status-error.ts';
 import type { ApiDocument } from '../../../registry/documents/documents.ts';
 import { parseRequestInfo, type ResourceRequest } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
+import type { CustomVersions } from '../../../resources/custom-versions.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
 import { sentIdentity } from '../audit/sent-identity.ts';
 import { bodyAsJson } from './body-as-json.ts';
@@ -30,6 +31,8 @@ export interface WriteInput {
   /** Name of the request's scope. */
   readonly scope: string;
   readonly kinds: SharedKinds | undefined;
+  /** Of a custom resource, whose kinds these are. */
+  readonly custom: SharedVersions | undefined;
   readonly admissionPlugins: readonly PluginName[];
   /** Enabled feature gates. */
   readonly features: ReadonlySet<string>;
@@ -92,6 +95,12 @@ export interface DocumentInput extends Pick<ApiDocument, 'message'> {
 /** Built-in kinds, or IDs by which this thread fetches kinds from the main thread, the stored version first. */
 export type SharedKinds = 'builtIn' | readonly number[];
 
+/** What the thread must know of a custom resource besides its kinds. */
+export interface SharedVersions extends Pick<CustomVersions, 'storedInOthers'> {
+  /** Objects are converted by the main thread (call `convert`). */
+  readonly asksWebhook: boolean;
+}
+
 /**
  * Resolves such references, without the functions that only exist on the main thread and that stored kinds do not need.
  */
@@ -117,6 +126,7 @@ async function write(input: WriteInput, context: JobContext, kindsOf: KindsOf): 
   const { registry, resources } = remoteRegistry({
     dialect,
     kinds: await kindsOf(input, context),
+    custom: input.custom,
     scope: scopeNamed(input.scope),
     admissionPlugins,
     features,

@@ -16,11 +16,13 @@ import type { ApiObject } from '../../../meta/api-object.ts';
 import type { Scope } from '../../../meta/scope.ts';
 import { Registry } from '../../../registry/registry.ts';
 import type { Decision } from '../../../request/access.ts';
+import type { CustomVersions } from '../../../resources/custom-versions.ts';
 import { enabledKinds } from '../../../resources/enabled-kinds.ts';
 import { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
 import type { Committed, Store, StoreRecord } from '../../../store/store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/access/admission.ts';
+import type { SharedVersions } from './jobs.ts';
 import { ownBytes } from './messages.ts';
 import type { JobContext } from './serve-jobs.ts';
 
@@ -35,6 +37,8 @@ export interface KnownEntry {
 interface RemoteRegistryOptions {
   readonly dialect: Dialect;
   readonly kinds: readonly Kind[];
+  /** Of a custom resource, whose kinds these are. */
+  readonly custom: SharedVersions | undefined;
   /** Scope of the request. */
   readonly scope: Scope;
   readonly admissionPlugins: readonly PluginName[];
@@ -59,7 +63,10 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
 } {
   const { dialect, scope, admissionPlugins, features, unsafeDeletion, context, clock, random } = options;
   const cache = new RemoteCache(context, options.entry);
-  const resources = new ResourceRegistry(enabledKinds(options.kinds, options), { cache, scope });
+  const { kinds, custom } = options;
+  const resources = custom
+    ? ResourceRegistry.ofCustom(remoteVersions(kinds, custom, context), { cache, scope })
+    : new ResourceRegistry(enabledKinds(kinds, options), { cache, scope });
   const registry = new Registry({
     resources,
     store: remoteStore(context),
@@ -87,6 +94,22 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
     logger: silentLogger,
   });
   return { registry, resources };
+}
+
+/** The versions of a custom resource, of which the main thread asks the webhook. */
+function remoteVersions(
+  kinds: readonly Kind[],
+  { asksWebhook, storedInOthers }: SharedVersions,
+  context: JobContext,
+): CustomVersions {
+  const webhook: CustomVersions['webhook'] = {
+    convert: async (objects, apiVersion, take) => {
+      const asked = { objects: objects.map(ownBytes), apiVersion };
+      const converted = (await callUntilAborted(context, 'convert', asked)) as readonly ApiObject[];
+      return converted.map(take);
+    },
+  };
+  return { kinds, storedInOthers, webhook: asksWebhook ? webhook : undefined };
 }
 
 const unavailable = (): never => {
