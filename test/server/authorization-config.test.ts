@@ -66,7 +66,7 @@ describe('match conditions and failures', () => {
       configuration(
         node,
         hook('first', open.connectionFile(), {
-          timeout: '300ms',
+          timeout: '3s',
           version: 'v1beta1',
           conditions: [
             "has(request.resourceAttributes) && request.resourceAttributes.namespace == 'default'",
@@ -75,7 +75,7 @@ describe('match conditions and failures', () => {
           ],
         }),
         hook('second', strict.connectionFile(), {
-          timeout: '300ms',
+          timeout: '3s',
           failurePolicy: 'Deny',
           conditions: [
             "has(request.resourceAttributes) && request.resourceAttributes.resource == 'nodes'",

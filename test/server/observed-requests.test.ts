@@ -76,7 +76,7 @@ describe('the access log at --v=3', () => {
     assert.equal(lines('a-create').length, 1);
     assert.match(
       lines('a-create')[0] ?? '',
-      /^I\d{4} \S+ +\d+ access-log\.ts:\d+\] "HTTP" verb="POST" URI="\/api\/v1\/namespaces\/default\/configmaps\?fieldManager=m&\*\*\*" latency="\d+\.\d{3}ms" userAgent="test\/1" audit-ID="a-create" srcIP="127\.0\.0\.1:\d+" resp=201$/,
+      /^I\d{4} \S+ +\d+ [\w.-]+:\d+\] "HTTP" verb="POST" URI="\/api\/v1\/namespaces\/default\/configmaps\?fieldManager=m&\*\*\*" latency="\d+\.\d{3}ms" userAgent="test\/1" audit-ID="a-create" srcIP="127\.0\.0\.1:\d+" resp=201$/,
     );
     assert.deepEqual(lines('hidden-value'), []);
   });
