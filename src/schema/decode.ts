@@ -1,7 +1,7 @@
 import { limits } from '../base/limits.ts';
+import { canonicalQuantity } from '../meta/quantity.ts';
 import { joinPath } from './field-path.ts';
 import { getOwn, isRecord, setOwn } from './own-property.ts';
-import { canonicalQuantity } from './quantity.ts';
 import {
   type AnySchema,
   type Field,

@@ -6,6 +6,7 @@ import { lists } from './lists.ts';
 import { networks } from './networks.ts';
 import { optionals } from './optionals.ts';
 import { patterns } from './patterns.ts';
+import { quantities } from './quantities.ts';
 import { sets } from './sets.ts';
 import { strings } from './strings.ts';
 import { timestamps } from './timestamps.ts';
@@ -23,6 +24,7 @@ const all: readonly Overload[] = [
   ...timestamps,
   ...urls,
   ...networks,
+  ...quantities,
 ];
 
 const globals = Map.groupBy(

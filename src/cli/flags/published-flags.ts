@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { Logger } from '../../base/logger.ts';
-import { parseQuantity } from '../../schema/quantity.ts';
+import { parseQuantity } from '../../meta/quantity.ts';
 import { boolean, choice, duration, type Flag, type FlagTable, integer, ipAddress } from './flags.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { duplicate, errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
-import { compareQuantity, parseQuantity } from '../../schema/quantity.ts';
+import { compareQuantity, parseQuantity } from '../../meta/quantity.ts';
 import type { Infer } from '../../schema/schema.ts';
 import { validateConfigSource } from './node-config-source.ts';
 import type { nodeSpec } from './node-spec.ts';

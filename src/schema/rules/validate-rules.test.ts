@@ -205,6 +205,12 @@ describe('values as rules see them', () => {
         "isURL(self.u) && url(self.u).getHost() == 'example.com:80'",
         "self.s.find('[0-9]+') == '10' && self.s.split('.').size() == 4",
         "'%s-%d'.format([self.c, 1]) == '10.0.0.0/8-1'",
+        "quantity('200M').compareTo(quantity('0.2G')) == 0 && quantity('1k') == quantity('1000')",
+        "quantity('50Mi').isGreaterThan(quantity('50M')) && quantity('50M').isLessThan(quantity('100M'))",
+        "quantity('50k').add(quantity('20k')) == quantity('70k') && quantity('50k').sub(20000).asApproximateFloat() == 30000.0",
+        "quantity('50k').add(20).sub(quantity('100k')).sub(-50000) == quantity('20')",
+        "quantity('50000000G').isInteger() && quantity('50k').asInteger() == 50000 && !quantity('1m').isInteger()",
+        "isQuantity('1.3Gi') && !isQuantity('200K') && !isQuantity('Three') && sign(quantity('-1')) == -1",
       ],
     },
   };

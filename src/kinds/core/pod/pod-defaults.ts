@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { formatQuantity, parseQuantity, roundUpQuantity } from '../../../schema/quantity.ts';
+import { formatQuantity, parseQuantity, roundUpQuantity } from '../../../meta/quantity.ts';
 import type { Container } from './container/container.ts';
 import type { EphemeralContainer } from './container/ephemeral-container.ts';
 import { defaultPullPolicy } from './container/image-name.ts';

@@ -1,4 +1,4 @@
-import { addQuantity, compareQuantity, parseQuantity, type Quantity } from '../../../schema/quantity.ts';
+import { addQuantity, compareQuantity, parseQuantity, type Quantity } from '../../../meta/quantity.ts';
 import type { Container } from './container/container.ts';
 import type { PodSpec } from './pod-spec.ts';
 
