@@ -1,4 +1,5 @@
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
+import { parseStored, stringifyJson } from '../../src/codec/json.ts';
 import { type Handler, TlsFixture } from '../../src/outbound/tls-fixture.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -11,6 +12,11 @@ export interface ConversionQuestion {
   readonly objects: readonly Converted[];
   readonly target: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+interface Review {
+  readonly apiVersion: string;
+  readonly request: Pick<ConversionQuestion, 'uid' | 'desiredAPIVersion' | 'objects'>;
 }
 
 type Converted = Fields & { readonly metadata: Fields };
@@ -34,8 +40,8 @@ export class ConversionWebhook implements AsyncDisposable {
   }
 
   async #answer(...[request, response]: Parameters<Handler>): Promise<void> {
-    const { apiVersion, request: asked } = JSON.parse(await text(request));
-    const question: ConversionQuestion = { apiVersion, ...asked, target: request.url ?? '', headers: request.headers };
+    const { apiVersion, request: asked } = parseStored(await buffer(request)) as Review;
+    const question = { apiVersion, ...asked, target: request.url ?? '', headers: request.headers };
     this.questions.push(question);
     if (this.instead) return void this.instead(response, question);
     this.reply(response, question);
@@ -56,7 +62,7 @@ export class ConversionWebhook implements AsyncDisposable {
       response: { uid, result: { status: 'Success' }, convertedObjects },
     };
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(this.answer(usual, question)));
+    response.end(stringifyJson(this.answer(usual, question)));
   }
 
   /** `spec.conversion` of a definition that asks this webhook. */
