@@ -1,7 +1,8 @@
 import { createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createFile, replaceFile } from '../base/atomic-file.ts';
+import { readWhole } from '../base/files.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { certifies } from './certificate.ts';
 import { generateKey, keyFromPem, keyToPem } from './keys.ts';
@@ -86,7 +87,7 @@ export function readCertificates(file: string): X509Certificate[] {
 
 function readPem(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readWhole(file).toString();
   } catch (error) {
     throw new PkiFileError(file, `cannot be read: ${error instanceof Error ? error.message : error}`, { cause: error });
   }

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { createTokenIssuer } from '../../authn/service-account/token-issuer.ts';
 import type { Closable } from '../../base/disposable.ts';
-import { systemFiles } from '../../base/files.ts';
+import { readWhole, systemFiles } from '../../base/files.ts';
 import type { Logger } from '../../base/logger.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -51,7 +50,7 @@ function openFiles(flag: string, path: string, context: Pick<SignerContext, 'clo
       files: systemFiles,
       ...context,
       keyFiles: [],
-      signingKeyFile: { path, content: readFileSync(path) },
+      signingKeyFile: { path, content: readWhole(path) },
     });
   } catch (error) {
     throw new UsageError(`--${flag}: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { readWhole } from '../../base/files.ts';
 import { readCertificates } from '../../pki/key-pair-files.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** The contents of a file; errors name the file. */
 export function readBytes(file: string): Buffer {
   try {
-    return readFileSync(file);
+    return readWhole(file);
   } catch (error) {
     throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : error}`, { cause: error });
   }

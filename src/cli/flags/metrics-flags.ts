@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readWhole } from '../../base/files.ts';
 import type { AllowedValues, MetricsOptions } from '../../base/metrics.ts';
 import { parseYaml } from '../../codec/yaml.ts';
 import { publishedRelease } from '../../dialect/published-release.ts';
@@ -100,7 +100,7 @@ export function readMetrics(values: MetricsValues): MetricsOptions {
 }
 
 function readManifest(path: string): AllowedLists {
-  const { value, duplicates } = parseYaml(readFileSync(path));
+  const { value, duplicates } = parseYaml(readWhole(path));
   if (duplicates.length > 0) throw new Error(`${path}: ${duplicates[0]} is there twice`);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${path} is not a map`);
   const lists = new Map<string, string>();
