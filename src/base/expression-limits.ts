@@ -15,9 +15,8 @@ export const expressionLimits = {
   /** Instructions of a compiled pattern; and how many may run when an object is validated, at some nanoseconds each. */
   patternProgramMax: 5_000,
   patternStepsMax: 100_000_000,
-  /** Short names of a custom resource, and its categories; its versions; printer columns and selectable fields of one of them (kube-apiserver: any; any; any; 8). */
-  definitionNamesMax: 100,
-  definitionVersionsMax: 100,
+  /** Short names, categories and versions of a definition, and errors in a condition; columns, selectable fields of a version. */
+  definitionListMax: 100,
   printerColumnsMax: 200,
   customSelectableFieldsMax: 8,
   /** Malformed certificates in the `caBundle` of a webhook before it counts as invalid. */

@@ -56,7 +56,7 @@ function usedNames(others: Iterable<DefinitionNames>) {
 const inUse = (name: string): string => `${JSON.stringify(name)} is already in use`;
 
 /** Several messages in the form of Go's aggregated errors. */
-const aggregated = (messages: readonly string[]): string => {
+export const aggregated = (messages: readonly string[]): string => {
   const distinct = [...new Set(messages)];
   return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`;
 };

@@ -12,7 +12,7 @@ export const isTrue = (definition: Pick<DefinitionHead, 'status'>, type: string)
 
 /** Sets conditions by type. The time of one whose status stays is kept. `now` is in milliseconds. */
 export function withConditions(
-  definition: DefinitionHead,
+  definition: Pick<DefinitionHead, 'status'>,
   changed: readonly DefinitionCondition[],
   now: number,
 ): DefinitionCondition[] {

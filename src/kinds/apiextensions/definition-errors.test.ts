@@ -87,13 +87,13 @@ describe('errors of definitions: name, group, scope and names', () => {
     ['short names', names({ shortNames: ['ok', 'Not'] }), `spec.names.shortNames[1]: Invalid value: "Not": ${label}`],
     [
       'too many short names',
-      names({ shortNames: Array.from({ length: limits.definitionNamesMax + 1 }, () => 'w') }),
-      `spec.names.shortNames: Too many: ${limits.definitionNamesMax + 1}: must have at most ${limits.definitionNamesMax} items`,
+      names({ shortNames: Array.from({ length: limits.definitionListMax + 1 }, () => 'w') }),
+      `spec.names.shortNames: Too many: ${limits.definitionListMax + 1}: must have at most ${limits.definitionListMax} items`,
     ],
     [
       'too many categories',
-      names({ categories: Array.from({ length: limits.definitionNamesMax + 1 }, () => 'all') }),
-      `spec.names.categories: Too many: ${limits.definitionNamesMax + 1}: must have at most ${limits.definitionNamesMax} items`,
+      names({ categories: Array.from({ length: limits.definitionListMax + 1 }, () => 'all') }),
+      `spec.names.categories: Too many: ${limits.definitionListMax + 1}: must have at most ${limits.definitionListMax} items`,
     ],
     ['categories', names({ categories: ['all', '1'] }), `spec.names.categories[1]: Invalid value: "1": ${label}`],
     [

@@ -7,7 +7,7 @@ import type { DefinitionNames } from './custom-resource-definition.ts';
 export function namesErrors(names: DefinitionNames, path: string): FieldError[] {
   const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = names;
   const labels = (field: string, values: readonly string[]): FieldError[] => [
-    ...boundedCount(`${path}.${field}`, values.length, limits.definitionNamesMax),
+    ...boundedCount(`${path}.${field}`, values.length, limits.definitionListMax),
     ...errorsOfEach(values, (value, index) => labelErrors(`${path}.${field}[${index}]`, value, value)),
   ];
   return [

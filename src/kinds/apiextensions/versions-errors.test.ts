@@ -44,11 +44,11 @@ describe('errors of definitions: versions', () => {
     [
       'too many',
       definitionOf({
-        versions: Array.from({ length: limits.definitionVersionsMax + 1 }, (_, index) =>
+        versions: Array.from({ length: limits.definitionListMax + 1 }, (_, index) =>
           versionOf({ name: `v${index}`, storage: index === 0 }),
         ),
       }),
-      `spec.versions: Too many: ${limits.definitionVersionsMax + 1}: must have at most ${limits.definitionVersionsMax} items`,
+      `spec.versions: Too many: ${limits.definitionListMax + 1}: must have at most ${limits.definitionListMax} items`,
     ],
     [
       'no schema',

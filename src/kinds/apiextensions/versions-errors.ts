@@ -23,7 +23,7 @@ const jsonSchemaOf = ({ schema }: DefinitionVersion): unknown => schema?.openAPI
  * are the versions of the definition that an update replaces: a schema that it does not change is not looked at again.
  */
 export function versionsErrors(versions: Versions, old: Versions): FieldError[] {
-  const tooMany = boundedCount('spec.versions', versions.length, limits.definitionVersionsMax, old.length);
+  const tooMany = boundedCount('spec.versions', versions.length, limits.definitionListMax, old.length);
   if (tooMany.length > 0) return tooMany;
   const shared = sharedParts(versions);
   const [first] = versions;
@@ -51,7 +51,7 @@ interface ChangedSchema {
 
 /** The schemas of versions that are validated, with their paths in errors. */
 export function changedSchemas(versions: Versions, old: Versions): readonly ChangedSchema[] {
-  if (versions.length > Math.max(limits.definitionVersionsMax, old.length)) return [];
+  if (versions.length > Math.max(limits.definitionListMax, old.length)) return [];
   const shown = sharedParts(versions).schema
     ? versions.slice(0, 1).map((version) => ({ version, path: 'spec.validation.openAPIV3Schema' }))
     : versions.map((version, index) => ({ version, path: `spec.versions[${index}].schema.openAPIV3Schema` }));

@@ -2,27 +2,42 @@ import { parseJsonPath } from '../../meta/json-path.ts';
 import type { SelectableField } from '../../meta/selectable-field.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import { SchemaPool } from '../../schema/structural/schema-pool.ts';
-import { structuralProblems } from '../../schema/structural/structural-problems.ts';
 import { buildStructuralSchema } from '../../schema/structural/structural-schema.ts';
-import type { Definition, DefinitionColumn, DefinitionScale, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
+import type { Definition, DefinitionColumn, DefinitionCondition, DefinitionScale, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
+import { StructuralProblems } from '../apiextensions/non-structural.ts';
 import { nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Column, Kind, Subresource } from '../kind.ts';
 import { objectMeta } from '../meta/object-meta.ts';
 
-/**
- * The kinds that a definition defines, one per version, the stored one first. They have the accepted names. The definition
- * has been validated; a version whose schema is not structural has no kind.
- */
-export function customKinds(definition: Definition): readonly Kind[] {
-  const versions = definition.spec?.versions ?? [];
-  const pool = new SchemaPool();
-  return versions.toSorted((a, b) => Number(b.storage) - Number(a.storage)).flatMap((version) => customKind(definition, version, pool) ?? []);
+/** The kinds that a definition defines. */
+interface CustomKinds {
+  /** One per version, the stored one first. They have the accepted names. */
+  readonly kinds: readonly Kind[];
+  /** Condition `NonStructuralSchema`, if there is a version without a kind because its schema cannot be used. */
+  readonly nonStructural: DefinitionCondition | undefined;
 }
 
-function customKind({ metadata, spec = {}, status = {} }: Definition, version: DefinitionVersion, pool: SchemaPool): Kind | undefined {
-  const built = schemaOf(version, pool);
-  if (!built) return undefined;
+/**
+ * Reads a definition, which was validated when it was written, maybe by an older server. The schema of a version takes time:
+ * `pause` is called between parts of the work, and waited for.
+ */
+export async function customKinds(definition: Definition, pause: () => Promise<void> | undefined): Promise<CustomKinds> {
+  const { versions = [], preserveUnknownFields } = definition.spec ?? {};
+  const pool = new SchemaPool();
+  const kinds: Kind[] = [];
+  const problems = new StructuralProblems(preserveUnknownFields === true);
+  for (const [index, version] of [...versions.entries()].toSorted(([, a], [, b]) => Number(b.storage) - Number(a.storage))) {
+    await pause();
+    const json = version.schema?.openAPIV3Schema ?? {};
+    if (problems.found(json, version, index)) continue;
+    await pause();
+    kinds.push(customKind(definition, version, buildStructuralSchema(json, { objectMeta, pool, descriptions: 'fields' })));
+  }
+  return { kinds, nonStructural: problems.condition };
+}
+
+function customKind({ metadata, spec = {}, status = {} }: Definition, version: DefinitionVersion, built: StructSchema): Kind {
   const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = status.acceptedNames ?? {};
   const { deprecated, deprecationWarning } = version;
   const schema = { ...built, name: [...(spec.group ?? '').split('.').reverse(), version.name, kind].join('.') };
@@ -48,11 +63,6 @@ function customKind({ metadata, spec = {}, status = {} }: Definition, version: D
     ...(version.served !== true && { served: false }),
     ...(deprecated && { deprecated: deprecationWarning === undefined ? {} : { warning: deprecationWarning } }),
   });
-}
-
-function schemaOf({ schema }: DefinitionVersion, pool: SchemaPool): StructSchema | undefined {
-  const json = schema?.openAPIV3Schema ?? {};
-  return structuralProblems(json, '').length > 0 ? undefined : buildStructuralSchema(json, { objectMeta, pool, descriptions: 'fields' });
 }
 
 const verbs = ['get', 'update', 'patch'] as const;

@@ -20,7 +20,7 @@ import type { ConversionParts } from '../../resources/conversion-webhook.ts';
 import type { Resource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { startInformer } from '../wiring/object-informer.ts';
-import { decideStatus } from './decide-status.ts';
+import { decideStatus, withStructure } from './decide-status.ts';
 import { FollowedDefinitions, type StoredDefinition } from './followed-definition.ts';
 import type { RemoveObjects } from './remove-objects.ts';
 import { ServedKinds } from './served-kinds.ts';
@@ -133,12 +133,17 @@ export class DefinedKinds implements Closable {
 
   async #reconcile(name: string): Promise<void> {
     const followed = this.#definitions.get(name);
-    if (!followed) return this.#served.serve(name, undefined, {});
+    if (!followed) {
+      await this.#served.serve(name, undefined, {});
+      return;
+    }
     const { stored } = followed;
-    const status = decideStatus(stored, this.#namesBeside(stored), this.#options.clock.now());
-    followed.decided = status;
+    const now = this.#options.clock.now();
+    const decided = decideStatus(stored, this.#namesBeside(stored), now);
+    followed.decided = decided;
     // The kinds are served before anybody is told so.
-    await this.#served.serve(name, stored, status);
+    const structure = await this.#served.serve(name, stored, decided);
+    const status = structure ? withStructure(decided, structure, now) : decided;
     if (status !== stored.status) await this.#writeStatus(stored, status);
     else if (stored.isEnding) await this.#end(stored);
   }

@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Closable } from '../../base/disposable.ts';
+import { limits } from '../../base/limits.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import { parseStored } from '../../codec/json.ts';
-import type { Definition, DefinitionStatus } from '../../kinds/apiextensions/custom-resource-definition.ts';
+import type {
+  Definition,
+  DefinitionCondition,
+  DefinitionStatus,
+} from '../../kinds/apiextensions/custom-resource-definition.ts';
 import { isTrue } from '../../kinds/apiextensions/definition-conditions.ts';
 import { customKinds } from '../../kinds/custom/custom-kinds.ts';
 import type { ConversionParts } from '../../resources/conversion-webhook.ts';
@@ -12,6 +19,7 @@ import { ConversionWebhooks } from './conversion-webhooks.ts';
 import type { StoredDefinition } from './followed-definition.ts';
 
 interface ServedKindsOptions {
+  readonly clock: Clock;
   readonly resources: ResourceRegistry;
   /** Definitions as a resource. */
   readonly definitions: () => ServedResource | undefined;
@@ -26,6 +34,13 @@ interface Served {
   readonly names: unknown;
   readonly storedVersions: unknown;
   readonly isEnding: boolean;
+  readonly structure: Structure | undefined;
+}
+
+/** What the schemas of a definition are like. */
+export interface Structure {
+  /** Condition `NonStructuralSchema`, if it applies. */
+  readonly nonStructural: DefinitionCondition | undefined;
 }
 
 /** The resources that a scope serves because of definitions. */
@@ -49,42 +64,61 @@ export class ServedKinds implements Closable {
 
   /**
    * Adds, replaces or removes the kinds of a definition, so that they are what it says now. A definition that is not
-   * established has none. Must not be called for one name again before it resolves.
+   * established has none. Must not be called for one name again before it resolves. Resolves to what is wrong with its
+   * schemas, unless they were not looked at.
    */
-  async serve(name: string, stored: StoredDefinition | undefined, status: DefinitionStatus): Promise<void> {
+  async serve(
+    name: string,
+    stored: StoredDefinition | undefined,
+    status: DefinitionStatus,
+  ): Promise<Structure | undefined> {
     const { resources } = this.#options;
     const served = this.#served.get(name);
     const wanted = stored && isTrue({ status }, 'Established') ? stored : undefined;
-    if (wanted && served && isServed(wanted, status, served)) return;
-    const { versions, webhook } = (wanted && this.#versionsOf(name, status)) ?? {};
+    if (wanted && served && isServed(wanted, status, served)) return served.structure;
+    const { versions, webhook, structure } = (wanted && (await this.#versionsOf(name, status))) ?? {};
     if (served && wanted && versions && served.uid === wanted.uid && hasSamePath(served.resource, versions)) {
-      this.#keep(wanted, status, await resources.changeCustom(served.resource, versions));
+      this.#keep(wanted, status, await resources.changeCustom(served.resource, versions), structure);
     } else {
       this.#served.delete(name);
       if (served) resources.remove(served.resource);
-      if (wanted && versions) this.#keep(wanted, status, await resources.addCustom(versions));
+      if (wanted && versions) this.#keep(wanted, status, await resources.addCustom(versions), structure);
     }
     this.#webhooks.use(name, webhook);
+    return structure;
   }
 
-  #keep(stored: StoredDefinition, status: DefinitionStatus, resource: Resource): void {
+  #keep(
+    stored: StoredDefinition,
+    status: DefinitionStatus,
+    resource: Resource,
+    structure: Structure | undefined,
+  ): void {
     const { name, uid, generation, isEnding } = stored;
     const { acceptedNames: names, storedVersions } = status;
-    this.#served.set(name, { resource, uid, generation, names, storedVersions, isEnding });
+    this.#served.set(name, { resource, uid, generation, names, storedVersions, isEnding, structure });
   }
 
-  /** Undefined if none of the versions has a schema that can be read. */
-  #versionsOf(name: string, status: DefinitionStatus): ReadVersions | undefined {
+  /**
+   * Undefined if the definition is gone. A small one is read in this turn of the event loop, so that it counts at
+   * once; others take several turns.
+   */
+  async #versionsOf(name: string, status: DefinitionStatus): Promise<ReadVersions | undefined> {
     const found = this.#options.definitions();
     const entry = found?.collection.get(found.objectKey('', name));
     if (!entry) return undefined;
+    const isSmall = entry.bytes.length <= limits.lightBytesMax;
+    const slice = new TimeSlice(this.#options.clock);
+    const pause = (): Promise<void> | undefined => (isSmall || !slice.over ? undefined : slice.next());
+    await pause();
     const definition = { ...(parseStored(entry.bytes) as Definition), status };
-    const kinds = customKinds(definition);
+    const { kinds, nonStructural } = await customKinds(definition, pause);
+    const structure = { nonStructural };
     const [stored] = kinds;
-    if (!stored) return undefined;
+    if (!stored) return { versions: undefined, webhook: undefined, structure };
     const webhook = this.#webhooks.of(name, definition);
     const storedInOthers = (status.storedVersions ?? []).some((each) => each !== stored.version);
-    return { versions: { kinds, webhook: webhook?.webhook, storedInOthers }, webhook };
+    return { versions: { kinds, webhook: webhook?.webhook, storedInOthers }, webhook, structure };
   }
 
   close(): void {
@@ -94,7 +128,9 @@ export class ServedKinds implements Closable {
 
 /** The versions of a definition. */
 interface ReadVersions {
-  readonly versions: CustomVersions;
+  /** Undefined if none of them has a schema that can be used. */
+  readonly versions: CustomVersions | undefined;
+  readonly structure: Structure;
   readonly webhook: ReturnType<ConversionWebhooks['of']>;
 }
 
