@@ -55,3 +55,10 @@ it('the condition is bounded', async () => {
   const { nonStructural } = await condition(versionOf({ schema: schemaOf(properties) }));
   assert.equal(nonStructural?.message?.split(missing).length, limits.definitionListMax + 1);
 });
+
+it('large definitions can be read in several turns: there is a pause before each schema, each kind and the end', async () => {
+  let pauses = 0;
+  const count = (): undefined => void pauses++;
+  await customKinds(stored(definitionOf({ versions: [versionOf(), other(schemaOf())] })) as Definition, count);
+  assert.equal(pauses, 5);
+});

@@ -19,13 +19,12 @@ export class StructuralProblems {
 
   /** True if the schema of a version cannot be used. */
   found(schema: unknown, { name = '' }: DefinitionVersion, index: number): boolean {
-    if (isUnsupported(asSchema(schema))) {
-      this.#unsupported ??= name;
-      return true;
-    }
     const errors = structuralProblems(schema, `spec.versions[${index}].schema.openAPIV3Schema`);
-    if (errors.length > 0) this.#errors.push([index, errors]);
-    return errors.length > 0;
+    if (errors.length === 0) return false;
+    // Looked at last, since nearly all schemas have no problem.
+    if (isUnsupported(asSchema(schema))) this.#unsupported ??= name;
+    else this.#errors.push([index, errors]);
+    return true;
   }
 
   /** The condition, without its time; undefined if there are no problems. */

@@ -34,6 +34,7 @@ export async function customKinds(definition: Definition, pause: () => Promise<v
     await pause();
     kinds.push(customKind(definition, version, buildStructuralSchema(json, { objectMeta, pool, descriptions: 'fields' })));
   }
+  await pause();
   return { kinds, nonStructural: problems.condition };
 }
 
