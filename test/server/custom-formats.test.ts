@@ -154,6 +154,49 @@ describe('custom objects in requests', () => {
     }
   });
 
+  it('the second thread, which takes YAML and large bodies, keeps the same rules', async () => {
+    const heavy = 'heavy.example.com';
+    const objects = path.replace(group, heavy);
+    const integer = { type: 'integer' };
+    const spec = { type: 'object', properties: { replicas: integer, text: { type: 'string', maxLength: 9 } } };
+    const status = { type: 'object', properties: { replicas: integer, parts: { type: 'array', items: integer } } };
+    const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
+    const version = { subresources: { status: {}, scale } };
+    await define(client, definitionOf({ group: heavy, properties: { spec, status }, version }));
+    const head = `apiVersion: ${heavy}/v1\nkind: Widget\nmetadata: {name: one`;
+    const yaml = (method: 'POST' | 'PUT' | 'PATCH', target: string, body: string, type = 'application/yaml') =>
+      exchange({ method, target, headers: { 'content-type': type }, body });
+    const finalizers = ', finalizers: [mine]';
+    const made = await yaml('POST', objects, `${head}${finalizers}}\nspec: {replicas: 1}\nstatus: {replicas: 7}\n`);
+    assert.deepEqual([made.code, made.body['status'], made.warnings.length], [201, undefined, 1], made.message);
+    const wrong = await yaml('POST', objects, `${head}}\nspec: {replicas: -1, text: much too long}\n`);
+    assert.equal(wrong.code, 422);
+    assert.match(
+      wrong.message,
+      /spec\.text.*should be a non-negative integer|should be a non-negative integer.*spec\.text/,
+    );
+    const parts = Array.from({ length: 60_000 }, (_, n) => n);
+    const large = await patch('merge', `${objects}/one/status`, {
+      spec: { replicas: 9 },
+      status: { replicas: 2, parts },
+    });
+    assert.equal(large.code, 200, large.message);
+    assert.deepEqual([large.body['spec'], large.body['status']], [{ replicas: 1 }, { replicas: 2, parts }]);
+    const { resourceVersion } = large.body.metadata;
+    const put = `${head}, resourceVersion: '${resourceVersion}'}\nspec: {replicas: 5}\nstatus: {replicas: 3}\n`;
+    const replaced = await yaml('PUT', `${objects}/one/status`, put);
+    assert.deepEqual(
+      [replaced.body['spec'], replaced.body['status']],
+      [{ replicas: 1 }, { replicas: 3 }],
+      replaced.message,
+    );
+    const scaled = await yaml('PUT', `${objects}/one/scale`, 'metadata: {name: one}\nspec: {replicas: 6}\n');
+    assert.deepEqual(
+      [scaled.code, scaled.body['spec'], scaled.body['status']],
+      [200, { replicas: 6 }, { replicas: 3 }],
+    );
+  });
+
   it('creating is 405 while the definition goes, by any verb; the rest is served', async () => {
     const leaving = 'leaving.example.com';
     const objects = path.replace(group, leaving);
