@@ -52,8 +52,8 @@ export const limits = {
   yamlDirectivesMax: 64,
   /** Text of an error in a YAML document, which may quote a part of it. */
   yamlErrorCharactersMax: 512,
-  /** Values that one step of a JSON path finds; further ones are ignored. */
-  jsonPathValuesMax: 10_000,
+  /** Values that a JSON path looks at in one object; those behind them are not found. */
+  jsonPathValuesMax: 100_000,
   /** Errors, and unknown and duplicate fields, reported per object. */
   findingsMax: 1_000,
   /**

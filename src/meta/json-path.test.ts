@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { limits } from '../base/limits.ts';
 import { parseJsonPath } from './json-path.ts';
 
 const object = {
@@ -84,3 +85,23 @@ const wrong = [
 for (const text of wrong) {
   test(`${text} is no path`, () => assert.throws(() => parseJsonPath(text), TypeError));
 }
+
+test('a path looks at a bounded number of values', () => {
+  const wide = { all: Array.from({ length: limits.jsonPathValuesMax * 2 }, (_, n) => ({ n })) };
+  let deep: object = { n: 0 };
+  for (let level = 0; level < 60; level++) deep = { a: deep, b: [{ n: level }, deep] };
+  const rows: readonly (readonly [path: string, value: unknown])[] = [
+    ['.all[*].n', wide],
+    ['.all[?(@.n>=0)].n', wide],
+    ['..n', wide],
+    ['.all[0:,0:,0:].n', wide],
+    ['..n', deep],
+    ['..a..b..*..n', deep],
+  ];
+  for (const [path, value] of rows) {
+    const found = parseJsonPath(path).find(value).length;
+    assert.ok(found <= limits.jsonPathValuesMax, `${path}: ${found}`);
+  }
+  assert.deepEqual(parseJsonPath('.all[199999].n').find(wide), [199_999]);
+  assert.ok(parseJsonPath('.all[*]').find(wide).length > limits.jsonPathValuesMax / 2);
+});

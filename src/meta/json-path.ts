@@ -6,12 +6,17 @@ import { limits } from '../base/limits.ts';
  * properties match. Null is absent, and so is what an index, slice or filter finds in anything but an array.
  */
 export interface JsonPath {
-  /** All values at the path, in order; empty if there are none. At most `limits.jsonPathValuesMax` at each step. */
+  /** All values at the path, in order; empty if there are none. Looks at no more than `limits.jsonPathValuesMax`. */
   find(value: unknown): readonly unknown[];
 }
 
+/** How many values may still be looked at. */
+interface Budget {
+  left: number;
+}
+
 /** The values that a step finds in a value. */
-type Step = (value: unknown) => readonly unknown[];
+type Step = (value: unknown, budget: Budget) => readonly unknown[];
 
 /**
  * Parses a JSON path, with or without surrounding braces and a leading `$`. Throws TypeError if the syntax is invalid.
@@ -19,7 +24,7 @@ type Step = (value: unknown) => readonly unknown[];
 export function parseJsonPath(text: string): JsonPath {
   const steps = parseSteps(text.replace(/^\{(.*)\}$/s, '$1'), text);
   if (steps.length === 0) throw new TypeError(`${text} is not a JSON path`);
-  return { find: (value) => findAll(steps, value) };
+  return { find: (value) => findAll(steps, value, { left: limits.jsonPathValuesMax }) };
 }
 
 /** `whole` is the text of errors. */
@@ -88,7 +93,7 @@ function bracketStep(content: string, whole: string): Step {
   if (content.startsWith('?')) return filterStep(content, whole);
   const parts = splitOutsideQuotes(content).map((part) => elementStep(part.trim(), whole));
   const [first] = parts;
-  return parts.length === 1 && first ? first : (value) => parts.flatMap((part) => part(value));
+  return parts.length === 1 && first ? first : (value, budget) => parts.flatMap((part) => part(value, budget));
 }
 
 const splitOutsideQuotes = (text: string): readonly string[] =>
@@ -101,12 +106,12 @@ function elementStep(text: string, whole: string): Step {
   if (text === '*') return elementsOf;
   const { index, end, step } = /^(?<index>-?\d*)(?<end>:-?\d*)?(?<step>:\d*)?$/.exec(text)?.groups ?? {};
   if (index === undefined || text === '') throw new TypeError(`${whole} is not a JSON path: ${text} is no index`);
-  if (end === undefined) return (value) => elementsOf(value).slice(...indexRange(Number(index)));
+  if (end === undefined) return (value) => arrayOf(value).slice(...indexRange(Number(index)));
   const until = end.slice(1);
   const every = Number(step?.slice(1) || 1);
   if (every === 0) throw new TypeError(`${whole} is not a JSON path: a step of 0`);
-  return (value) =>
-    elementsOf(value)
+  return (value, budget) =>
+    elementsOf(value, budget)
       .slice(Number(index), until === '' ? undefined : Number(until))
       .filter((_, at) => at % every === 0);
 }
@@ -121,14 +126,15 @@ function filterStep(content: string, whole: string): Step {
   const { left, operator, right } = comparison.exec(condition)?.groups ?? {};
   if (left === undefined || operator === undefined || right === undefined) {
     const exists = parseSteps(condition.trim(), whole);
-    return (value) => elementsOf(value).filter((element) => findAll(exists, element).length > 0);
+    return (value, budget) =>
+      elementsOf(value, budget).filter((element) => findAll(exists, element, budget).length > 0);
   }
   const compare = comparisons.get(operator);
   if (!compare) throw new TypeError(`${whole} is not a JSON path: ${operator} is no operator`);
   const [before, after] = [operand(left.trim(), whole), operand(right.trim(), whole)];
-  return (value) =>
-    elementsOf(value).filter((element) => {
-      const [a, b] = [before(element), after(element)];
+  return (value, budget) =>
+    elementsOf(value, budget).filter((element) => {
+      const [a, b] = [before(element, budget), after(element, budget)];
       return a !== undefined && b !== undefined && compare(a, b);
     });
 }
@@ -136,11 +142,11 @@ function filterStep(content: string, whole: string): Step {
 const number = /^[+-]?\d+(?:\.\d+)?$/;
 
 /** One side of a comparison: a literal or a path. Undefined where it has no value. */
-function operand(text: string, whole: string): (element: unknown) => unknown {
+function operand(text: string, whole: string): (element: unknown, budget: Budget) => unknown {
   const literal = textIn(text) ?? (number.test(text) ? Number(text) : booleans.get(text));
   if (literal !== undefined) return () => literal;
   const steps = parseSteps(text, whole);
-  return (element) => findAll(steps, element)[0];
+  return (element, budget) => findAll(steps, element, budget)[0];
 }
 
 const booleans: ReadonlyMap<string, boolean> = new Map([
@@ -166,13 +172,23 @@ const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>
   ['>=', ordered((a, b) => a >= b)],
 ]);
 
-function findAll(steps: readonly Step[], value: unknown): readonly unknown[] {
+function findAll(steps: readonly Step[], value: unknown, budget: Budget): readonly unknown[] {
   let found: readonly unknown[] = [value];
   for (const step of steps) {
     const [only] = found;
-    found = found.length === 1 ? step(only) : found.flatMap(step);
+    if (found.length === 1) budget.left--;
+    found = found.length === 1 ? step(only, budget) : stepAll(step, found, budget);
     if (found.length === 0) return found;
-    if (found.length > limits.jsonPathValuesMax) found = found.slice(0, limits.jsonPathValuesMax);
+  }
+  return found;
+}
+
+function stepAll(step: Step, values: readonly unknown[], budget: Budget): readonly unknown[] {
+  const found: unknown[] = [];
+  for (const value of values) {
+    if (budget.left <= 0) break;
+    budget.left--;
+    for (const each of step(value, budget)) found.push(each);
   }
   return found;
 }
@@ -183,21 +199,33 @@ function memberOf(value: unknown, name: string): readonly unknown[] {
   return member === undefined || member === null ? [] : [member];
 }
 
-const elementsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const arrayOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : noValues);
 
-const valuesOf = (value: unknown): readonly unknown[] =>
-  typeof value === 'object' && value !== null ? Object.values(value) : [];
+const noValues: readonly unknown[] = [];
+
+const elementsOf: Step = (value, budget) => within(arrayOf(value), budget);
+
+const valuesOf: Step = (value, budget) =>
+  typeof value === 'object' && value !== null
+    ? within(Array.isArray(value) ? value : Object.values(value), budget)
+    : [];
+
+/** As many of the values as may be looked at. */
+function within(values: readonly unknown[], budget: Budget): readonly unknown[] {
+  const seen = values.length > budget.left ? values.slice(0, Math.max(budget.left, 0)) : values;
+  budget.left -= seen.length;
+  return seen;
+}
 
 /** The value, and all in it that are not empty, each before what is in it. */
-function withDescendants(value: unknown): readonly unknown[] {
+const withDescendants: Step = (value, budget) => {
   const found: unknown[] = [];
   const waiting = [value];
-  while (waiting.length > 0 && found.length < limits.jsonPathValuesMax) {
-    const next = waiting.pop();
-    const inside = valuesOf(next);
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const inside = valuesOf(next, budget);
     if (inside.length === 0) continue;
     found.push(next);
-    waiting.push(...inside.toReversed().slice(-limits.jsonPathValuesMax));
+    for (let at = inside.length - 1; at >= 0; at--) waiting.push(inside[at]);
   }
   return found;
-}
+};
