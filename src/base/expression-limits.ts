@@ -42,5 +42,7 @@ export const expressionLimits = {
   ruleMessageMax: 5 * 1024,
   /** When work on rules can be interrupted: cost of evaluations, or schemas without rules; rules of a definition. */
   ruleCostPerStep: 2_000,
+  /** Cost of an expression of a rule that is evaluated at once; others are evaluated in steps, from their beginning. */
+  ruleCostAtOnce: 20_000,
   ruleStepsPerTurn: 8,
 } as const;

@@ -7,6 +7,7 @@ import { CelFault } from './fault.ts';
 import { Meter } from './meter.ts';
 import { parse } from './parse.ts';
 import { Planner } from './plan.ts';
+import { planSliced, type SlicedStep } from './plan-sliced.ts';
 import type { Frame, Step } from './step.ts';
 import { type Expr, someExpr } from './syntax.ts';
 import { type CelType, typeName } from './type.ts';
@@ -16,6 +17,8 @@ import { type CelValue, fromJson } from './value.ts';
 export interface CelValueProgram extends CelProgram {
   /** As `evaluate`, of values instead of data. */
   evaluateValues(values: Readonly<Record<string, CelValue>>, budget?: CelBudget): CelValue;
+  /** As `evaluateValues`, with a pause now and then for whoever iterates. */
+  evaluateInSteps(values: Readonly<Record<string, CelValue>>, budget?: CelBudget): Generator<void, CelValue>;
   /** Whether the expression refers to the variable. */
   uses(variable: string): boolean;
 }
@@ -26,11 +29,17 @@ export function compile(source: string, environment: CelEnvironment, options: Ce
   const checked = check(expr, source, environment);
   demandType(checked.type, options.returns);
   const step = new Planner(checked, environment).plan(expr);
+  let sliced: SlicedStep | undefined;
   return {
     source,
     type: checked.type,
     evaluate: (variables, budget) => evaluate(step, (name) => fromOwn(variables, name, fromJson), budget),
     evaluateValues: (values, budget) => evaluate(step, (name) => fromOwn(values, name, (value) => value), budget),
+    evaluateInSteps(values, budget) {
+      // Planned when it is needed: most expressions are short.
+      sliced ??= planSliced(expr, new Planner(check(expr, source, environment), environment));
+      return evaluateSliced(sliced, (name) => fromOwn(values, name, (value) => value), budget);
+    },
     uses: (variable) => someExpr(expr, (each) => each.kind === 'ident' && each.name === variable),
     selects: (variable, field) => someExpr(expr, (each) => isSelection(each, field) && isVariable(each, variable)),
     selectsField: (field) => someExpr(expr, (each) => isSelection(each, field)),
@@ -52,6 +61,22 @@ function evaluate(step: Step, variable: Frame['variable'], budget: CelBudget | u
   const meter = new Meter(Math.min(limits.celCostMax, budget?.left ?? limits.celCostMax));
   try {
     return step({ meter, variable, slots: [] });
+  } catch (error) {
+    if (error instanceof CelFault) throw new CelEvaluationError(error.reason, error.code);
+    throw error;
+  } finally {
+    budget?.take(meter.spent);
+  }
+}
+
+function* evaluateSliced(
+  step: SlicedStep,
+  variable: Frame['variable'],
+  budget: CelBudget | undefined,
+): Generator<void, CelValue> {
+  const meter = new Meter(Math.min(limits.celCostMax, budget?.left ?? limits.celCostMax));
+  try {
+    return yield* step({ meter, variable, slots: [] });
   } catch (error) {
     if (error instanceof CelFault) throw new CelEvaluationError(error.reason, error.code);
     throw error;

@@ -19,7 +19,7 @@ import {
   timestampType,
   uintType,
 } from './type.ts';
-import { CelMap, CelTypeValue, CelUint, type CelValue, isList } from './value.ts';
+import { CelMap, CelTypeValue, CelUint, type CelValue, fromJson, isList } from './value.ts';
 
 /**
  * The conformance tests of the language (cel.dev, v0.25.1), except those for unsupported features: protobuf messages,
@@ -176,13 +176,27 @@ function settingOf(test: Original): Setting | undefined {
 }
 
 function run(test: Original, { environment, variables }: Setting): void {
-  const evaluate = (): CelValue => compile(test.expr, environment).evaluate(variables) as CelValue;
+  const program = (): ReturnType<typeof compile> => compile(test.expr, environment);
+  runAs(test, program, () => program().evaluate(variables) as CelValue);
+  const values = Object.fromEntries(Object.entries(variables).map(([name, data]) => [name, fromJson(data)]));
+  runAs(test, program, () => finish(program().evaluateInSteps(values)));
+}
+
+/** The result of an evaluation in slices, without pauses. */
+function finish(steps: Generator<void, CelValue>): CelValue {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+function runAs(test: Original, program: () => unknown, evaluate: () => CelValue): void {
   if (test.evalError) {
     assert.throws(evaluate, (error) => error instanceof CelEvaluationError || error instanceof CelCompileError);
     return;
   }
   const expected = test.value ?? test.typedResult?.result;
-  if (expected === undefined && test.typedResult) void compile(test.expr, environment);
+  if (expected === undefined && test.typedResult) void program();
   else assert.equal(`${test.expr} is ${got(evaluate())}`, `${test.expr} is ${wanted(expected ?? { boolValue: true })}`);
 }
 

@@ -5,14 +5,14 @@ import type { Fold, OptionalMap } from './syntax.ts';
 import { CelMap, CelOptional, type CelValue, isList, KeyedMap, typeNameOf } from './value.ts';
 
 /** One iteration of a macro: the values of its variables. */
-interface Turn {
+export interface Turn {
   readonly first: CelValue;
   /** The element or value; the same as `first` if there is only one variable. */
   readonly second: CelValue;
 }
 
 /** Accumulates the result of a macro. `add` returns true if the result is final and the iteration can stop. */
-interface Collector {
+export interface Collector {
   add(turn: Turn, frame: Frame): boolean;
   result(): CelValue;
 }
@@ -44,7 +44,7 @@ function loop(expr: Fold, range: Step, planner: Planning, slots: readonly [numbe
   };
 }
 
-function turnsOf(range: CelValue, two: boolean): Iterable<Turn> {
+export function turnsOf(range: CelValue, two: boolean): Iterable<Turn> {
   if (isList(range)) {
     return Iterator.from(range).map((second, index) => ({ first: two ? BigInt(index) : second, second }));
   }
@@ -52,7 +52,7 @@ function turnsOf(range: CelValue, two: boolean): Iterable<Turn> {
   return Iterator.from(range.keys()).map((first) => ({ first, second: two ? (range.get(first) ?? null) : first }));
 }
 
-const collectors: Readonly<Record<Fold['operation'], (body: Step, frame: Frame) => Collector>> = {
+export const collectors: Readonly<Record<Fold['operation'], (body: Step, frame: Frame) => Collector>> = {
   all: (body) => quantifier(body, false),
   exists: (body) => quantifier(body, true),
   existsOne: (body) => {
@@ -130,15 +130,15 @@ export function planOptionalMap(expr: OptionalMap, planner: Planning): Step {
   return planner.within(expr.variable, (slot) => {
     const body = planner.plan(expr.body);
     return (frame) => {
-      const value = optional(target(frame));
+      const value = asOptional(target(frame));
       if (value.value === undefined) return CelOptional.none;
       frame.slots[slot] = value.value;
-      return expr.flat ? optional(body(frame)) : new CelOptional(body(frame));
+      return expr.flat ? asOptional(body(frame)) : new CelOptional(body(frame));
     };
   });
 }
 
-function optional(value: CelValue): CelOptional {
+export function asOptional(value: CelValue): CelOptional {
   if (value instanceof CelOptional) return value;
   throw new CelFault(`no such overload: optional_type expected, found ${typeNameOf(value)}`);
 }

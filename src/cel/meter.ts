@@ -4,6 +4,7 @@ import { CelFault } from './fault.ts';
 export class Meter {
   readonly #costMax: number;
   #spent = 0;
+  #pausedAt = 0;
 
   constructor(costMax: number) {
     this.#costMax = costMax;
@@ -11,6 +12,13 @@ export class Meter {
 
   get spent(): number {
     return this.#spent;
+  }
+
+  /** True once in a while: when so much was spent since the last time. */
+  isPauseDue(cost: number): boolean {
+    if (this.#spent - this.#pausedAt < cost) return false;
+    this.#pausedAt = this.#spent;
+    return true;
   }
 
   /** Called before the work, with an upper bound on its cost; throws a fault that no expression can absorb. */

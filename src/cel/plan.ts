@@ -30,6 +30,7 @@ export class Planner implements Planning {
   readonly #checked: Checked;
   readonly #environment: CelEnvironment;
   readonly #variableSlots = new Map<string, number>();
+  readonly #given = new Map<Expr, Step>();
   #names: Names | undefined;
   #slots = 0;
 
@@ -38,7 +39,24 @@ export class Planner implements Planning {
     this.#environment = environment;
   }
 
+  isQualified(call: Call): boolean {
+    return this.#checked.isQualified(call);
+  }
+
+  /** Plans an expression whose parts are evaluated by somebody else, who gives the steps that read their values. */
+  planWith(expr: Expr, parts: ReadonlyMap<Expr, Step>): Step {
+    for (const [part, step] of parts) this.#given.set(part, step);
+    return this.plan(expr);
+  }
+
+  /** A slot for a value that no variable has. */
+  newSlot(): number {
+    return this.#slots++;
+  }
+
   plan(expr: Expr): Step {
+    const given = this.#given.get(expr);
+    if (given) return given;
     switch (expr.kind) {
       case 'literal': {
         const { value } = expr;

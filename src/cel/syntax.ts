@@ -108,7 +108,7 @@ export interface OptionalMap {
 }
 
 /** The direct children of an expression. */
-function childrenOf(expr: Expr): readonly Expr[] {
+export function childrenOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'literal':
     case 'ident':

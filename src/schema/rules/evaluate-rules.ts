@@ -93,40 +93,40 @@ export class RuleEvaluation {
       this.#fail(invalid(place.path, type, `rule compiler initialization error: ${cause}`));
       return;
     }
-    const checked: Checked = { place, type, variables: new Variables(tree.schema, place) };
+    const checked: Checked = { place, type, variables: new VariablesOfPlace(tree.schema, place) };
     for (const rule of rules) {
       if (this.#done) return;
       if (rule.isEmpty) continue;
       const isNew = !rule.isCompiled;
-      this.#checkRule(rule, checked);
+      yield* this.#checkRule(rule, checked);
       if (isNew || this.#isLong()) yield;
     }
   }
 
-  #checkRule(rule: CompiledRule, checked: Checked): void {
+  *#checkRule(rule: CompiledRule, checked: Checked): Generator<void, void> {
     const { place, type } = checked;
     if (rule.rule.type === 'error') {
       this.#fail(invalid(place.path, type, `rule compile error: ${rule.rule.detail}`));
       return;
     }
     if (rule.usesOldSelf && place.old === undefined && rule.source.optionalOldSelf !== true) return;
-    const result = this.#evaluate(rule.rule.program, () => checked.variables.of(rule));
+    const result = yield* this.#evaluate(rule.rule.program, () => checked.variables.of(rule));
     if (result.type !== 'value') this.#fail(invalid(place.path, type, problemOf(result, ruleText(rule))));
-    else if (result.value !== true) this.#reject(rule, checked);
+    else if (result.value !== true) yield* this.#reject(rule, checked);
   }
 
   /** Reports that the value breaks the rule. */
-  #reject(rule: CompiledRule, checked: Checked): void {
-    const error = this.#rejection(rule, checked);
+  *#reject(rule: CompiledRule, checked: Checked): Generator<void, void> {
+    const error = yield* this.#rejection(rule, checked);
     if (rule.usesOldSelf || !checked.place.unchanged.equal) this.#fail(error);
     else this.#options.onRatcheted?.(named(error));
   }
 
-  #rejection(rule: CompiledRule, { place, type, variables }: Checked): FieldError {
+  *#rejection(rule: CompiledRule, { place, type, variables }: Checked): Generator<void, FieldError> {
     const field = rule.fieldPath === '' ? place.path : join(place.path, rule.fieldPath);
     const usual = errorFor(rule, field, type, messageOf(rule));
     if (rule.message?.type !== 'program') return usual;
-    const result = this.#evaluate(rule.message.program, () => variables.of(rule));
+    const result = yield* this.#evaluate(rule.message.program, () => variables.of(rule));
     switch (result.type) {
       case 'value': {
         const message = usableMessage(result.value);
@@ -147,16 +147,34 @@ export class RuleEvaluation {
     }
   }
 
-  #evaluate(program: CelValueProgram, variables: () => Readonly<Record<string, CelValue>>): Evaluated {
+  *#evaluate(program: CelValueProgram, variables: () => Variables): Generator<void, Evaluated> {
     const isLast = this.#budget.left < limits.celCostMax;
     try {
-      return { type: 'value', value: program.evaluateValues(variables(), this.#budget) };
+      const values = variables();
+      const value = this.#evaluateAtOnce(program, values);
+      if (value !== undefined) return { type: 'value', value };
+      return { type: 'value', value: yield* program.evaluateInSteps(values, this.#budget) };
     } catch (error) {
       if (error instanceof CelFault) return { type: 'failed', reason: error.reason };
       if (!(error instanceof CelEvaluationError)) throw error;
       if (error.code === 'failed') return { type: 'failed', reason: error.message };
       this.#isOver = true;
       return { type: isLast ? 'budget' : 'cost' };
+    }
+  }
+
+  /** Most expressions are short. Undefined if this one is not: then nothing was spent. */
+  #evaluateAtOnce(program: CelValueProgram, values: Variables): CelValue | undefined {
+    if (this.#budget.left <= limits.ruleCostAtOnce) return undefined;
+    const budget = new CelBudget(limits.ruleCostAtOnce);
+    try {
+      const value = program.evaluateValues(values, budget);
+      this.#budget.take(limits.ruleCostAtOnce - budget.left);
+      return value;
+    } catch (error) {
+      if (error instanceof CelEvaluationError && error.code === 'cost') return undefined;
+      this.#budget.take(limits.ruleCostAtOnce - budget.left);
+      throw error;
     }
   }
 
@@ -205,16 +223,18 @@ class Unchanged {
   }
 }
 
+type Variables = Readonly<Record<string, CelValue>>;
+
 /** A value whose rules are evaluated. */
 interface Checked {
   readonly place: Place;
   /** Shown in errors in place of the value. */
   readonly type: string;
-  readonly variables: Variables;
+  readonly variables: VariablesOfPlace;
 }
 
 /** The variables of all rules of a value: converted once. */
-class Variables {
+class VariablesOfPlace {
   readonly #schema: Schema;
   readonly #place: Place;
   #self: CelValue | undefined;

@@ -578,6 +578,15 @@ describe('cost', () => {
     );
   });
 
+  test('of one long expression is paid in slices', async () => {
+    const schema = schemaFrom(withSpec(withRule(listOf(integer), `!self.exists(x, self.exists(y, x + y < 0))`)));
+    await validateRules(schema, { spec: [] }, { errors: [], clock: systemClock });
+    const value = { spec: numbers.slice(0, 250) };
+    const result = validateRules(schema, value, { errors: [], clock: systemClock });
+    assert.ok(result instanceof Promise);
+    assert.deepEqual(await result, []);
+  });
+
   test('of a long evaluation is paid in slices', async () => {
     const linear = withRule(listOf(integer), 'self.all(x, x >= 0)');
     const schema = schemaFrom(withSpec(listOf(linear)));
