@@ -5,14 +5,14 @@ import type { Fold, OptionalMap } from './syntax.ts';
 import { CelMap, CelOptional, type CelValue, isList, KeyedMap, typeNameOf } from './value.ts';
 
 /** One iteration of a macro: the values of its variables. */
-export interface Turn {
+interface Turn {
   readonly first: CelValue;
   /** The element or value; the same as `first` if there is only one variable. */
   readonly second: CelValue;
 }
 
 /** Accumulates the result of a macro. `add` returns true if the result is final and the iteration can stop. */
-export interface Collector {
+interface Collector {
   add(turn: Turn, frame: Frame): boolean;
   result(): CelValue;
 }
