@@ -15,6 +15,7 @@ import {
   schemaOf,
   stored,
   updateErrors,
+  versionOf,
 } from './definition-fixture.ts';
 
 const names = (more: Part): Part => definitionOf({ names: { plural: 'widgets', kind: 'Widget', ...more } });
@@ -304,11 +305,34 @@ describe('errors of updates of definitions', () => {
       'status.storedVersions[0]: Invalid value: "v1": must appear in spec.versions',
     ],
     ['an unchanged wrong schema', stored(schema({ a: {} })), schema({ a: {} })],
+    ['a wrong field of a changed schema', stored(schema({ a: {} })), schema({ a: {}, b: { type: 'string' } })],
     [
-      'a changed wrong schema',
+      'an unknown type of a changed schema',
+      stored(schema({ a: { type: 'file' } })),
+      schema({ a: { type: 'file', description: 'x' } }),
+    ],
+    [
+      'another wrong field beside it',
       stored(schema({ a: {} })),
-      schema({ a: {}, b: { type: 'string' } }),
-      'spec.validation.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields',
+      schema({ a: {}, b: {} }),
+      'spec.validation.openAPIV3Schema.properties[b].type: Required value: must not be empty for specified object fields',
+    ],
+    [
+      'a wrong field that is wrong in another way',
+      stored(schema({ a: {} })),
+      schema({ a: { type: 'array' } }),
+      'spec.validation.openAPIV3Schema.properties[a].items: Required value: must be specified',
+    ],
+    [
+      'a wrong schema of another version',
+      stored(schema({ a: {} })),
+      definitionOf({
+        versions: [
+          versionOf({ schema: schemaOf({ a: {} }) }),
+          versionOf({ name: 'v2', storage: false, schema: schemaOf({ a: {}, b: { type: 'string' } }) }),
+        ],
+      }),
+      'spec.versions[1].schema.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields',
     ],
     [
       'a schema that was missing',

@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import { boundedCount, errorsOfEach, type FieldError, invalid, required } from '../../meta/field-error.ts';
+import { boundedCount, describeFieldError, errorsOfEach, type FieldError, invalid, required } from '../../meta/field-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { isDns1035Label } from '../../schema/formats.ts';
 import { asSchema } from '../../schema/structural/json-schema.ts';
@@ -127,11 +127,18 @@ function namesErrors(versions: Versions): FieldError[] {
   return errors;
 }
 
+/** Errors of a schema. Those that the stored schema of the version has in the same place pass, so that the rest can be changed. */
 function schemaErrors(version: DefinitionVersion, old: Versions, path: string, withStatus: boolean): readonly FieldError[] {
   const schema = jsonSchemaOf(version);
   if (schema === undefined) return [];
   const root = withStatus ? statusRootErrors(asSchema(schema), path) : [];
   if (!isChanged(version, old)) return root;
-  const { errors } = readStructuralSchema(schema, { path, objectMeta, validateMetadata: validateEmbeddedMetadata });
-  return [...root, ...errors];
+  const errors = structuralErrors(schema, path);
+  const before = errors.length === 0 ? undefined : old.find(({ name }) => name === version.name);
+  const stored = new Set(before ? structuralErrors(jsonSchemaOf(before), path).map(textOf) : []);
+  return [...root, ...errors.filter((error) => !stored.has(textOf(error)))];
 }
+
+const structuralErrors = (schema: unknown, path: string): readonly FieldError[] => readStructuralSchema(schema, { path, objectMeta, validateMetadata: validateEmbeddedMetadata }).errors;
+
+const textOf = (error: FieldError): string => `${error.field}: ${describeFieldError(error)}`;
