@@ -190,6 +190,9 @@ describe('custom objects in requests', () => {
       [{ replicas: 1 }, { replicas: 3 }],
       replaced.message,
     );
+    const target = `${objects}/one/scale`;
+    const inProtobuf = await exchange({ method: 'GET', target, headers: { accept: protobuf } });
+    assert.deepEqual([inProtobuf.code, inProtobuf.text.slice(0, 4)], [200, 'k8s\0'], 'a Scale has a message');
     const scaled = await yaml('PUT', `${objects}/one/scale`, 'metadata: {name: one}\nspec: {replicas: 6}\n');
     assert.deepEqual(
       [scaled.code, scaled.body['spec'], scaled.body['status']],
