@@ -7,6 +7,7 @@ import { partialObjectMetadata, partialObjectMetadataBytes } from '../codec/part
 import { parseIncludeObject, type TableOptions, tableHead, tableOf, tableRow } from '../codec/table.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { outlineOf } from '../kinds/lazy-schema.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { ListReply } from '../registry/reply.ts';
@@ -112,7 +113,7 @@ export class Representation {
         const annotations = initialEventsEnd && { annotations: { [this.#initialEventsEnd]: 'true' } };
         const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...annotations };
         // Generated clients check required fields of bookmarks as of any object.
-        const bookmark = { kind: kind.kind, apiVersion, ...zeroStruct(kind.schema), metadata };
+        const bookmark = { kind: kind.kind, apiVersion, ...zeroStruct(outlineOf(kind)), metadata };
         return this.eventObject(Buffer.from(JSON.stringify(bookmark)), presentation, false);
       },
       status: (status) => eventBytes(format.encode(status, inOneLine(presentation)), format),

@@ -3,6 +3,7 @@ import type { Closable } from '../base/disposable.ts';
 import type { CachedResource, WatchCache } from '../cache/cache.ts';
 import { internKind } from '../kinds/intern-kind.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
+import { hasSameSchema, isLazy } from '../kinds/lazy-schema.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { Scope } from '../meta/scope.ts';
 import type { CustomVersions } from './custom-versions.ts';
@@ -261,12 +262,12 @@ const otherVersions = (stored: Kind, kinds: readonly Kind[]): readonly Kind[] =>
 const isSameForm = (before: CustomVersions | undefined, cached: CachedResource, { kinds }: CustomVersions): boolean =>
   before !== undefined &&
   before.kinds.length === kinds.length &&
-  kinds.every((kind) => before.kinds.some((each) => each.version === kind.version && each.schema === kind.schema)) &&
+  kinds.every((kind) => before.kinds.some((each) => each.version === kind.version && hasSameSchema(each, kind))) &&
   isDeepStrictEqual(selectableInAny(before.kinds), cached.selectableFields);
 
 const internVersions = (versions: CustomVersions): CustomVersions => ({
   ...versions,
-  kinds: versions.kinds.map(internKind),
+  kinds: versions.kinds.map((kind) => (isLazy(kind) ? kind : internKind(kind))),
 });
 
 const keyOf = ({ group, version, resource }: Kind): string => servedKey(group, version, resource);

@@ -1,14 +1,13 @@
 import { parseJsonPath } from '../../meta/json-path.ts';
 import type { SelectableField } from '../../meta/selectable-field.ts';
-import type { StructSchema } from '../../schema/schema.ts';
-import { SchemaPool } from '../../schema/structural/schema-pool.ts';
-import { buildStructuralSchema } from '../../schema/structural/structural-schema.ts';
 import type { Definition, DefinitionColumn, DefinitionCondition, DefinitionScale, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
 import { StructuralProblems } from '../apiextensions/non-structural.ts';
 import { nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Column, Kind, Subresource } from '../kind.ts';
+import { withLazySchema } from '../lazy-schema.ts';
 import { objectMeta } from '../meta/object-meta.ts';
+import type { DefinedSchemas } from './defined-schemas.ts';
 
 /** The kinds that a definition defines. */
 interface CustomKinds {
@@ -22,27 +21,24 @@ interface CustomKinds {
  * Reads a definition, which was validated when it was written, maybe by an older server. The schema of a version takes time:
  * `pause` is called between parts of the work, and waited for.
  */
-export async function customKinds(definition: Definition, pause: () => Promise<void> | undefined): Promise<CustomKinds> {
+export async function customKinds(definition: Definition, { schemas, pause }: { readonly schemas: DefinedSchemas; readonly pause: () => Promise<void> | undefined }): Promise<CustomKinds> {
   const { versions = [], preserveUnknownFields } = definition.spec ?? {};
-  const pool = new SchemaPool();
   const kinds: Kind[] = [];
   const problems = new StructuralProblems(preserveUnknownFields === true);
   for (const [index, version] of [...versions.entries()].toSorted(([, a], [, b]) => Number(b.storage) - Number(a.storage))) {
     await pause();
     const json = version.schema?.openAPIV3Schema ?? {};
     if (problems.found(json, version, index)) continue;
-    await pause();
-    kinds.push(customKind(definition, version, buildStructuralSchema(json, { objectMeta, pool, descriptions: 'fields' })));
+    kinds.push(withLazySchema(customKind(definition, version), schemas.of(version.name ?? '')));
   }
   await pause();
   return { kinds, nonStructural: problems.condition };
 }
 
-function customKind({ metadata, spec = {}, status = {} }: Definition, version: DefinitionVersion, built: StructSchema): Kind {
+function customKind({ metadata, spec = {}, status = {} }: Definition, version: DefinitionVersion): Omit<Kind, 'schema'> {
   const { plural = '', singular = '', kind = '', listKind = '', shortNames = [], categories = [] } = status.acceptedNames ?? {};
   const { deprecated, deprecationWarning } = version;
-  const schema = { ...built, name: [...(spec.group ?? '').split('.').reverse(), version.name, kind].join('.') };
-  return defineKind({
+  const { schema: _, ...kindWithout } = defineKind({
     group: spec.group ?? '',
     version: version.name ?? '',
     kind,
@@ -52,7 +48,7 @@ function customKind({ metadata, spec = {}, status = {} }: Definition, version: D
     shortNames,
     categories,
     scope: spec.scope === 'Cluster' ? 'Cluster' : 'Namespaced',
-    schema,
+    schema: objectMeta,
     columns: columnsOf(version),
     selectableFields: (version.selectableFields ?? []).map(selectableField),
     subresources: subresourcesOf(version),
@@ -64,6 +60,7 @@ function customKind({ metadata, spec = {}, status = {} }: Definition, version: D
     ...(version.served !== true && { served: false }),
     ...(deprecated && { deprecated: deprecationWarning === undefined ? {} : { warning: deprecationWarning } }),
   });
+  return kindWithout;
 }
 
 const verbs = ['get', 'update', 'patch'] as const;

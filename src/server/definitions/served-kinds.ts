@@ -11,6 +11,7 @@ import type {
 } from '../../kinds/apiextensions/custom-resource-definition.ts';
 import { isTrue } from '../../kinds/apiextensions/definition-conditions.ts';
 import { customKinds } from '../../kinds/custom/custom-kinds.ts';
+import { DefinedSchemas } from '../../kinds/custom/defined-schemas.ts';
 import type { ConversionParts } from '../../resources/conversion-webhook.ts';
 import type { CustomVersions } from '../../resources/custom-versions.ts';
 import type { Resource, ServedResource } from '../../resources/resource.ts';
@@ -29,6 +30,7 @@ interface ServedKindsOptions {
 /** A resource that is served because of a definition, and the state of the definition that it was made of. */
 interface Served {
   readonly resource: Resource;
+  readonly schemas: DefinedSchemas;
   readonly uid: string;
   readonly generation: number | undefined;
   readonly names: unknown;
@@ -75,44 +77,54 @@ export class ServedKinds implements Closable {
     const { resources } = this.#options;
     const served = this.#served.get(name);
     const wanted = stored && isTrue({ status }, 'Established') ? stored : undefined;
+    const read = wanted && this.#reading(name);
+    const isSame = wanted !== undefined && served?.uid === wanted.uid && served.generation === wanted.generation;
+    if (isSame && read) served.schemas.readFrom(read.definition);
     if (wanted && served && isServed(wanted, status, served)) return served.structure;
-    const { versions, webhook, structure } = (wanted && (await this.#versionsOf(name, status))) ?? {};
+    const schemas = isSame ? served.schemas : new DefinedSchemas(read?.definition ?? unread);
+    const { versions, webhook, structure } = (read && (await this.#versionsOf(name, status, { read, schemas }))) ?? {};
     if (served && wanted && versions && served.uid === wanted.uid && hasSamePath(served.resource, versions)) {
-      this.#keep(wanted, status, await resources.changeCustom(served.resource, versions), structure);
+      const resource = await resources.changeCustom(served.resource, versions);
+      this.#keep(wanted, status, { resource, schemas, structure });
     } else {
       this.#served.delete(name);
       if (served) resources.remove(served.resource);
-      if (wanted && versions) this.#keep(wanted, status, await resources.addCustom(versions), structure);
+      if (wanted && versions) {
+        this.#keep(wanted, status, { resource: await resources.addCustom(versions), schemas, structure });
+      }
     }
     this.#webhooks.use(name, webhook);
     return structure;
   }
 
-  #keep(
-    stored: StoredDefinition,
-    status: DefinitionStatus,
-    resource: Resource,
-    structure: Structure | undefined,
-  ): void {
+  #keep(stored: StoredDefinition, status: DefinitionStatus, made: Made): void {
     const { name, uid, generation, isEnding } = stored;
     const { acceptedNames: names, storedVersions } = status;
-    this.#served.set(name, { resource, uid, generation, names, storedVersions, isEnding, structure });
+    this.#served.set(name, { ...made, uid, generation, names, storedVersions, isEnding });
+  }
+
+  /** A definition as it is stored now; undefined if it is gone. */
+  #reading(name: string): Reading | undefined {
+    const found = this.#options.definitions();
+    const entry = found?.collection.get(found.objectKey('', name));
+    return entry && { definition: () => parseStored(entry.bytes) as Definition, length: entry.bytes.length };
   }
 
   /**
-   * Undefined if the definition is gone. A small one is read in this turn of the event loop, so that it counts at
+   * A small one is read in this turn of the event loop, so that it counts at
    * once; others take several turns.
    */
-  async #versionsOf(name: string, status: DefinitionStatus): Promise<ReadVersions | undefined> {
-    const found = this.#options.definitions();
-    const entry = found?.collection.get(found.objectKey('', name));
-    if (!entry) return undefined;
-    const isSmall = entry.bytes.length <= limits.lightBytesMax;
+  async #versionsOf(
+    name: string,
+    status: DefinitionStatus,
+    { read, schemas }: { readonly read: Reading; readonly schemas: DefinedSchemas },
+  ): Promise<ReadVersions> {
+    const isSmall = read.length <= limits.lightBytesMax;
     const slice = new TimeSlice(this.#options.clock);
     const pause = (): Promise<void> | undefined => (isSmall || !slice.over ? undefined : slice.next());
     await pause();
-    const definition = { ...(parseStored(entry.bytes) as Definition), status };
-    const { kinds, nonStructural } = await customKinds(definition, pause);
+    const definition = { ...read.definition(), status };
+    const { kinds, nonStructural } = await customKinds(definition, { schemas, pause });
     const structure = { nonStructural };
     const [stored] = kinds;
     if (!stored) return { versions: undefined, webhook: undefined, structure };
@@ -125,6 +137,17 @@ export class ServedKinds implements Closable {
     this.#webhooks.close();
   }
 }
+
+const unread = (): Definition => ({ spec: {} });
+
+/** A definition in the cache. */
+interface Reading {
+  /** Holds on to its bytes. */
+  readonly definition: () => Definition;
+  readonly length: number;
+}
+
+type Made = Pick<Served, 'resource' | 'schemas'> & { readonly structure: Structure | undefined };
 
 /** The versions of a definition. */
 interface ReadVersions {

@@ -17,6 +17,7 @@ import { sendList, sendPieces } from '../../http/list-stream.ts';
 import { sendBytes } from '../../http/respond.ts';
 import type { PathRouter } from '../../http/router.ts';
 import { bodyKind } from '../../kinds/body-kind.ts';
+import { outlineOf } from '../../kinds/lazy-schema.ts';
 import { status as statusSchema } from '../../kinds/meta/status.ts';
 import { noSuchPath } from '../../meta/status-error.ts';
 import { ApiDocuments } from '../../registry/documents/documents.ts';
@@ -25,6 +26,7 @@ import type { ListReply, ObjectReply, Reply, WatchReply } from '../../registry/r
 import { isReadVerb, type ResourceRequest } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
+import type { StructSchema } from '../../schema/schema.ts';
 import type { Health } from '../upkeep/health.ts';
 import type { ServerConfig } from '../wiring/config.ts';
 import { namesOfEnabled } from '../wiring/features.ts';
@@ -132,7 +134,7 @@ export class Responder {
       pretty: info.query.get('pretty'),
       watch: info.verb === 'watch',
       representations: representationsOf(info),
-      schema: bodyKind(served.kind, info.subresource).schema,
+      schema: negotiatedSchema(served, info.subresource),
     });
     return {
       type: 'resource',
@@ -400,3 +402,9 @@ const ofLists: NonNullable<NegotiateOptions['representations']> = ['Table', 'Par
 const ofObjects: NonNullable<NegotiateOptions['representations']> = ['Table', 'PartialObjectMetadata'];
 
 const representationsOf = ({ verb }: ResourceRequest) => (verb === 'list' ? ofLists : ofObjects);
+
+/** Decides in which formats the objects of a request can be. */
+function negotiatedSchema({ kind }: ServedResource, subresource: string): StructSchema {
+  const body = bodyKind(kind, subresource);
+  return body === kind ? outlineOf(kind) : body.schema;
+}
