@@ -34,6 +34,7 @@ describe('errors of definitions: name, group, scope and names', () => {
   const needed = 'must be spec.names.plural+"."+spec.group';
   check([
     ['nothing is wrong', definitionOf()],
+    ['no name, which is an error of any kind', definitionOf({}, { metadata: { name: undefined } })],
     [
       'name',
       definitionOf({}, { metadata: { name: 'other.example.com' } }),

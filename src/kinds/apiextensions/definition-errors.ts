@@ -18,7 +18,7 @@ type DefinitionObject = Definition & ApiObject;
 export function definitionErrors(object: DefinitionObject, dialect: Dialect): readonly FieldError[] {
   const { metadata, spec = {} } = object;
   const name = `${spec.names?.plural ?? ''}.${spec.group ?? ''}`;
-  const nameErrors = metadata.name === name ? [] : [invalid('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group')];
+  const nameErrors = metadata.name === undefined || metadata.name === name ? [] : [invalid('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group')];
   return bounded([...nameErrors, ...specErrors(spec, undefined, dialect), ...laterErrors(object, undefined, dialect)]);
 }
 
