@@ -13,6 +13,7 @@ import { audit } from './scenarios/audit.ts';
 import { authorization } from './scenarios/authorization.ts';
 import { certificates } from './scenarios/certificates.ts';
 import { credentials } from './scenarios/credentials.ts';
+import { customResources } from './scenarios/custom-resources.ts';
 import { get } from './scenarios/get.ts';
 import { holds } from './scenarios/holds.ts';
 import { list } from './scenarios/list.ts';
@@ -29,6 +30,7 @@ const root = resolve(import.meta.dirname, '..');
 /** Starts go first, while nothing else runs. */
 const scenarios: readonly Scenario[] = [
   start,
+  customResources,
   memory,
   get,
   credentials,
