@@ -202,6 +202,42 @@ describe('definitions of custom resources', () => {
     await client.create(resourcePath({ apiVersion: `${group}/v1`, resource: 'widgets' }), widget(group, 'one'));
   });
 
+  it('show in each document as soon as they are established, and with each change', async () => {
+    await using shared = new SharedStore();
+    const client = clientOf(await shared.start());
+    const group = 'documents.example.com';
+    const index = async () =>
+      (
+        await client.get<{ readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>> }>(
+          '/openapi/v3',
+        )
+      ).paths[`apis/${group}/v1`]?.serverRelativeURL;
+    const documents = ['/apis', '/openapi/v2', '/openapi/v3'];
+    const showing = async (text: string, paths: readonly string[]) => {
+      const found = await Promise.all(paths.map(async (path) => JSON.stringify(await client.get(path)).includes(text)));
+      return paths.filter((_, at) => found[at]);
+    };
+    assert.deepEqual(await showing(group, documents), []);
+    await define(
+      client,
+      definitionOf({ group, properties: { first: { type: 'string', description: 'of the first' } } }),
+    );
+    const ofGroup = [`/apis/${group}`, `/apis/${group}/v1`, `/openapi/v3/apis/${group}/v1`];
+    const all = [...documents, ...ofGroup];
+    assert.deepEqual(await showing(group, all), all);
+    const schemas = ['/openapi/v2', `/openapi/v3/apis/${group}/v1`];
+    assert.deepEqual(await showing('of the first', schemas), schemas);
+    const before = await index();
+    const properties = { second: { type: 'string', description: 'of the second' } };
+    const path = definitionPath(`widgets.${group}`);
+    await client.mergePatch(path, { spec: { versions: [versionOf(properties)] } });
+    await until(async () => (await showing('of the second', schemas)).length === schemas.length);
+    assert.notEqual(await index(), before, 'clients keep documents by this URL');
+    await client.delete(path);
+    await until(() => isGone(client, path));
+    await until(async () => (await showing(group, documents)).length === 0);
+  });
+
   describe('that are deleted', () => {
     it('say how far the deletion of their objects is, and show what can still be done', async () => {
       await using shared = new SharedStore();
