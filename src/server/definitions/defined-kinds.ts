@@ -48,6 +48,8 @@ export class DefinedKinds implements Closable {
   readonly #served: ServedKinds;
   /** When the deletion of the objects of a resource was last asked for, monotonic. */
   readonly #removalAskedMs = new WeakMap<Resource, number>();
+  /** Resources whose last deletions were given time to reach watches. */
+  readonly #reported = new WeakSet<Resource>();
   readonly #held = new ClosableStack();
   readonly #stop = new AbortController();
   readonly #follow: () => void;
@@ -166,6 +168,13 @@ export class DefinedKinds implements Closable {
     if (outcome.error !== undefined) throw outcome.error;
     if (outcome.condition.status === 'True') {
       // Finalizers of its objects are removed by others.
+      this.#queue?.addAfter(name, recheckMs);
+      return;
+    }
+    const resource = this.#served.resourceOf(name);
+    if (resource && this.#removalAskedMs.has(resource) && !this.#reported.has(resource)) {
+      // Watches that are behind report the last deletions before they end with the kind: collectors need them.
+      this.#reported.add(resource);
       this.#queue?.addAfter(name, recheckMs);
       return;
     }
