@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { kubernetes } from '../../src/dialect/kubernetes.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { KubectlClient } from '../support/kubectl.ts';
@@ -74,9 +75,11 @@ async function refuseWrong(client: KubectlClient): Promise<void> {
 
 async function removeAll(client: KubectlClient): Promise<void> {
   await client.prints(['delete', 'customresourcedefinition', ...names]);
-  for (const name of [names[0] ?? '', names.at(-1) ?? '']) {
-    assert.match(await client.refused(['get', name]), /the server doesn't have a resource type/);
-  }
+  await until(async () => {
+    const served = lines(await client.prints(['api-resources', '--cached=false', '-o', 'name']));
+    return !served.some((name) => names.includes(name));
+  });
+  assert.match(await client.refused(['get', names[0] ?? '']), /the server doesn't have a resource type/);
 }
 
 const resourceOf = (definition: PublishedDefinition): readonly [string, string] => [definitionName(definition), 'one'];
@@ -114,6 +117,13 @@ async function scale(client: KubectlClient): Promise<void> {
   assert.match(await client.refused(['scale', 'databases.data.example.com/one', '--replicas=10']), /spec\.instances/);
 }
 
+async function editStatus(client: KubectlClient): Promise<void> {
+  const database = ['databases.data.example.com', 'one'];
+  const env = { KUBE_EDITOR: 'sed -i s/Healthy/Failing/' };
+  assert.match(await client.prints(['edit', ...database, '--subresource=status'], { env }), / edited\n/);
+  assert.equal(await client.prints(['get', ...database, '-o', 'jsonpath={.status.phase}']), 'Failing');
+}
+
 const newest = kubectlReleases.at(-1);
 
 describe('definitions in the shapes that projects publish', {
@@ -133,6 +143,7 @@ describe('definitions in the shapes that projects publish', {
         await applyTwice(client, 'one', []);
         await applyTwice(client, 'two', ['--server-side']);
         for (const definition of publishedDefinitions) await change(client, definition);
+        await editStatus(client);
         await seeColumns(client);
         await scale(client);
         await refuseWrong(client);

@@ -52,6 +52,7 @@ function tokenKubeconfig(server: OrchProcess, token: string): string {
 
 interface AskOptions {
   readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
   /** A token; absent: the administrator. */
   readonly as?: { readonly token: string } | undefined;
 }
@@ -73,10 +74,10 @@ export class KubectlClient {
     mkdirSync(this.#home, { recursive: true });
   }
 
-  run(args: readonly string[], { as, input }: AskOptions = {}): Promise<KubectlResult> {
+  run(args: readonly string[], { as, input, env }: AskOptions = {}): Promise<KubectlResult> {
     return kubectl(this.#server, [...this.#flags, ...args], {
       input,
-      env: { HOME: this.#home },
+      env: { HOME: this.#home, ...env },
       program: this.#program,
       ...(as && { kubeconfig: this.#connection(as.token) }),
     });
