@@ -101,9 +101,10 @@ async function change(client: KubectlClient, definition: PublishedDefinition): P
   assert.equal(await client.prints([...read, 'jsonpath={.metadata.generation}']), '2');
   const status = JSON.parse(await client.prints([...read, 'jsonpath={.status}']));
   assert.partialDeepStrictEqual(status, definition.status);
-  if (definition.refusedChange === undefined) return;
-  const { merge, field } = definition.refusedChange;
-  assert.match(await client.refused([...patch, JSON.stringify(merge)]), new RegExp(`is invalid: ${field}: `));
+  for (const { merge, field, text } of definition.refusedChanges ?? []) {
+    const said = await client.refused([...patch, JSON.stringify(merge)]);
+    assert.match(said, new RegExp(`is invalid: ${field}: .*${text}`));
+  }
 }
 
 async function scale(client: KubectlClient): Promise<void> {

@@ -38,7 +38,7 @@ export interface PublishedDefinition {
   /** Makes the sample invalid. */
   readonly wrong: Refused;
   /** Refused by rules of transition. */
-  readonly refusedChange?: Refused;
+  readonly refusedChanges?: readonly (Refused & { readonly text: string })[];
   readonly columns: readonly string[];
   readonly wide: readonly string[];
 }
