@@ -510,6 +510,8 @@ export const limits = {
   expiryStepMsMax: 60_000,
   /** Concurrent removals of expired objects. */
   expiryParallel: 32,
+  /** How long watches of a resource that was removed may take for its last events. */
+  removedWatchMsMax: 2_000,
   /** A file that a flag names: configuration, keys, certificates, tokens, policies. */
   configurationFileBytesMax: 64 * 1024 * 1024,
   /** Discovery and OpenAPI documents in forms other than JSON. */

@@ -30,6 +30,10 @@ import { Delivery, FanOut, type Published } from './watching/fan-out.ts';
 import { ObjectWatcher, type WatchEnd, type WatcherHost } from './watching/object-watcher.ts';
 import { WatcherIndex } from './watching/watcher-index.ts';
 
+/** Turns of the event loop, then pauses, in which the watches of a removed resource get its last events. */
+const removedTurnsMax = 100;
+const removedPauseMs = 10;
+
 /** What a load of a resource that was there does with its open watches. */
 type LoadWatches = 'kept' | 'ended';
 
@@ -167,7 +171,19 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     this.#loading.delete(collection);
     for (const folder of foldersAbove(prefix)) this.#countFolder(folder, -1);
     collection.release();
-    void this.#endAll(collection, 'closed');
+    void this.#endRemoved(collection);
+  }
+
+  /** Ends the watches of a resource that was removed, when they have been given what happened to its objects before. */
+  async #endRemoved(collection: ResourceCollection): Promise<void> {
+    const last = this.#revision;
+    const deadline = this.#clock.monotonic() + limits.removedWatchMsMax;
+    const lag = (): boolean => [...collection.watchers].some((watcher) => watcher.revision < last);
+    const { signal } = this.#abort;
+    for (let turns = 0; lag() && this.#clock.monotonic() < deadline && !signal.aborted; turns++) {
+      await (turns < removedTurnsMax ? turn() : pause(this.#clock, removedPauseMs, signal));
+    }
+    await this.#endAll(collection, 'closed');
   }
 
   /** Ends all watches of a collection. Delivery stops at once; owners are notified in time slices, immediate ones first. */

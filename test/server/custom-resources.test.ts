@@ -74,6 +74,25 @@ describe('custom resources', () => {
     assert.deepEqual((await client().get<ApiList>(at(group))).items, []);
   });
 
+  it('are seen to go by watches, which then end', async () => {
+    const group = 'watched-to-the-end.example.com';
+    const definition = definitionOf({ group });
+    await define(client(), definition);
+    const names = Array.from({ length: 40 }, (_, index) => `w${index}`);
+    for (const name of names) await client().create(at(group), widget(group, name));
+    const { metadata } = await client().get<ApiList>(at(group));
+    const watch = client().watch(`${at(group)}?watch=1&resourceVersion=${metadata.resourceVersion}`, {
+      signal: AbortSignal.timeout(60_000),
+    });
+    const gone: unknown[] = [];
+    const watching = (async () => {
+      for await (const { type, object } of watch) if (type === 'DELETED') gone.push(object.metadata.name);
+    })();
+    await client().delete(definitionPath(definition.metadata.name));
+    await watching;
+    assert.deepEqual(gone.toSorted(), names.toSorted());
+  });
+
   describe('in several versions', () => {
     const one = { a: { type: 'string' }, b: { type: 'string', default: 'first' } };
     const two = { a: { type: 'string' }, c: { type: 'string', default: 'second' } };

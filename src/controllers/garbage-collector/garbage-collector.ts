@@ -347,6 +347,11 @@ class GarbageCollector implements Closable {
 
   async #stateOf(node: GraphNode, reference: OwnerReference): Promise<OwnerState> {
     const resource = this.#resourceOf(reference);
+    if (!resource) {
+      // Its kind may have gone after it, as custom resources do.
+      if (this.#isKnownAbsent(node, reference)) return 'dangling';
+      throw new Error(`no resource is served for the owner kind ${reference.kind} of ${reference.apiVersion}`);
+    }
     // A cluster-scoped object cannot have a namespaced owner: the namespace would be ambiguous. The reference is
     // ignored.
     if (resource.namespaced && !node.resource.namespaced) {
@@ -379,12 +384,17 @@ class GarbageCollector implements Closable {
   }
 
   /** Any version of the group identifies the same objects. */
-  #resourceOf({ apiVersion, kind }: OwnerReference): DiscoveredResource {
+  #resourceOf({ apiVersion, kind }: OwnerReference): DiscoveredResource | undefined {
     const group = groupOf(apiVersion);
     for (const { resource } of this.#monitors.values()) {
       if (resource.kind === kind && groupOf(resource.apiVersion) === group) return resource;
     }
-    throw new Error(`no resource is served for the owner kind ${kind} of ${apiVersion}`);
+    return undefined;
+  }
+
+  /** Its deletion was seen, in the namespace of the object or without one. */
+  #isKnownAbsent({ namespace }: GraphNode, { uid }: OwnerReference): boolean {
+    return this.#absent.has(`${namespace}/${uid}`) || this.#absent.has(`/${uid}`);
   }
 
   /** Some owners remain: removes only the references to owners that are gone or waiting. */
