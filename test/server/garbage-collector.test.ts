@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
+import { definitionOf, definitionPath } from '../support/custom-resources.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
 /** What becomes of owned objects when their owners go (spec section 3.2 and the published rules of owner references). */
@@ -240,3 +241,45 @@ for (const [what, collection, where] of [
     await stays(owner);
   });
 }
+
+/** Owners of a kind that comes at run time, each with a dependent. */
+async function customOwners(
+  group: string,
+): Promise<{ readonly definition: string; readonly dependents: readonly Made[] }> {
+  const body = definitionOf({ group });
+  const definition = definitionPath(body.metadata.name);
+  assert.equal((await server.post(definitionPath(), body)).status, 201);
+  const collection = `/apis/${group}/v1/namespaces/default/widgets`;
+  await until(async () => (await server.get(collection)).status === 200);
+  const own = async (): Promise<{ readonly owner: Made; readonly dependent: Made }> => {
+    const apiVersion = `${group}/v1`;
+    const widget = { apiVersion, kind: 'Widget', metadata: { name: `object-${next++}` } };
+    const { json: owner } = await server.post<Made>(collection, widget);
+    const { name, uid } = owner.metadata;
+    const metadata = { name: `object-${next++}`, ownerReferences: [{ apiVersion, kind: 'Widget', name, uid }] };
+    return { owner, dependent: (await server.post<Made>(configMaps, { metadata })).json };
+  };
+  // The collector knows the kind when it has collected something of it.
+  const first = await own();
+  await server.delete(`${collection}/${first.owner.metadata.name}`);
+  await gone(first.dependent);
+  const made = await Promise.all(Array.from({ length: 5 }, own));
+  return { definition, dependents: made.map(({ dependent }) => dependent) };
+}
+
+test('dependents go with owners whose kind goes right after them', async () => {
+  const { definition, dependents } = await customOwners('leaving.example.com');
+  await server.delete(definition);
+  await gone(...dependents);
+});
+
+test('dependents stay while the kind of their owners is not served', async () => {
+  const { definition, dependents } = await customOwners('hidden.example.com');
+  const { json } = await server.get<{ spec: { versions: object[] } }>(definition);
+  const versions = json.spec.versions.map((version) => ({ ...version, served: false }));
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  const hidden = await server.request('PATCH', definition, { body: { spec: { versions } }, headers });
+  assert.equal(hidden.status, 200, hidden.text);
+  await until(async () => (await server.get('/apis/hidden.example.com/v1/widgets')).status === 404);
+  await stays(...dependents);
+});

@@ -159,9 +159,10 @@ class GarbageCollector implements Closable {
       stop.abort(new Error('the resource is no longer served'));
       this.#monitors.delete(path);
       this.#unlisted.delete(path);
+      // They may still be there: a version is switched off, or comes back. Deletions were reported before.
       for (const uid of [...this.#graph.ofResource(resource)]) {
         await this.#slices.step();
-        this.#forget(uid, this.#graph.get(uid)?.namespace ?? '');
+        this.#disconnect(uid);
       }
     }
     for (const [path, resource] of found) if (!this.#monitors.has(path)) this.#monitor(path, resource);
