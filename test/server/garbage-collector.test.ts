@@ -251,9 +251,12 @@ async function customOwners(
   assert.equal((await server.post(definitionPath(), body)).status, 201);
   const collection = `/apis/${group}/v1/namespaces/default/widgets`;
   await until(async () => (await server.get(collection)).status === 200);
+  const root = await make();
   const own = async (): Promise<{ readonly owner: Made; readonly dependent: Made }> => {
     const apiVersion = `${group}/v1`;
-    const widget = { apiVersion, kind: 'Widget', metadata: { name: `object-${next++}` } };
+    // The collector keeps what has an owner.
+    const ownerReferences = [{ apiVersion: 'v1', kind: root.kind, name: root.metadata.name, uid: root.metadata.uid }];
+    const widget = { apiVersion, kind: 'Widget', metadata: { name: `object-${next++}`, ownerReferences } };
     const { json: owner } = await server.post<Made>(collection, widget);
     const { name, uid } = owner.metadata;
     const metadata = { name: `object-${next++}`, ownerReferences: [{ apiVersion, kind: 'Widget', name, uid }] };
