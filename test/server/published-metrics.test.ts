@@ -17,6 +17,7 @@ import { requestMetrics } from '../../src/client/counted-transport.ts';
 import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { kubernetes } from '../../src/dialect/kubernetes.ts';
 import { honoredDurations, requestedDurations } from '../../src/kinds/certificates/requested-duration.ts';
+import { conversionMetrics } from '../../src/server/definitions/conversion-metrics.ts';
 import { accessMetrics } from '../../src/server/serving/access-metrics.ts';
 import { flowMetrics, observeLevels, observePools } from '../../src/server/serving/flow-control/flow-metrics.ts';
 import { observeHandshakes } from '../../src/server/serving/observe/connection-metrics.ts';
@@ -124,6 +125,15 @@ const published: Readonly<Record<string, Described>> = {
   apiserver_flowcontrol_nominal_limit_seats: gauge(['priority_level'], 'BETA'),
   apiserver_flowcontrol_lower_limit_seats: gauge(['priority_level']),
   apiserver_flowcontrol_upper_limit_seats: gauge(['priority_level']),
+  apiserver_conversion_webhook_request_total: counter(['result', 'failure_type']),
+  apiserver_conversion_webhook_duration_seconds: histogram(
+    ['result', 'failure_type'],
+    [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60],
+  ),
+  apiserver_crd_conversion_webhook_duration_seconds: histogram(
+    ['crd_name', 'from_version', 'to_version', 'succeeded'],
+    Array.from({ length: 15 }, (_, power) => 0.001 * 2 ** power),
+  ),
   apiserver_admission_controller_admission_duration_seconds: histogram(
     ['name', 'type', 'operation', 'rejected'],
     [0.005, 0.025, 0.1, 0.5, 1, 2.5],
@@ -308,6 +318,7 @@ describe('metrics of published servers', () => {
   new ControllerMetrics(metrics, 'manager');
   requestMetrics(metrics, systemClock);
   storeMetrics(metrics, systemClock);
+  conversionMetrics(metrics);
   reloadReports({ of: 'authorization', metrics, clock: systemClock, serverId: '' });
   storageMetrics({
     metrics,
