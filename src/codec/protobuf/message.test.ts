@@ -155,8 +155,8 @@ test('unknown fields are skipped, whatever their wire type', () => {
     named: opt(2, map(leaf), 'Named.'),
     part: opt(3, leaf, 'Part.'),
   });
-  const group = '9b06' + '0801' + '9c06';
-  const bytes = '0a030a0178' + '0a021001' + '12070a016b12022001' + '1a0332017a' + '9a06017a' + 'a00600' + group;
+  const group = ['9b06', '0801', '9c06'];
+  const bytes = ['0a030a0178', '0a021001', '12070a016b12022001', '1a0332017a', '9a06017a', 'a00600', ...group].join('');
   assert.deepEqual(read(schema, bytes), { parts: [{ name: 'x' }, {}], named: { k: {} }, part: {} });
 });
 
