@@ -4,6 +4,7 @@ import type { Logger } from '../base/logger.ts';
 import { noJitter } from '../base/time/backoff-fixture.ts';
 import { ManualClock } from '../base/time/clock.ts';
 import { selectable } from '../meta/selectable-field.ts';
+import { DecoratedStore } from '../store/decorated-store.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { Revision, Store } from '../store/store.ts';
 import type { CachedResource, CacheEvent, Collection, WatchCache, Watcher, WatchOptions, WatchSink } from './cache.ts';
@@ -156,7 +157,7 @@ export const parsed = (bytes: Uint8Array): { metadata: { name: string; resourceV
   JSON.parse(Buffer.from(bytes).toString());
 
 /** Store whose calls can be made to fail or to block. */
-export class FaultyStore implements Store {
+export class FaultyStore extends DecoratedStore {
   readonly inner: Store;
   /** Called before each call; may throw or block. */
   before: (call: keyof Store) => Promise<void> | void = () => {};
@@ -165,6 +166,7 @@ export class FaultyStore implements Store {
   #breakWith: Error | undefined;
 
   constructor(inner: Store = openMemoryStore()) {
+    super(inner);
     this.inner = inner;
   }
 
@@ -175,53 +177,30 @@ export class FaultyStore implements Store {
     broken.abort();
   }
 
-  async head() {
+  /** As of etcd: only a question tells. */
+  override get knownHead(): undefined {
+    return undefined;
+  }
+
+  override async head() {
     await this.before('head');
     return this.inner.head();
   }
 
-  async get(key: string, at?: Revision) {
+  override async get(key: string, at?: Revision) {
     await this.before('get');
     return this.inner.get(key, at);
   }
 
-  async list(prefix: string, options?: Parameters<Store['list']>[1]) {
+  override async list(prefix: string, options?: Parameters<Store['list']>[1]) {
     await this.before('list');
     return this.inner.list(prefix, options);
   }
 
-  create(key: string, value: Uint8Array) {
-    return this.inner.create(key, value);
-  }
-
-  update(key: string, value: Uint8Array, expected: Revision) {
-    return this.inner.update(key, value, expected);
-  }
-
-  delete(key: string, expected: Revision) {
-    return this.inner.delete(key, expected);
-  }
-
-  batch(writes: Parameters<Store['batch']>[0]) {
-    return this.inner.batch(writes);
-  }
-
-  async *changes(from: Revision, signal: AbortSignal) {
+  override async *changes(from: Revision, signal: AbortSignal) {
     await this.before('changes');
     const broken = this.#break.signal;
     yield* this.inner.changes(from, AbortSignal.any([signal, broken]));
     if (broken.aborted && this.#breakWith) throw this.#breakWith;
-  }
-
-  compact(upTo: Revision) {
-    return this.inner.compact(upTo);
-  }
-
-  size() {
-    return this.inner.size();
-  }
-
-  close() {
-    return this.inner.close();
   }
 }

@@ -1,10 +1,10 @@
 import { limits } from '../base/limits.ts';
 import type { HistogramSeries, Metrics } from '../base/metrics.ts';
 import type { Clock } from '../base/time/clock.ts';
+import { DecoratedStore } from './decorated-store.ts';
 import { folderOf, resourceOf } from './key-resource.ts';
 import type {
   BatchWrite,
-  ChangeBatch,
   Committed,
   ListOptions,
   Page,
@@ -67,64 +67,38 @@ export function storeMetrics(metrics: Metrics, clock: Clock): StoreMetrics {
 }
 
 /** A store whose operations are measured. Change streams and upkeep are not. */
-export const measuredStore = (store: Store, metrics: StoreMetrics): Store =>
-  store.historySize ? new SizedMeasuredStore(store, metrics) : new MeasuredStore(store, metrics);
+export const measuredStore = (store: Store, metrics: StoreMetrics): Store => new MeasuredStore(store, metrics);
 
-class MeasuredStore implements Store {
-  protected readonly store: Store;
+class MeasuredStore extends DecoratedStore {
   readonly #metrics: StoreMetrics;
 
   constructor(store: Store, metrics: StoreMetrics) {
-    this.store = store;
+    super(store);
     this.#metrics = metrics;
   }
 
-  head(): Promise<Revision> {
-    return this.store.head();
+  override get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
+    return this.#measure('get', key, () => super.get(key, at));
   }
 
-  get knownHead(): Revision | undefined {
-    return this.store.knownHead;
+  override list(prefix: string, options?: ListOptions): Promise<Page> {
+    return this.#measure('list', prefix, () => super.list(prefix, options));
   }
 
-  get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
-    return this.#measure('get', key, () => this.store.get(key, at));
+  override create(key: string, value: Uint8Array, options?: WriteOptions): Promise<Committed> {
+    return this.#measure('create', key, () => super.create(key, value, options));
   }
 
-  list(prefix: string, options?: ListOptions): Promise<Page> {
-    return this.#measure('list', prefix, () => this.store.list(prefix, options));
+  override update(key: string, value: Uint8Array, expected: Revision, options?: UpdateOptions): Promise<Committed> {
+    return this.#measure('update', key, () => super.update(key, value, expected, options));
   }
 
-  create(key: string, value: Uint8Array, options?: WriteOptions): Promise<Committed> {
-    return this.#measure('create', key, () => this.store.create(key, value, options));
+  override delete(key: string, expected: Revision, options?: WriteOptions): Promise<Committed> {
+    return this.#measure('delete', key, () => super.delete(key, expected, options));
   }
 
-  update(key: string, value: Uint8Array, expected: Revision, options?: UpdateOptions): Promise<Committed> {
-    return this.#measure('update', key, () => this.store.update(key, value, expected, options));
-  }
-
-  delete(key: string, expected: Revision, options?: WriteOptions): Promise<Committed> {
-    return this.#measure('delete', key, () => this.store.delete(key, expected, options));
-  }
-
-  batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
-    return this.#measure('batch', '', () => this.store.batch(writes));
-  }
-
-  changes(from: Revision, signal: AbortSignal): AsyncIterable<ChangeBatch> {
-    return this.store.changes(from, signal);
-  }
-
-  compact(upTo: Revision): Promise<void> {
-    return this.store.compact(upTo);
-  }
-
-  size(): Promise<number> {
-    return this.store.size();
-  }
-
-  close(): Promise<void> {
-    return this.store.close();
+  override batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
+    return this.#measure('batch', '', () => super.batch(writes));
   }
 
   /** What the store does before it returns is part of it. */
@@ -141,11 +115,5 @@ class MeasuredStore implements Store {
       series.total.add();
       series.durations.observe((clock.monotonic() - sinceMs) / 1000);
     }
-  }
-}
-
-class SizedMeasuredStore extends MeasuredStore {
-  async historySize(upTo: Revision): Promise<number> {
-    return (await this.store.historySize?.(upTo)) ?? 0;
   }
 }

@@ -1,3 +1,4 @@
+import { DecoratedStore } from './decorated-store.ts';
 import {
   type BatchWrite,
   type Change,
@@ -19,70 +20,51 @@ import type { ValueTransformer } from './value-transformer.ts';
  * included, pass through the transformer. Copies of the driver's data, such as backups, contain the transformed form.
  */
 export const transformedStore = (store: Store, transformer: ValueTransformer): Store =>
-  store.historySize ? new SizedStore(store, transformer) : new TransformedStore(store, transformer);
+  new TransformedStore(store, transformer);
 
-class TransformedStore implements Store {
-  protected readonly store: Store;
+/** The size of history is that of values as the driver stores them. */
+class TransformedStore extends DecoratedStore {
   readonly #transformer: ValueTransformer;
 
   constructor(store: Store, transformer: ValueTransformer) {
-    this.store = store;
+    super(store);
     this.#transformer = transformer;
   }
 
-  head(): Promise<Revision> {
-    return this.store.head();
-  }
-
-  get knownHead(): Revision | undefined {
-    return this.store.knownHead;
-  }
-
-  async get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
+  override async get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
     const record = await this.store.get(key, at);
     return record && this.#read(record);
   }
 
-  async list(prefix: string, options?: ListOptions): Promise<Page> {
+  override async list(prefix: string, options?: ListOptions): Promise<Page> {
     const page = await this.store.list(prefix, options);
     return { ...page, records: page.records.map((record) => this.#read(record)) };
   }
 
-  async create(key: string, value: Uint8Array, options?: WriteOptions): Promise<Committed> {
+  override async create(key: string, value: Uint8Array, options?: WriteOptions): Promise<Committed> {
     return this.store.create(key, this.#transformer.toStored(value, key), options);
   }
 
-  async update(key: string, value: Uint8Array, expected: Revision, options?: UpdateOptions): Promise<Committed> {
+  override async update(
+    key: string,
+    value: Uint8Array,
+    expected: Revision,
+    options?: UpdateOptions,
+  ): Promise<Committed> {
     return this.store.update(key, this.#transformer.toStored(value, key), expected, options);
   }
 
-  delete(key: string, expected: Revision, options?: WriteOptions): Promise<Committed> {
-    return this.store.delete(key, expected, options);
-  }
-
-  async batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
+  override async batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
     const stored = writes.map((write) =>
       write.verb === 'delete' ? write : { ...write, value: this.#transformer.toStored(write.value, write.key) },
     );
     return this.store.batch(stored);
   }
 
-  async *changes(from: Revision, signal: AbortSignal): AsyncIterable<ChangeBatch> {
+  override async *changes(from: Revision, signal: AbortSignal): AsyncIterable<ChangeBatch> {
     for await (const { changes, revision } of this.store.changes(from, signal)) {
       yield { changes: changes.map((change) => this.#readChange(change)), revision };
     }
-  }
-
-  compact(upTo: Revision): Promise<void> {
-    return this.store.compact(upTo);
-  }
-
-  size(): Promise<number> {
-    return this.store.size();
-  }
-
-  close(): Promise<void> {
-    return this.store.close();
   }
 
   #readChange(change: Change): Change {
@@ -111,10 +93,3 @@ class TransformedStore implements Store {
 }
 
 const nothing = new Uint8Array();
-
-/** Of values as the driver stores them. */
-class SizedStore extends TransformedStore {
-  async historySize(upTo: Revision): Promise<number> {
-    return (await this.store.historySize?.(upTo)) ?? 0;
-  }
-}

@@ -1,0 +1,71 @@
+import type {
+  BatchWrite,
+  ChangeBatch,
+  Committed,
+  ListOptions,
+  Page,
+  Revision,
+  Store,
+  StoreRecord,
+  UpdateOptions,
+  WriteOptions,
+} from './store.ts';
+
+/** A store in front of another one, to which it passes every call on. A decorator overrides what it does differently. */
+export class DecoratedStore implements Store {
+  protected readonly store: Store;
+  readonly historySize?: (upTo: Revision) => Promise<number>;
+
+  constructor(store: Store) {
+    this.store = store;
+    if (store.historySize) this.historySize = async (upTo) => (await store.historySize?.(upTo)) ?? 0;
+  }
+
+  head(): Promise<Revision> {
+    return this.store.head();
+  }
+
+  get knownHead(): Revision | undefined {
+    return this.store.knownHead;
+  }
+
+  get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
+    return this.store.get(key, at);
+  }
+
+  list(prefix: string, options?: ListOptions): Promise<Page> {
+    return this.store.list(prefix, options);
+  }
+
+  create(key: string, value: Uint8Array, options?: WriteOptions): Promise<Committed> {
+    return this.store.create(key, value, options);
+  }
+
+  update(key: string, value: Uint8Array, expected: Revision, options?: UpdateOptions): Promise<Committed> {
+    return this.store.update(key, value, expected, options);
+  }
+
+  delete(key: string, expected: Revision, options?: WriteOptions): Promise<Committed> {
+    return this.store.delete(key, expected, options);
+  }
+
+  batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
+    return this.store.batch(writes);
+  }
+
+  changes(from: Revision, signal: AbortSignal): AsyncIterable<ChangeBatch> {
+    return this.store.changes(from, signal);
+  }
+
+  compact(upTo: Revision): Promise<void> {
+    return this.store.compact(upTo);
+  }
+
+  size(): Promise<number> {
+    return this.store.size();
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+}
