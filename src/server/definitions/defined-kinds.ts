@@ -17,9 +17,9 @@ import {
 import { findCondition, isTrue, terminating, withConditions } from '../../kinds/apiextensions/definition-conditions.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ConversionParts } from '../../resources/conversion-webhook.ts';
+import { startInformer } from '../../resources/object-informer.ts';
 import type { Resource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
-import { startInformer } from '../wiring/object-informer.ts';
 import { decideStatus, withStructure } from './decide-status.ts';
 import { FollowedDefinitions, type StoredDefinition } from './followed-definition.ts';
 import type { RemoveObjects } from './remove-objects.ts';
@@ -48,8 +48,8 @@ export class DefinedKinds implements Closable {
   readonly #served: ServedKinds;
   /** When the deletion of the objects of a resource was last asked for, monotonic. */
   readonly #removalAskedMs = new WeakMap<Resource, number>();
-  /** Resources whose last deletions were given time to reach watches. */
-  readonly #reported = new WeakSet<Resource>();
+  /** Empty resources that were served a little longer, for collectors that have just heard of them. */
+  readonly #lingered = new WeakSet<Resource>();
   readonly #held = new ClosableStack();
   readonly #stop = new AbortController();
   readonly #follow: () => void;
@@ -172,9 +172,10 @@ export class DefinedKinds implements Closable {
       return;
     }
     const resource = this.#served.resourceOf(name);
-    if (resource && this.#removalAskedMs.has(resource) && !this.#reported.has(resource)) {
-      // Watches that are behind report the last deletions before they end with the kind: collectors need them.
-      this.#reported.add(resource);
+    if (resource && this.#removalAskedMs.has(resource) && !this.#lingered.has(resource)) {
+      // A collector that has just heard of the kind finds nothing of it, and takes its objects for gone. One that hears of it
+      // only now keeps their dependents: of a kind that is not served it asks nothing.
+      this.#lingered.add(resource);
       this.#queue?.addAfter(name, recheckMs);
       return;
     }

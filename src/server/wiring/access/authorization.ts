@@ -23,11 +23,11 @@ import { loadCel } from '../../../cel/cel.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { groupAuthenticated, groupUnauthenticated, type UserInfo } from '../../../request/user-info.ts';
+import { startSlicedInformer } from '../../../resources/object-informer.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import type { Revision } from '../../../store/store.ts';
 import type { AuthorizationConfig } from '../config.ts';
 import type { OutsideWorld } from '../environment.ts';
-import { startSlicedInformer } from '../object-informer.ts';
 import { openRbac } from './rbac.ts';
 import { openWebhook } from './webhooks.ts';
 

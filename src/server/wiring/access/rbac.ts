@@ -7,11 +7,11 @@ import type { Logger } from '../../../base/logger.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import type { AdmissionAttributes } from '../../../request/admission.ts';
+import { startInformer } from '../../../resources/object-informer.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import { decode } from '../../../schema/decode.ts';
 import type { Revision } from '../../../store/store.ts';
-import { startInformer } from '../object-informer.ts';
 
 /** The kinds in the index, and the escalation check for writes of each. Roles come before bindings. */
 const guards = {

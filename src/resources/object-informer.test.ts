@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { graphSources } from '../../authz/node/graph-sources.ts';
-import { rule } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
-import { makeBinding, makeRole, makeUser, readQuestion } from '../../authz/rbac/rbac-objects-fixture.ts';
-import { type Logger, silentLogger } from '../../base/logger.ts';
-import { until } from '../../base/waits-fixture.ts';
-import { orch } from '../../dialect/orch.ts';
-import { RegistryFixture } from '../../registry/registry-fixture.ts';
-import { openRbac } from './access/rbac.ts';
+import { graphSources } from '../authz/node/graph-sources.ts';
+import { rule } from '../authz/rbac/bootstrap-policy/policy-objects.ts';
+import { makeBinding, makeRole, makeUser, readQuestion } from '../authz/rbac/rbac-objects-fixture.ts';
+import { type Logger, silentLogger } from '../base/logger.ts';
+import { until } from '../base/waits-fixture.ts';
+import { orch } from '../dialect/orch.ts';
+import { RegistryFixture } from '../registry/registry-fixture.ts';
+import { openRbac } from '../server/wiring/access/rbac.ts';
 import { startInformer } from './object-informer.ts';
 
 const prefix = '/rbac.authorization.orch.io';

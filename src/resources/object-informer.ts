@@ -1,13 +1,13 @@
-import type { Closable } from '../../base/disposable.ts';
-import type { Logger } from '../../base/logger.ts';
-import type { Clock } from '../../base/time/clock.ts';
-import { TimeSlice } from '../../base/time/time-slice.ts';
-import type { CacheEntry, Collection, Watcher, WatchSink } from '../../cache/cache.ts';
-import { parseStored } from '../../codec/json.ts';
-import type { ApiObject } from '../../meta/api-object.ts';
-import type { ServedResource } from '../../resources/resource.ts';
-import type { ResourceRegistry } from '../../resources/resource-registry.ts';
-import type { Revision } from '../../store/store.ts';
+import type { Closable } from '../base/disposable.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Clock } from '../base/time/clock.ts';
+import { TimeSlice } from '../base/time/time-slice.ts';
+import type { CacheEntry, Collection, Watcher, WatchSink } from '../cache/cache.ts';
+import { parseStored } from '../codec/json.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+import type { Revision } from '../store/store.ts';
+import type { ServedResource } from './resource.ts';
+import type { ResourceRegistry } from './resource-registry.ts';
 
 /** A followed resource, which may be added or removed at run time. While not served it has no objects. */
 interface FollowedResource {
