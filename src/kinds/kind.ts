@@ -231,8 +231,11 @@ export interface Kind extends GroupVersionKind {
   readonly timeToLive?: TimeToLive;
   /** Standard verbs that are not served for this kind. */
   readonly withoutVerbs?: readonly ResourceVerb[];
-  /** New finalizers without a domain get a `Warning`. Default: nothing is said of them. */
-  readonly finalizersWithoutDomain?: 'warned';
+  /**
+   * Finalizers without a domain, other than the standard ones, are errors, or get a `Warning` when they are added. Default:
+   * nothing is said of them, as of the kinds of which kube-apiserver says nothing.
+   */
+  readonly finalizersWithoutDomain?: 'refused' | 'warned';
   /** Patches that are not served for this kind. */
   readonly withoutPatches?: readonly PatchType[];
   /** Of a custom resource that is being removed: nothing is created, and discovery shows reads and deletions only. */

@@ -12,7 +12,6 @@ import { lease } from './coordination/lease.ts';
 import { binding } from './core/binding.ts';
 import { configMap } from './core/config-map.ts';
 import { event } from './core/event.ts';
-import { withFinalizerRule } from './core/finalizer-names.ts';
 import { namespace } from './core/namespace.ts';
 import { node } from './core/node.ts';
 import { pod } from './core/pod/pod.ts';
@@ -28,19 +27,19 @@ import { roleBinding } from './rbac/role-binding.ts';
 /** All built-in kinds, with the names of a dialect. */
 export function kinds(dialect: Dialect): readonly Kind[] {
   const coreEvent = event(dialect);
-  const trustBundle = withFinalizerRule(clusterTrustBundle(dialect));
+  const trustBundle = refusingFinalizers(clusterTrustBundle(dialect));
   return [
-    ...[configMap, namespace, node, pod, secret].map((make) => withFinalizerRule(make(dialect))),
-    withFinalizerRule(serviceAccount(dialect)),
+    ...[configMap, namespace, node, pod, secret].map((make) => refusingFinalizers(make(dialect))),
+    refusingFinalizers(serviceAccount(dialect)),
     coreEvent,
     eventsEvent(dialect, coreEvent),
     binding,
     lease(dialect),
-    withFinalizerRule(certificateSigningRequest(dialect)),
-    ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => withFinalizerRule(make(dialect))),
+    refusingFinalizers(certificateSigningRequest(dialect)),
+    ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => refusingFinalizers(make(dialect))),
     trustBundle,
     betaClusterTrustBundle(trustBundle),
-    withFinalizerRule(customResourceDefinition(dialect)),
+    refusingFinalizers(customResourceDefinition(dialect)),
     tokenReview(dialect),
     ...selfSubjectReviews(dialect),
     selfSubjectAccessReview(dialect),
@@ -49,3 +48,6 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     localSubjectAccessReview(dialect),
   ];
 }
+
+/** As in kube-apiserver: core kinds except Event, those of RBAC, and some more. Others accept any qualified name. */
+const refusingFinalizers = (kind: Kind): Kind => ({ ...kind, finalizersWithoutDomain: 'refused' });

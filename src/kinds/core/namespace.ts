@@ -7,9 +7,9 @@ import { always, list, mergeList, opt, string, struct, time } from '../../schema
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
+import { validateFinalizerNames } from '../meta/finalizer-names.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
-import { validateFinalizerNames } from './finalizer-names.ts';
 
 const namespaceSpec = struct('api.core.v1.NamespaceSpec', 'What is asked of a namespace.', {
   finalizers: opt(1, list(string()), 'Who empties the namespace before it may go; changed through the finalize subresource only.'),

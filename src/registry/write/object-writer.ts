@@ -5,9 +5,9 @@ import { encodeObject } from '../../codec/json.ts';
 import { insertResourceVersion } from '../../codec/object-bytes.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { validateScaled } from '../../kinds/autoscaling/scale.ts';
-import { finalizerWarnings } from '../../kinds/core/finalizer-names.ts';
 import type { StrategyContext } from '../../kinds/kind.ts';
 import { validateEmbeddedObjects } from '../../kinds/meta/embedded-metadata-validation.ts';
+import { finalizerWarnings, validateFinalizerDomains } from '../../kinds/meta/finalizer-names.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../kinds/meta/metadata-validation.ts';
 import { allErrors, type Validation } from '../../kinds/validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -174,6 +174,7 @@ export class ObjectWriter {
       errors,
       this.#validateRules(context, object, { errors }),
       validateScaled(kind, object, ''),
+      validateFinalizerDomains(kind, object, this.#parts.dialect),
       kind.strategy.validateCreate?.(object, strategyContext),
     ]);
     if (validating) await validating;
@@ -377,6 +378,7 @@ export class ObjectWriter {
       this.#validateRules(context, object, { old, errors }),
       validateScaled(kind, object, context.info.subresource),
       kind.strategy.validateEveryUpdate?.(object, old, strategyContext),
+      isMain ? validateFinalizerDomains(kind, object, this.#parts.dialect) : [],
       view.validateUpdate?.(object, old, strategyContext),
     ]);
     if (validating) await validating;

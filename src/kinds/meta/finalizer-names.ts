@@ -2,8 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
 import { isQualifiedName } from '../../schema/formats.ts';
-import type { Kind, StrategyContext } from '../kind.ts';
-import { allErrors } from '../validation.ts';
+import type { Kind } from '../kind.ts';
 
 /** Finalizers without a domain that are valid in every kind, besides the dialect's own name. */
 const standardNames: ReadonlySet<string> = new Set(['orphan', 'foregroundDeletion']);
@@ -40,24 +39,14 @@ export function finalizerWarnings(
 const preferDomain =
   'prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers';
 
-/**
- * Adds to a kind the rule that finalizers in metadata must have a domain. As in kube-apiserver, it applies to core kinds
- * except Event, and to RBAC kinds; other kinds accept any qualified name, which is checked for every kind.
- */
-export function withFinalizerRule(kind: Kind): Kind {
-  const check = (object: ApiObject, { dialect }: StrategyContext): FieldError[] =>
-    errorsOfEach(object.metadata.finalizers ?? [], (name, index) =>
-      validateDomain(name, dialect, `metadata.finalizers[${index}]`),
-    );
-  const { strategy } = kind;
-  return {
-    ...kind,
-    strategy: {
-      ...strategy,
-      validateCreate: (object, context) =>
-        allErrors(check(object, context), strategy.validateCreate?.(object, context)),
-      validateUpdate: (object, old, context) =>
-        allErrors(check(object, context), strategy.validateUpdate?.(object, old, context)),
-    },
-  };
-}
+/** Errors of finalizers in metadata, for kinds whose finalizers must have a domain. */
+export const validateFinalizerDomains = (
+  { finalizersWithoutDomain }: Kind,
+  { metadata }: ApiObject,
+  dialect: Dialect,
+): FieldError[] =>
+  finalizersWithoutDomain !== 'refused' || metadata.finalizers === undefined
+    ? []
+    : errorsOfEach(metadata.finalizers, (name, index) =>
+        validateDomain(name, dialect, `metadata.finalizers[${index}]`),
+      );
