@@ -1,4 +1,8 @@
 import type { Dialect } from '../dialect/dialect.ts';
+import {
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
+} from './admissionregistration/webhook-configuration.ts';
 import { customResourceDefinition } from './apiextensions/custom-resource-definition.ts';
 import { selfSubjectReviews } from './authentication/self-subject-review.ts';
 import { tokenReview } from './authentication/token-review.ts';
@@ -40,6 +44,8 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     trustBundle,
     betaClusterTrustBundle(trustBundle),
     refusingFinalizers(customResourceDefinition(dialect)),
+    validatingWebhookConfiguration(dialect),
+    mutatingWebhookConfiguration(dialect),
     tokenReview(dialect),
     ...selfSubjectReviews(dialect),
     selfSubjectAccessReview(dialect),

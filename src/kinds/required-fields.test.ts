@@ -6,6 +6,10 @@ import { kinds } from './kinds.ts';
 
 /** Required fields of the published definitions of release 1.32: clients generate their checks from them. */
 const published: Readonly<Record<string, string>> = {
+  'api.admissionregistration.v1.MatchCondition': 'expression name',
+  'api.admissionregistration.v1.MutatingWebhook': 'admissionReviewVersions clientConfig name sideEffects',
+  'api.admissionregistration.v1.ServiceReference': 'name namespace',
+  'api.admissionregistration.v1.ValidatingWebhook': 'admissionReviewVersions clientConfig name sideEffects',
   'api.authentication.v1.TokenRequest': 'spec',
   'api.authentication.v1.TokenRequestSpec': 'audiences',
   'api.authentication.v1.TokenRequestStatus': 'expirationTimestamp token',

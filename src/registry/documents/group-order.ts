@@ -8,6 +8,7 @@ const priorities: Readonly<Record<string, number>> = {
   authorization: 17_600,
   certificates: 17_300,
   'rbac.authorization': 17_000,
+  admissionregistration: 16_700,
   apiextensions: 16_700,
   coordination: 16_500,
 };
