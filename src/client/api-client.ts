@@ -61,11 +61,13 @@ const readEvent = (line: Buffer): ApiEvent => parseStored(line) as ApiEvent;
 export class ApiClient {
   readonly #transport: Transport;
   readonly #userAgent: string;
+  readonly #accept: string;
 
   /** The server also derives the field manager of written fields from `userAgent`. */
-  constructor(transport: Transport, userAgent: string) {
+  constructor(transport: Transport, userAgent: string, accept = 'application/json') {
     this.#transport = transport;
     this.#userAgent = userAgent;
+    this.#accept = accept;
   }
 
   /** A client of the same server and identity that calls `check` before each request; if that throws, nothing is sent. */
@@ -77,7 +79,17 @@ export class ApiClient {
         return transport.send(request);
       },
     };
-    return new ApiClient(guarded, this.#userAgent);
+    return new ApiClient(guarded, this.#userAgent, this.#accept);
+  }
+
+  /**
+   * A client of the same server and identity that asks for the metadata of objects only, in the dialect's group of such
+   * forms. A server without them sends whole objects.
+   */
+  ofMetadata(group: string): ApiClient {
+    const forms = ['PartialObjectMetadataList', 'PartialObjectMetadata'];
+    const accept = forms.map((form) => `application/json;as=${form};g=${group};v=v1`);
+    return new ApiClient(this.#transport, this.#userAgent, [...accept, 'application/json'].join(','));
   }
 
   get<T = ApiObject>(target: string, signal?: AbortSignal): Promise<T> {
@@ -144,7 +156,7 @@ export class ApiClient {
     const response = await this.#transport.send({
       ...request,
       headers: {
-        accept: 'application/json',
+        accept: this.#accept,
         'user-agent': this.#userAgent,
         ...(request.body !== undefined && { 'content-type': 'application/json' }),
         ...request.headers,

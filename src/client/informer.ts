@@ -2,7 +2,7 @@ import type { Closable } from '../base/disposable.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { type ReflectorOptions, reflect } from './reflector.ts';
 
-interface InformerOptions<T> extends Omit<ReflectorOptions<T>, 'signal' | 'listed' | 'changed'> {
+export interface InformerOptions<T> extends Omit<ReflectorOptions<T>, 'signal' | 'listed' | 'changed'> {
   /**
    * Called after every change of the informer's content. `before` is undefined for a new object, `now` for a deleted one.
    * Objects in a relist are reported as changed even if they are the same.

@@ -21,6 +21,8 @@ export interface ReflectorOptions<T> {
   /** Called with the whole collection after each list. Changes are delivered after it has resolved. */
   readonly listed: (items: readonly T[]) => Promise<void> | void;
   readonly changed: (event: ObjectEvent) => void;
+  /** Called after each attempt that failed. */
+  readonly failed?: (error: unknown) => void;
   /** Skips events without parsing them; see WatchOptions. */
   readonly skip?: (line: Buffer) => boolean;
   readonly read?: WatchOptions['read'];
@@ -56,6 +58,7 @@ export async function reflect<T>(options: ReflectorOptions<T>): Promise<void> {
       if (signal.aborted) return;
       failures = position.version === before ? failures + 1 : 1;
       if (error instanceof ExpiredVersion || failures >= failuresMax) position.version = undefined;
+      options.failed?.(error);
       logger.debug('a watch is started again', { path, with: position.version ?? 'a list', error });
     }
     if (failures > 0) await pause(clock, backoffMs(retries, failures, random), signal);

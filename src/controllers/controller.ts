@@ -31,8 +31,9 @@ export interface ControllerContext {
   readonly logger: Logger;
   readonly dialect: Dialect;
   /**
-   * Notifies the listener of groups whose served resources changed, until closed. Absent if the server is another
-   * process: discovery is then polled.
+   * Notifies the listener of groups whose served resources changed, until closed. Of a server that is another process,
+   * only definitions of custom resources are followed; for anything else, such as a restart with other flags, and while
+   * they cannot be followed, discovery has to be polled.
    */
   readonly onGroupsChanged?: (listener: (groups: ReadonlySet<string>) => void) => Closable;
   /** PEM of the CA that clients in the cluster verify the API server against. */

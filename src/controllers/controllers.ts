@@ -12,6 +12,7 @@ import { startCertificateSigning } from './certificate-requests/signer.ts';
 import { startClusterRoleAggregation } from './cluster-role-aggregation/cluster-role-aggregation.ts';
 import type { ControllerContext } from './controller.ts';
 import type { ControllerMetrics } from './controller-metrics.ts';
+import { DefinedGroups } from './defined-groups.ts';
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts';
 import { startRootCaPublisher } from './namespace-content/root-ca-publisher.ts';
 import { startServiceAccountController } from './namespace-content/service-account.ts';
@@ -163,14 +164,24 @@ export function startControllers(names: readonly ControllerName[], context: Cont
     trustBundlePublished: metrics?.trustBundlePublished,
   };
   const running = new ClosableStack();
+  const onGroupsChanged = rest.onGroupsChanged ?? definedGroups(context, running);
   for (const name of names) {
     const { account, start }: ControllerEntry = entries[name];
     const own =
       account === undefined ? undefined : clientOf?.(typeof account === 'string' ? account : account(rest.dialect));
     const client = own ?? reader;
     const events = running.add(new ApiEventRecorder({ ...rest, client, component: name }));
-    running.add(start({ ...rest, name, ...observed, client, reader, events }));
+    running.add(start({ ...rest, name, ...observed, onGroupsChanged, client, reader, events }));
     if (metrics) running.add(metrics.runs(name));
   }
   return running;
+}
+
+/** What another process serves changes with its definitions of custom resources. */
+function definedGroups(
+  context: ControllersContext,
+  running: ClosableStack,
+): NonNullable<ControllerContext['onGroupsChanged']> {
+  const groups = running.add(new DefinedGroups(context));
+  return (listener) => groups.onChange(listener);
 }

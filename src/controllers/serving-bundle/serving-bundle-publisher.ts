@@ -23,7 +23,7 @@ type Work = 'look' | 'publish';
 
 const kind = 'ClusterTrustBundle';
 const resource = 'clustertrustbundles';
-/** Between looks at discovery, if nobody tells of changes. */
+/** Between looks at discovery, in milliseconds: of a server that is another process, not all changes are reported. */
 const lookMs = 30_000;
 /** Bytes of SHA-256 in a name, as in kube-controller-manager. */
 const hashBytes = 12;
@@ -72,7 +72,7 @@ class Publisher implements Closable {
 
   /** Follows the bundles in the version in which they are served. */
   async #look(): Promise<void> {
-    const { reader, logger, onGroupsChanged } = this.#context;
+    const { reader, logger } = this.#context;
     const { resources, failures } = await discoverGroups(reader, [this.#group], this.#held.signal);
     this.#held.signal.throwIfAborted();
     const apiVersion = resources.find((each) => each.resource === resource)?.apiVersion;
@@ -84,7 +84,7 @@ class Publisher implements Closable {
         controller: this.#context.name,
       });
     }
-    if (!onGroupsChanged) this.#queue.addAfter('look', lookMs);
+    this.#queue.addAfter('look', lookMs);
   }
 
   #follow(apiVersion: string): Following {
