@@ -1,6 +1,8 @@
 import { limits } from '../base/limits.ts';
 import { canonicalQuantity } from '../meta/quantity.ts';
+import { fieldListsOf } from './field-lists.ts';
 import { joinPath } from './field-path.ts';
+import { LazyFields } from './lazy-fields.ts';
 import { getOwn, isRecord, setOwn } from './own-property.ts';
 import {
   type AnySchema,
@@ -361,7 +363,11 @@ interface FieldDecoder {
   readonly absent: ((findings: Findings) => unknown) | undefined;
 }
 
+/** Fields of a struct beyond which only those that a value has are compiled. */
+const wideStructMin = 64;
+
 function compileStruct(struct: StructSchema): Decoder {
+  if (struct.structural && hasMoreFields(struct, wideStructMin)) return compileWideStruct(struct);
   // Compiled on first use, because structs may be recursive.
   let fields: readonly FieldDecoder[] | undefined;
   const decodeOthers = compileOtherFields(struct);
@@ -372,6 +378,32 @@ function compileStruct(struct: StructSchema): Decoder {
     const found = findings.list.length;
     let known = 0;
     for (const field of fields) if (decodeField(field, value, decoded, findings)) known++;
+    if (known !== countKeys(value)) decodeOthers(value, decoded, findings, found);
+    return decoded;
+  };
+}
+
+function hasMoreFields({ fields }: StructSchema, count: number): boolean {
+  let left = count;
+  for (const _ in fields) if (left-- === 0) return true;
+  return false;
+}
+
+/** Fields of structural schemas are absent unless they are sent, but for the metadata of the object itself. */
+function compileWideStruct(struct: StructSchema): Decoder {
+  const decodeOthers = compileOtherFields(struct);
+  const decoders = new LazyFields(struct.fields, (field, name) => compileField(name, field));
+  const { names, always } = fieldListsOf(struct);
+  return (value, findings) => {
+    if (!isRecord(value)) return mismatch(findings, 'object', value);
+    const decoded: Record<string, unknown> = {};
+    const found = findings.list.length;
+    let known = 0;
+    for (const name of names) {
+      if (!Object.hasOwn(value, name) && !always.has(name)) continue;
+      const decoder = decoders.get(name);
+      if (decoder && decodeField(decoder, value, decoded, findings)) known++;
+    }
     if (known !== countKeys(value)) decodeOthers(value, decoded, findings, found);
     return decoded;
   };

@@ -1,7 +1,9 @@
-import { nestedSchemas } from './nested-schemas.ts';
+import { fieldListsOf } from './field-lists.ts';
+import { nestedTest } from './nested-schemas.ts';
 import { getOwn, isRecord, setOwn } from './own-property.ts';
 import {
   type AnySchema,
+  type Field,
   isScalar,
   type ListSchema,
   type MapSchema,
@@ -28,7 +30,7 @@ function fillerOf(schema: Schema): Filler | undefined {
   if (isScalar(schema)) return undefined;
   let filler = fillers.get(schema);
   if (!filler) {
-    filler = { fill: nestedSchemas(schema).some(hasDefaults) ? compile(schema) : undefined };
+    filler = { fill: hasNestedDefaults(schema) ? compile(schema) : undefined };
     fillers.set(schema, filler);
   }
   return filler.fill;
@@ -38,7 +40,7 @@ function fillerOf(schema: Schema): Filler | undefined {
 function hasDefaults(schema: Schema): boolean {
   switch (schema.type) {
     case 'struct':
-      return Object.values(schema.fields).some((field) => field.default !== undefined);
+      return fieldListsOf(schema).defaulted.length > 0;
     case 'list':
       return schema.itemDefault !== undefined;
     case 'map':
@@ -47,6 +49,8 @@ function hasDefaults(schema: Schema): boolean {
       return false;
   }
 }
+
+const hasNestedDefaults = nestedTest(hasDefaults);
 
 function compile(schema: Schema): Filler | undefined {
   switch (schema.type) {
@@ -124,10 +128,16 @@ function fillOthers({ fields }: StructSchema, fill: Filler | undefined, value: R
   for (const key of Object.keys(value)) if (!Object.hasOwn(fields, key)) fill(value[key]);
 }
 
-const fieldFillers = (struct: StructSchema): readonly FieldFiller[] =>
-  Object.entries(struct.fields)
-    .map(([name, field]) => ({ name, initial: field.default, fill: fillerOf(schemaOf(field)) }))
-    .filter(({ initial, fill }) => initial !== undefined || fill !== undefined);
+function fieldFillers(struct: StructSchema): readonly FieldFiller[] {
+  const { defaulted, containers } = fieldListsOf(struct);
+  const fillers: FieldFiller[] = [];
+  for (const name of new Set([...defaulted, ...containers])) {
+    const field = struct.fields[name] as Field;
+    const fill = fillerOf(schemaOf(field));
+    if (field.default !== undefined || fill) fillers.push({ name, initial: field.default, fill });
+  }
+  return fillers;
+}
 
 /** A copy of a JSON value. */
 function copyOf(value: unknown): unknown {

@@ -1,4 +1,4 @@
-import { nestedSchemas } from './nested-schemas.ts';
+import { markedFieldTest, nestedSchemas } from './nested-schemas.ts';
 import { getOwn, isRecord } from './own-property.ts';
 import { type Field, type Schema, schemaOf } from './schema.ts';
 
@@ -22,13 +22,15 @@ function gatesOf(schema: Schema): ReadonlySet<string> {
   const known = gates.get(schema);
   if (known) return known;
   const found = new Set<string>();
-  for (const each of nestedSchemas(schema)) {
+  for (const each of hasGate(schema) ? nestedSchemas(schema) : []) {
     if (each.type !== 'struct') continue;
     for (const { gate } of Object.values(each.fields)) if (gate !== undefined) found.add(gate);
   }
   gates.set(schema, found);
   return found;
 }
+
+const hasGate = markedFieldTest(({ gate }) => gate !== undefined);
 
 const gates = new WeakMap<Schema, ReadonlySet<string>>();
 

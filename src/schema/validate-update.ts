@@ -1,7 +1,7 @@
 import { jsonText } from '../base/json-text.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import { joinPath } from './field-path.ts';
-import { someField } from './nested-schemas.ts';
+import { markedFieldTest } from './nested-schemas.ts';
 import { getOwn, isRecord } from './own-property.ts';
 import { type Field, type ListSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
 import { compileFreeze, compileImmutable } from './validate-markers.ts';
@@ -23,12 +23,13 @@ const comparisons = new WeakMap<Schema, { readonly compare: Comparison | undefin
 function comparisonOf(schema: Schema): Comparison | undefined {
   let comparison = comparisons.get(schema);
   if (!comparison) {
-    const needed = someField(schema, (field, struct) => (field.immutable ?? struct.freeze) !== undefined);
-    comparison = { compare: needed ? compile(schema) : undefined };
+    comparison = { compare: hasImmutable(schema) ? compile(schema) : undefined };
     comparisons.set(schema, comparison);
   }
   return comparison.compare;
 }
+
+const hasImmutable = markedFieldTest((field, struct) => (field.immutable ?? struct.freeze) !== undefined);
 
 function compile(schema: Schema): Comparison | undefined {
   switch (schema.type) {

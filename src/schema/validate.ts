@@ -2,6 +2,7 @@ import { limits } from '../base/limits.ts';
 import { type FieldError, invalid, notSupported, required, tooLong, tooMany } from '../meta/field-error.ts';
 import { all, asErrors, type Check, checkKey, checkPart, type Finding, oldPart, prefix } from './check.ts';
 import { formatChecks, isDns1035Label } from './formats.ts';
+import { LazyFields } from './lazy-fields.ts';
 import { nestedSchemas } from './nested-schemas.ts';
 import { getOwn, isRecord } from './own-property.ts';
 import { beginPatterns } from './pattern.ts';
@@ -227,11 +228,11 @@ interface FieldCheck {
 }
 
 function compileStruct(struct: StructSchema): Check | undefined {
-  if (!nestedSchemas(struct).some(isConstrained)) return undefined;
+  if (!struct.structural && !nestedSchemas(struct).some(isConstrained)) return undefined;
+  if (struct.structural) return compileStructuralStruct(struct);
   // Compiled on first use, because structs may be recursive.
   let fields: readonly FieldCheck[] | undefined;
   const rest = all(compileOthers(struct), compileStructMarkers(struct), struct.embedded ? checkEmbedded : undefined);
-  if (struct.structural) return compileStructuralStruct(struct, rest);
   return (value, errors, old) => {
     if (!isRecord(value)) return;
     fields ??= Object.entries(struct.fields)
@@ -245,14 +246,11 @@ function compileStruct(struct: StructSchema): Check | undefined {
 }
 
 /** No field is required by itself, so only those that are there are looked at. */
-function compileStructuralStruct(
-  { fields }: StructSchema,
-  rest: Check<Record<string, unknown>> | undefined,
-): Check | undefined {
-  let fieldChecks: Map<string, Check> | undefined;
+function compileStructuralStruct(struct: StructSchema): Check | undefined {
+  const rest = all(compileOthers(struct), struct.embedded ? checkEmbedded : undefined);
+  const fieldChecks = new LazyFields(struct.fields, (field) => checkOf(schemaOf(field)));
   return (value, findings, old) => {
     if (!isRecord(value)) return;
-    fieldChecks ??= checksOf(fields);
     for (const name in value) {
       const check = fieldChecks.get(name);
       if (!check) continue;
@@ -261,15 +259,6 @@ function compileStructuralStruct(
     }
     rest?.(value, findings, old);
   };
-}
-
-function checksOf(fields: StructSchema['fields']): Map<string, Check> {
-  const checks = new Map<string, Check>();
-  for (const [name, field] of Object.entries(fields)) {
-    const check = checkOf(schemaOf(field));
-    if (check) checks.set(name, check);
-  }
-  return checks;
 }
 
 /** True if the schema itself, regardless of nested ones, can reject a value of the right type. */

@@ -1,3 +1,4 @@
+import { LazyFields } from '../../schema/lazy-fields.ts';
 import { getOwn, isRecord } from '../../schema/own-property.ts';
 import {
   anyValue,
@@ -107,28 +108,28 @@ const atomicLeaf = (schema: Schema): LeafShape => ({ type: 'leaf', atomic: true,
 
 type FieldCompiler = (name: string, field: Field) => FieldShape;
 
-/** Fields are compiled on first use, since structs may be recursive. */
-function compileStruct(schema: StructSchema, compileOne: FieldCompiler): StructShape {
-  let fields: FieldShapes | undefined;
+/** Fields are compiled on first use, since structs may be recursive, and have very many fields. */
+const compileStruct = (schema: StructSchema, compileOne: FieldCompiler): StructShape => ({
+  type: 'struct',
+  schema,
+  fields: compileFields(schema, compileOne),
+});
+
+function compileFields({ fields, additional }: StructSchema, compileOne: FieldCompiler): FieldShapes {
+  const named = new LazyFields(fields, (field, name) => compileOne(name, field));
+  if (additional === undefined) return named;
   return {
-    type: 'struct',
-    schema,
-    get fields() {
-      fields ??= compileFields(schema, compileOne);
-      return fields;
-    },
+    get: (name) => named.get(name) ?? additionalField(name, additional),
   };
 }
 
-function compileFields({ fields, additional }: StructSchema, compileOne: FieldCompiler): FieldShapes {
-  const named = new Map(Object.entries(fields).map(([name, field]) => [name, compileOne(name, field)]));
-  if (additional === undefined) return named;
-  const shape = shapeOf(additional === 'preserve' ? anyValue() : additional);
-  return {
-    get: (name) =>
-      named.get(name) ?? { element: fieldElement(name), shape, declared: false, owners: 'anyone', isAbsent: never },
-  };
-}
+const additionalField = (name: string, additional: Schema | 'preserve'): FieldShape => ({
+  element: fieldElement(name),
+  shape: shapeOf(additional === 'preserve' ? anyValue() : additional),
+  declared: false,
+  owners: 'anyone',
+  isAbsent: never,
+});
 
 const never = (): boolean => false;
 

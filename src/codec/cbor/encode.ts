@@ -1,4 +1,4 @@
-import { nestedSchemas } from '../../schema/nested-schemas.ts';
+import { nestedTest } from '../../schema/nested-schemas.ts';
 import { isRecord } from '../../schema/own-property.ts';
 import { type Schema, type StructSchema, schemaOf } from '../../schema/schema.ts';
 import { selfDescribed } from './format.ts';
@@ -31,11 +31,13 @@ function valueWriter(schema: Schema | undefined): ValueWriter {
   if (!schema) return writeValue;
   let known = compiled.get(schema);
   if (!known) {
-    known = nestedSchemas(schema).some(({ type }) => type === 'bytes') ? compile(schema) : writeValue;
+    known = hasBytes(schema) ? compile(schema) : writeValue;
     compiled.set(schema, known);
   }
   return known;
 }
+
+const hasBytes = nestedTest(({ type }) => type === 'bytes');
 
 /** Writers of the elements are compiled on first use, because structs may be recursive. */
 function compile(schema: Schema): ValueWriter {

@@ -1,5 +1,5 @@
 import { joinPath } from '../field-path.ts';
-import { nestedSchemas } from '../nested-schemas.ts';
+import { nestedTest } from '../nested-schemas.ts';
 import { getOwn, isRecord } from '../own-property.ts';
 import { type Schema, type StructSchema, schemaOf } from '../schema.ts';
 
@@ -9,18 +9,13 @@ interface EmbeddedObject {
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-/** By schema: whether any part of it is an embedded object. */
-const known = new WeakMap<StructSchema, boolean>();
+/** Whether any part of a schema is an embedded object. */
+const hasEmbedded = nestedTest((schema) => schema.type === 'struct' && schema.embedded === true);
 
 /** The objects embedded in a decoded object (`x-kubernetes-embedded-resource`), at any depth. Few kinds can have any. */
 export function* embeddedObjects(schema: StructSchema, object: unknown): Generator<EmbeddedObject, void> {
   if (!schema.structural) return;
-  let hasAny = known.get(schema);
-  if (hasAny === undefined) {
-    hasAny = nestedSchemas(schema).some((each) => each.type === 'struct' && each.embedded);
-    known.set(schema, hasAny);
-  }
-  if (hasAny) yield* visit(schema, object, '');
+  if (hasEmbedded(schema)) yield* visit(schema, object, '');
 }
 
 function* visit(schema: Schema | undefined, value: unknown, path: string): Generator<EmbeddedObject, void> {

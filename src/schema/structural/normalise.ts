@@ -1,6 +1,8 @@
 import { decodeValue } from '../decode.ts';
 import { applyDefaults } from '../defaults.ts';
 import { equalValues } from '../equal-values.ts';
+import { fieldListsOf } from '../field-lists.ts';
+import { LazyFields } from '../lazy-fields.ts';
 import { isRecord } from '../own-property.ts';
 import {
   type Field,
@@ -112,7 +114,7 @@ function compileMap({ values, valueDefault }: MapSchema): Test {
 }
 
 interface StructTests {
-  readonly fields: ReadonlyMap<string, Test>;
+  readonly fields: LazyFields<Test>;
   /** Fields that must be there, since they have defaults. */
   readonly defaulted: readonly string[];
   /** The test of other fields; undefined if there may be none. */
@@ -123,15 +125,16 @@ function compileStruct(struct: StructSchema): Test {
   let parts: StructTests | undefined;
   return (value) => {
     if (!isRecord(value)) return true;
-    parts ??= testsOf(struct, Object.entries(struct.fields));
+    parts ??= testsOf(struct, (field) => compilePart(schemaOf(field), field.default !== undefined));
     return conforms(value, parts);
   };
 }
 
-function testsOf({ additional }: StructSchema, fields: readonly (readonly [string, Field])[]): StructTests {
+function testsOf(struct: StructSchema, compileField: (field: Field) => Test): StructTests {
+  const { fields, additional } = struct;
   return {
-    fields: new Map(fields.map(([name, field]) => [name, compilePart(schemaOf(field), field.default !== undefined)])),
-    defaulted: fields.filter(([, field]) => field.default !== undefined).map(([name]) => name),
+    fields: new LazyFields(fields, compileField),
+    defaulted: fieldListsOf(struct).defaulted,
     others:
       additional === undefined || additional === 'preserve' ? additional && always : compilePart(additional, false),
   };
@@ -151,13 +154,11 @@ const roots = new WeakMap<StructSchema, StructTests>();
 function conformsAtRoot(schema: StructSchema, object: Readonly<Record<string, unknown>>): boolean {
   let parts = roots.get(schema);
   if (!parts) {
-    const fields = Object.entries(schema.fields);
-    const { others, ...own } = testsOf(
-      schema,
-      fields.filter(([, field]) => schemaOf(field).structural),
-    );
-    const given = fields.filter(([, field]) => !schemaOf(field).structural).map(([name]) => [name, always] as const);
-    parts = { ...own, fields: new Map([...own.fields, ...given]), others };
+    // apiVersion, kind and metadata are as the server wrote them.
+    parts = testsOf(schema, (field) => {
+      const own = schemaOf(field);
+      return own.structural ? compilePart(own, field.default !== undefined) : always;
+    });
     roots.set(schema, parts);
   }
   return conforms(object, parts);

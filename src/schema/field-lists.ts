@@ -1,0 +1,31 @@
+import { getOrAdd } from '../base/collections/get-or-add.ts';
+import { type Field, isScalar, type StructSchema, schemaOf } from './schema.ts';
+
+/** What several compilers ask of all fields of a struct. */
+interface FieldLists {
+  /** In the order of the schema. */
+  readonly names: readonly string[];
+  /** Fields with presence `always`. */
+  readonly always: ReadonlySet<string>;
+  readonly defaulted: readonly string[];
+  /** Fields that have parts. */
+  readonly containers: readonly string[];
+}
+
+const known = new WeakMap<StructSchema['fields'], FieldLists>();
+
+/** Found once: a struct may have tens of thousands of fields. */
+export const fieldListsOf = ({ fields }: StructSchema): FieldLists => getOrAdd(known, fields, () => listsOf(fields));
+
+function listsOf(fields: StructSchema['fields']): FieldLists {
+  const names = Object.keys(fields);
+  const always = new Set<string>();
+  const [defaulted, containers]: [string[], string[]] = [[], []];
+  for (const name of names) {
+    const field = fields[name] as Field;
+    if (field.presence === 'always') always.add(name);
+    if (field.default !== undefined) defaulted.push(name);
+    if (!isScalar(schemaOf(field))) containers.push(name);
+  }
+  return { names, always, defaulted, containers };
+}
