@@ -14,6 +14,7 @@ import { authorization } from './scenarios/authorization.ts';
 import { certificates } from './scenarios/certificates.ts';
 import { credentials } from './scenarios/credentials.ts';
 import { customResources } from './scenarios/custom-resources.ts';
+import { definitionHolds } from './scenarios/definition-holds.ts';
 import { get } from './scenarios/get.ts';
 import { holds } from './scenarios/holds.ts';
 import { list } from './scenarios/list.ts';
@@ -43,6 +44,7 @@ const scenarios: readonly Scenario[] = [
   watch,
   list,
   holds,
+  definitionHolds,
 ];
 /** The whole run ends by then, whatever hangs. */
 const runMsMax = 600_000;
