@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { orch } from '../src/dialect/orch.ts';
-import type { ApiClient } from './api-client.ts';
+import type { ApiClient, ApiResponse } from './api-client.ts';
 import { within } from './within.ts';
 
 /** Objects that are made through the API, as its clients make them; the product speaks the dialect that is its default. */
@@ -112,6 +112,14 @@ export async function whoAmI(api: ApiClient, headers: Readonly<Record<string, st
   });
   const review: { readonly status: { readonly userInfo: { readonly username: string } } } = JSON.parse(body.toString());
   return review.status.userInfo.username;
+}
+
+/** Asks until the path is there. Throws where the answer is neither 200 nor 404. */
+export async function untilServed(api: ApiClient, path: string): Promise<ApiResponse> {
+  for (;;) {
+    const answer = await api.send(path, { headers: json });
+    if (answer.status !== 404) return answer.status === 200 ? answer : api.expect(200, path);
+  }
 }
 
 const untilMsMax = 10_000;

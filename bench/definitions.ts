@@ -2,12 +2,15 @@ import { sizes } from './scale.ts';
 
 /** Custom resource definitions in the form and size of real ones, each with fields and texts of its own. */
 
-interface GeneratedDefinition {
+export interface GeneratedDefinition {
   readonly name: string;
   readonly group: string;
   readonly plural: string;
   readonly kind: string;
-  readonly spec: Readonly<Record<string, unknown>>;
+  readonly spec: {
+    readonly names: Json;
+    readonly versions: readonly [{ readonly schema: { readonly openAPIV3Schema: Json } }];
+  };
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -35,9 +38,13 @@ export function generatedDefinition(index: number): GeneratedDefinition {
     ],
   };
   const names = { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List`, shortNames: [`g${index}`] };
-  const spec = { group, scope: 'Namespaced', names, versions: [version], conversion: { strategy: 'None' } };
+  const spec = { group, scope: 'Namespaced', names, versions: [version] as const, conversion: { strategy: 'None' } };
   return { name: `${plural}.${group}`, group, plural, kind, spec };
 }
+
+/** Where its objects in the default namespace are. */
+export const objectsOf = ({ group, plural }: GeneratedDefinition): string =>
+  `/apis/${group}/v1/namespaces/default/${plural}`;
 
 /** The same as a server stores it that has established it. */
 export function storedDefinition({ name, spec }: GeneratedDefinition, index: number): Buffer {

@@ -13,6 +13,7 @@ import { audit } from './scenarios/audit.ts';
 import { authorization } from './scenarios/authorization.ts';
 import { certificates } from './scenarios/certificates.ts';
 import { credentials } from './scenarios/credentials.ts';
+import { customRequests } from './scenarios/custom-requests.ts';
 import { customResources } from './scenarios/custom-resources.ts';
 import { definitionHolds } from './scenarios/definition-holds.ts';
 import { get } from './scenarios/get.ts';
@@ -32,6 +33,7 @@ const root = resolve(import.meta.dirname, '..');
 const scenarios: readonly Scenario[] = [
   start,
   customResources,
+  customRequests,
   memory,
   get,
   credentials,
