@@ -1,9 +1,9 @@
 import type { ApiObject, ManagedFieldsEntry } from '../meta/api-object.ts';
 import { badRequest } from '../meta/status-error.ts';
+import { formatTime } from '../meta/time.ts';
 import { equalValues } from '../schema/equal-values.ts';
 import { isRecord } from '../schema/own-property.ts';
 import type { StructSchema } from '../schema/schema.ts';
-import { formatTime } from '../schema/time.ts';
 import { capUpdaters } from './cap-updaters.ts';
 import { type ConfigurationProblem, readConfiguration } from './configuration.ts';
 import { type Conflict, conflictsOf } from './conflict.ts';

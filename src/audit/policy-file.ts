@@ -1,7 +1,7 @@
 import { ConfigurationError, readConfiguration, requireNoErrors } from '../codec/configuration-document.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { type FieldError, invalid, notSupported, required } from '../meta/field-error.ts';
-import { isDnsSubdomain } from '../schema/formats.ts';
+import { isDnsSubdomain } from '../meta/formats.ts';
 import { anyObject, bool, type Infer, list, opt, ptr, string, struct } from '../schema/schema.ts';
 import { type AuditLevel, type AuditStage, auditLevels, auditStages, type Policy, type PolicyRule } from './policy.ts';
 

@@ -1,8 +1,8 @@
 import type { Dialect } from '../dialect/dialect.ts';
+import { isDnsLabel, isDnsSubdomain } from '../meta/formats.ts';
 import { badRequest } from '../meta/status-error.ts';
 import type { ResourceAttributes } from '../request/authorization-attributes.ts';
 import { anonymousUser, groupAuthenticated, groupUnauthenticated, type UserInfo } from '../request/user-info.ts';
-import { isDnsLabel, isDnsSubdomain } from '../schema/formats.ts';
 import { decodeHeaderText, extraKey } from './header-decoding.ts';
 import { impersonationPrefix, isImpersonationHeader } from './identity-headers.ts';
 

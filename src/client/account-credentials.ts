@@ -2,10 +2,10 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import { parseTime } from '../meta/time.ts';
 import { bearer, type Credential, type Credentials } from '../outbound/credentials/credentials.ts';
 import { fitsHeader } from '../outbound/header-encoding.ts';
 import { getOwn, isRecord } from '../schema/own-property.ts';
-import { parseTime } from '../schema/time.ts';
 import { type ApiClient, hasReason } from './api-client.ts';
 import { resourcePath } from './resource-path.ts';
 

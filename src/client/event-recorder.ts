@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import { type Clock, pause } from '../base/time/clock.ts';
-import { formatTime } from '../schema/time.ts';
+import { formatTime } from '../meta/time.ts';
 import { type ApiClient, ApiError, hasCause, hasReason } from './api-client.ts';
 import { type CorrelatedEvent, EventCorrelation, type ReportedEvent } from './event-correlation.ts';
 import { resourcePath } from './resource-path.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from '../base/logger.ts';
 import { type Clock, pause } from '../base/time/clock.ts';
 import type { ApiObject } from '../meta/api-object.ts';
-import { formatMicroTime } from '../schema/time.ts';
+import { formatMicroTime } from '../meta/time.ts';
 import { type ApiClient, hasReason } from './api-client.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import { resourcePath } from './resource-path.ts';

@@ -3,7 +3,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { describeFieldError, invalid } from '../meta/field-error.ts';
 import { type JsonPath, parseJsonPath } from '../meta/json-path.ts';
 import { badRequest } from '../meta/status-error.ts';
-import { humanDuration } from '../schema/time.ts';
+import { humanDuration } from '../meta/time.ts';
 import { type ListMetadata, type PartialObjectMetadata, partialObjectMetadata } from './partial-object-metadata.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { CellPath, CellSource } from '../codec/table.ts';
-import { humanDuration } from '../schema/time.ts';
+import { humanDuration } from '../meta/time.ts';
 import type { Column } from './kind.ts';
 
 /** Cell of a time that is not set. */

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { limits } from '../base/limits.ts';
 import { type FieldError, invalid, required } from '../meta/field-error.ts';
+import { isDnsSubdomain } from '../meta/formats.ts';
 import { decodePem, PemLimitError } from '../pki/decode-pem.ts';
-import { isDnsSubdomain } from '../schema/formats.ts';
 
 /** How to connect to a webhook, as in definitions and in webhook configurations. */
 interface WebhookClient {

@@ -1,5 +1,6 @@
 import { limits } from '../base/limits.ts';
 import { canonicalQuantity } from '../meta/quantity.ts';
+import { canonicalTime } from '../meta/time.ts';
 import { fieldListsOf } from './field-lists.ts';
 import { joinPath } from './field-path.ts';
 import { LazyFields } from './lazy-fields.ts';
@@ -17,7 +18,6 @@ import {
   schemaOf,
   type Variant,
 } from './schema.ts';
-import { canonicalTime } from './time.ts';
 import { zeroOf } from './zero-value.ts';
 
 /** A value of the wrong type: `<path>: expected <expected>, got <got>`. */

@@ -1,3 +1,4 @@
+import type { StringFormat } from '../meta/formats.ts';
 import type { Constraint, Rule } from './constraint.ts';
 import type { Dependency, Freeze, Immutable, Union, Unique } from './markers.ts';
 
@@ -59,17 +60,6 @@ export interface StringSchema extends Assertions {
   /** Characters. Not needed to reject '' in a required field: `required` does so. */
   readonly lengthMin?: number;
 }
-
-export type StringFormat =
-  | 'dnsLabel'
-  | 'dnsSubdomain'
-  | 'dns1035Label'
-  | 'qualifiedName'
-  | 'labelValue'
-  | 'pathSegment'
-  | 'ip'
-  | 'cidr'
-  | 'uuid';
 
 export interface IntegerSchema extends Assertions {
   readonly type: 'integer';

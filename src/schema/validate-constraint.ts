@@ -1,9 +1,9 @@
 import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
+import { formatCheckOf } from '../meta/crd-formats.ts';
 import { invalid, notSupported, required, tooLong, tooMany } from '../meta/field-error.ts';
 import { all, type Check, checkPart, type Finding, oldPart } from './check.ts';
 import type { Constraint } from './constraint.ts';
-import { formatCheckOf } from './crd-formats.ts';
 import { getOwn, isRecord } from './own-property.ts';
 import { patternSearch } from './pattern.ts';
 import { type ListSchema, type Schema, schemaOf } from './schema.ts';

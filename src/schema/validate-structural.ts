@@ -1,8 +1,8 @@
 import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
+import { formatCheckOf } from '../meta/crd-formats.ts';
 import { duplicate, invalid } from '../meta/field-error.ts';
 import type { Check, Finding } from './check.ts';
-import { formatCheckOf } from './crd-formats.ts';
 import { equalValues } from './equal-values.ts';
 import { getOwn, isRecord } from './own-property.ts';
 import type { ListSchema, Schema } from './schema.ts';

@@ -11,7 +11,7 @@ import {
   tooLong,
   tooMany,
 } from '../meta/field-error.ts';
-import { isDnsLabel, isQualifiedName } from './formats.ts';
+import { isDnsLabel, isQualifiedName } from '../meta/formats.ts';
 import {
   always,
   bool,

@@ -1,7 +1,7 @@
 import { limits } from '../base/limits.ts';
 import { type FieldError, invalid, notSupported, required, tooLong, tooMany } from '../meta/field-error.ts';
+import { formatChecks, isDns1035Label } from '../meta/formats.ts';
 import { all, asErrors, type Check, checkKey, checkPart, type Finding, oldPart, prefix } from './check.ts';
-import { formatChecks, isDns1035Label } from './formats.ts';
 import { LazyFields } from './lazy-fields.ts';
 import { nestedSchemas } from './nested-schemas.ts';
 import { getOwn, isRecord } from './own-property.ts';

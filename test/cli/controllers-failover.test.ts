@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
+import { parseTime } from '../../src/meta/time.ts';
 import { makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { ids, makeRequest, relativeName, requestToPem } from '../../src/pki/certificate-request-fixture.ts';
-import { parseTime } from '../../src/schema/time.ts';
 import { etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
 import { rbacPath, roleRef, user } from '../support/authorization.ts';
 import { AuthorizationWebhook } from '../support/authorization-webhook.ts';

@@ -1,7 +1,7 @@
 import type { CelProgram } from '../../cel/cel.ts';
 import { reservedDomains } from '../../dialect/reserved-domains.ts';
 import { duplicate, type FieldError, invalid, required } from '../../meta/field-error.ts';
-import { isDnsSubdomain } from '../../schema/formats.ts';
+import { isDnsSubdomain } from '../../meta/formats.ts';
 import type { ClaimMappingsFields, ExtraMappingFields, MappingFields, PrefixedMappingFields } from './document.ts';
 import type { ExpressionCompiler } from './expressions.ts';
 

@@ -6,7 +6,7 @@ import type { Cel } from '../../cel/cel.ts';
 import { readConfiguration, requireNoErrors } from '../../codec/configuration-document.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { duplicate, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
-import { isDnsSubdomain } from '../../schema/formats.ts';
+import { isDnsSubdomain } from '../../meta/formats.ts';
 import { type Infer, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { compileMatchConditions, type MatchConditions } from '../webhook/match-conditions.ts';
 import {

@@ -1,7 +1,7 @@
 import { WireWriter, wireType } from '../../base/protobuf-wire.ts';
+import { canonicalTime } from '../../meta/time.ts';
 import { getOwn, isRecord } from '../../schema/own-property.ts';
 import { type Field, type Schema, type StructSchema, schemaOf, type Variant } from '../../schema/schema.ts';
-import { canonicalTime } from '../../schema/time.ts';
 import { stringifyJson } from '../json.ts';
 import { isWrapped, type Member, membersOf, numbers } from './message.ts';
 

@@ -8,7 +8,7 @@ import { until } from '../../base/waits-fixture.ts';
 import { ApiClient } from '../../client/api-client.ts';
 import { KeptEvents } from '../../client/event-recorder-fixture.ts';
 import { orch } from '../../dialect/orch.ts';
-import { formatTime } from '../../schema/time.ts';
+import { formatTime } from '../../meta/time.ts';
 import { ScriptedWrites } from '../certificate-requests/scripted-writes-fixture.ts';
 import { startTokenCleaner } from './token-cleaner.ts';
 

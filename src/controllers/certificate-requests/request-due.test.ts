@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { formatTime } from '../../meta/time.ts';
 import { makeCertificate } from '../../pki/certificate-fixture.ts';
-import { formatTime } from '../../schema/time.ts';
 import { dueOf } from './request-due.ts';
 
 const start = Date.UTC(2026, 0, 1);

@@ -1,4 +1,4 @@
-import { formatTime } from '../../schema/time.ts';
+import { formatTime } from '../../meta/time.ts';
 
 /** A condition of a namespace that reports on its deletion (NamespaceCondition in Kubernetes). */
 export interface NamespaceCondition {

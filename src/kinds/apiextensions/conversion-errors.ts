@@ -1,5 +1,5 @@
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../meta/field-error.ts';
-import { isDns1035Label } from '../../schema/formats.ts';
+import { isDns1035Label } from '../../meta/formats.ts';
 import { caBundleProblem, webhookClientErrors } from '../webhook-client-errors.ts';
 import type { DefinitionSpec } from './custom-resource-definition.ts';
 

@@ -1,4 +1,4 @@
-import { formatTime } from '../../schema/time.ts';
+import { formatTime } from '../../meta/time.ts';
 import type { DefinitionCondition, DefinitionHead } from './custom-resource-definition.ts';
 
 /** The condition of a type, if the definition has one. */

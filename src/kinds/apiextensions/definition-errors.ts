@@ -4,7 +4,7 @@ import { publishedApiVersions } from '../../dialect/published-api-versions.ts';
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
-import { isDnsSubdomain } from '../../schema/formats.ts';
+import { isDnsSubdomain } from '../../meta/formats.ts';
 import { approvalErrors } from './api-approval.ts';
 import { conversionAllowances, conversionErrors } from './conversion-errors.ts';
 import type { Definition, DefinitionSpec, DefinitionStatus } from './custom-resource-definition.ts';

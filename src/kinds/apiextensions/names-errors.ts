@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { boundedCount, errorsOfEach, type FieldError, invalid, required } from '../../meta/field-error.ts';
-import { isDns1035Label } from '../../schema/formats.ts';
+import { isDns1035Label } from '../../meta/formats.ts';
 import type { DefinitionNames } from './custom-resource-definition.ts';
 
 /** Errors of names that are there: those of a definition at `spec.names`, accepted ones at `status.acceptedNames`. */

@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import { boundedCount, describeFieldError, errorsOfEach, type FieldError, invalid, required } from '../../meta/field-error.ts';
+import { isDns1035Label } from '../../meta/formats.ts';
 import { equalValues } from '../../schema/equal-values.ts';
-import { isDns1035Label } from '../../schema/formats.ts';
 import { asSchema } from '../../schema/structural/json-schema.ts';
 import { statusRootErrors } from '../../schema/structural/status-root-errors.ts';
 import { readStructuralSchema } from '../../schema/structural/structural-schema.ts';

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
+import { formatTime } from '../../meta/time.ts';
 import { always, type StructSchema, struct } from '../../schema/schema.ts';
-import { formatTime } from '../../schema/time.ts';
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';

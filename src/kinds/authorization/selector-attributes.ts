@@ -1,6 +1,6 @@
 import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts';
+import { isLabelValue, isQualifiedName } from '../../meta/formats.ts';
 import { parseFieldSelector, parseLabelSelector, type Requirement, type Selector } from '../../meta/selectors.ts';
-import { isLabelValue, isQualifiedName } from '../../schema/formats.ts';
 import { always, type Infer, list, opt, string, struct } from '../../schema/schema.ts';
 import { labelSelectorRequirement, readLabelRequirement } from '../meta/label-selector.ts';
 

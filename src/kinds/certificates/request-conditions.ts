@@ -9,8 +9,8 @@ import {
   notSupported,
   required,
 } from '../../meta/field-error.ts';
+import { formatTime } from '../../meta/time.ts';
 import type { Infer } from '../../schema/schema.ts';
-import { formatTime } from '../../schema/time.ts';
 import type { schema } from './certificate-signing-request-schema.ts';
 
 type Request = Infer<typeof schema>;

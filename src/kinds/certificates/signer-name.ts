@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { type FieldError, invalid, required, tooLong } from '../../meta/field-error.ts';
-import { isDnsLabel, isDnsSubdomain } from '../../schema/formats.ts';
+import { isDnsLabel, isDnsSubdomain } from '../../meta/formats.ts';
 
 /** A domain, a slash and `<namespace>.<name>` of an object, which is the longest path that a signer may have. */
 const signerNameBytesMax = limits.nameLengthMax + 1 + limits.labelLengthMax + 1 + limits.nameLengthMax;

@@ -1,7 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid, notSupported } from '../../meta/field-error.ts';
-import { isQualifiedName } from '../../schema/formats.ts';
+import { isQualifiedName } from '../../meta/formats.ts';
 import { always, int32, microTime, ptr, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';

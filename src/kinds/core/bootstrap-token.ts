@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { parseTime } from '../../schema/time.ts';
+import { parseTime } from '../../meta/time.ts';
 
 /** The Secrets that hold bootstrap tokens (spec section 5.4). Their data is not validated when they are written. */
 

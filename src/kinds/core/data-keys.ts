@@ -1,5 +1,5 @@
 import { errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
-import { isDataKey } from '../../schema/formats.ts';
+import { isDataKey } from '../../meta/formats.ts';
 
 /** Validates the data keys of a ConfigMap or Secret, which become file names in volumes. */
 export const validateDataKeys = (data: Readonly<Record<string, unknown>>, field: string): FieldError[] =>

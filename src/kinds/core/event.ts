@@ -1,9 +1,9 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid, required } from '../../meta/field-error.ts';
+import { isDnsSubdomain, isQualifiedName } from '../../meta/formats.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { equalValues } from '../../schema/equal-values.ts';
-import { isDnsSubdomain, isQualifiedName } from '../../schema/formats.ts';
 import { always, type Infer, int32, microTime, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 import { age, column, wide } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';

@@ -1,6 +1,6 @@
 import { nodeFields } from '../../dialect/node-fields.ts';
 import { type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts';
-import { isDataKey, isDnsLabel, isDnsSubdomain } from '../../schema/formats.ts';
+import { isDataKey, isDnsLabel, isDnsSubdomain } from '../../meta/formats.ts';
 import { always, type Infer, opt, ptr, string, struct } from '../../schema/schema.ts';
 
 const configMapNodeConfigSource = struct('api.core.v1.ConfigMapNodeConfigSource', 'A ConfigMap as the source of the configuration of a node agent; no longer used.', {

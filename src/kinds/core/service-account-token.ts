@@ -1,9 +1,9 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
+import { isPathSegment } from '../../meta/formats.ts';
 import { badRequest, conflict, invalidObject, notFound } from '../../meta/status-error.ts';
-import { isPathSegment } from '../../schema/formats.ts';
-import { formatTime } from '../../schema/time.ts';
+import { formatTime } from '../../meta/time.ts';
 import type { ObjectIdentity, TokenBinding } from '../authentication/token-grant.ts';
 import { asTokenRequest, type BoundObjectReference, tokenRequestSchema } from '../authentication/token-request.ts';
 import type { ActionSubresource, ActionTarget, AnswerContext, GroupVersionKind } from '../kind.ts';

@@ -1,5 +1,5 @@
 import { errorsOfEach, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
-import { isLabelValue, isQualifiedName } from '../../schema/formats.ts';
+import { isLabelValue, isQualifiedName } from '../../meta/formats.ts';
 import { always, type Infer, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 
 export const taint = struct('api.core.v1.Taint', 'Keeps pods that do not tolerate it off a node.', {

@@ -1,7 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
-import { isQualifiedName } from '../../schema/formats.ts';
+import { isQualifiedName } from '../../meta/formats.ts';
 import type { Kind } from '../kind.ts';
 
 /** Finalizers without a domain that are valid in every kind, besides the dialect's own name. */

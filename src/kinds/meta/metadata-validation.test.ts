@@ -43,8 +43,13 @@ const createRows: { why: string; metadata: ObjectMeta; format?: 'dnsLabel' | 'pa
   { why: 'a prefix with a dash at its end', metadata: { name: 'a-1', generateName: 'a-' }, errors: [] },
   {
     why: 'a bad prefix',
+    metadata: { name: 'a', generateName: 'Ab-' },
+    errors: [`metadata.generateName: Invalid value: "Ab-": ${subdomain}`],
+  },
+  {
+    why: 'what a dash at the end hides, as in kube-apiserver',
     metadata: { name: 'a', generateName: 'A-' },
-    errors: [`metadata.generateName: Invalid value: "A-": ${subdomain}`],
+    errors: [],
   },
   {
     why: 'a prefix that is no segment alone',

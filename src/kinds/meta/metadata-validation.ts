@@ -9,7 +9,7 @@ import {
   required,
   tooLong,
 } from '../../meta/field-error.ts';
-import { formatChecks, isDnsLabel, isLabelValue, isQualifiedName } from '../../schema/formats.ts';
+import { formatChecks, isDnsLabel, isLabelValue, isQualifiedName, maskedPrefix } from '../../meta/formats.ts';
 import type { Kind } from '../kind.ts';
 import { validateAppliers, validateManagedFields } from './managed-fields-validation.ts';
 import { validateOwnerReferences } from './owner-references-validation.ts';
@@ -106,7 +106,7 @@ const validateLength = (format: Kind['nameFormat'], name: string, path: string):
 /** A generateName prefix may end in a dash, and may be text that is no valid name by itself, such as `.`. */
 function prefixProblems(format: Kind['nameFormat'], prefix: string): readonly string[] {
   if (format === 'pathSegment') return formatChecks[format](`${prefix}a`);
-  return formatChecks[format](prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -1)}a` : prefix);
+  return formatChecks[format](maskedPrefix(prefix));
 }
 
 /** Validates labels, of metadata and of other fields such as templates and selectors. */

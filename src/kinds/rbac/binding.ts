@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { boundedCount, errorsOfEach, type FieldError, invalid, notSupported, required as requiredError } from '../../meta/field-error.ts';
-import { isDnsSubdomain, isPathSegment } from '../../schema/formats.ts';
+import { isDnsSubdomain, isPathSegment } from '../../meta/formats.ts';
 import { always, type Infer, list, opt, req, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import type { Column, Strategy } from '../kind.ts';

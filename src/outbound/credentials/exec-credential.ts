@@ -1,7 +1,7 @@
 import { jsonText } from '../../base/json-text.ts';
 import { parseYaml } from '../../codec/yaml.ts';
+import { parseTime } from '../../meta/time.ts';
 import { getOwn, isRecord } from '../../schema/own-property.ts';
-import { parseTime } from '../../schema/time.ts';
 import type { CredentialPlugin, KeyPairPem } from '../connection-config.ts';
 import { fitsHeader } from '../header-encoding.ts';
 import { bearer, type Credential } from './credentials.ts';

@@ -3,11 +3,11 @@ import { nameSuffix, nameSuffixLength, type Random } from '../../base/random.ts'
 import type { Clock } from '../../base/time/clock.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
+import { formatTime } from '../../meta/time.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { applyDefaults } from '../../schema/defaults.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { setOwn } from '../../schema/own-property.ts';
-import { formatTime } from '../../schema/time.ts';
 
 /** Sets the server-set fields of a new object (spec section 2.1), including a generated name. */
 export function setNewMetadata({ metadata }: ApiObject, clock: Clock, random: Random): void {

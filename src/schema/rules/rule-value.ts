@@ -11,7 +11,7 @@ import {
   intMin,
   typeNameOf,
 } from '../../cel/value.ts';
-import { formatCheckOf } from '../crd-formats.ts';
+import { formatCheckOf } from '../../meta/crd-formats.ts';
 import { isRecord } from '../own-property.ts';
 import type { ListSchema, Schema, StructSchema } from '../schema.ts';
 import { escapedName } from './escaped-name.ts';

@@ -12,7 +12,7 @@ import { rejected } from '../../store/conformance/subject.ts';
 import { etcdMissing, startEtcd } from '../../store/drivers/etcd/etcd-process-fixture.ts';
 import { openStore, type StoreOptions } from '../../store/open.ts';
 import type { Revision, Store } from '../../store/store.ts';
-import { Compactor } from '../upkeep/compactor.ts';
+import { Compactor } from './compactor.ts';
 
 /** A client that rewrites a large object in a loop cannot fill the disk: every store limits the bytes of history. */
 

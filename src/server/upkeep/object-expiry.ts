@@ -7,8 +7,8 @@ import type { CacheEntry, Collection, WatchCache } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import { parseTime } from '../../meta/time.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
-import { parseTime } from '../../schema/time.ts';
 import { isStoreError, type Revision, type Store } from '../../store/store.ts';
 import { HistoryMarks } from './history-marks.ts';
 

@@ -1,8 +1,8 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { notSupported, required } from '../../../meta/field-error.ts';
 import { conflict, invalidObject, type StatusError } from '../../../meta/status-error.ts';
+import { formatTime } from '../../../meta/time.ts';
 import { req } from '../../../schema/schema.ts';
-import { formatTime } from '../../../schema/time.ts';
 import type { ActionSubresource, StrategyContext } from '../../kind.ts';
 import { kindSchema } from '../../meta/kind-schema.ts';
 import { typed } from '../../typed.ts';

@@ -1,6 +1,6 @@
 import { limits } from '../../../base/limits.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { isDnsLabel } from '../../../schema/formats.ts';
+import { isDnsLabel } from '../../../meta/formats.ts';
 import type { Strategy } from '../../kind.ts';
 import type { Affinity } from './affinity.ts';
 import { validateMirrorUpdate } from './mirror-pod.ts';

@@ -1,5 +1,5 @@
 import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
-import { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from '../../../../schema/formats.ts';
+import { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from '../../../../meta/formats.ts';
 import type { Infer } from '../../../../schema/schema.ts';
 import type { labelSelector } from '../../../meta/label-selector.ts';
 import type { NodeSelectorTerm } from '../../node-selector.ts';

@@ -1,5 +1,5 @@
 import { errorsOfEach, type FieldError, invalid, required } from '../../../../meta/field-error.ts';
-import { isDnsSubdomain } from '../../../../schema/formats.ts';
+import { isDnsSubdomain } from '../../../../meta/formats.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import { failing } from './field-checks.ts';
 

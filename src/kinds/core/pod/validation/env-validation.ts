@@ -1,5 +1,5 @@
 import { errorsOfEach, type FieldError, invalid, required } from '../../../../meta/field-error.ts';
-import { type FormatCheck, isDataKey, isDnsSubdomain } from '../../../../schema/formats.ts';
+import { type FormatCheck, isDataKey, isDnsSubdomain } from '../../../../meta/formats.ts';
 import type { EnvFromSource, EnvVar } from '../container/env.ts';
 import { failing } from './field-checks.ts';
 import { environmentFields, validateFieldSelector, validateResourceSelector } from './selector-validation.ts';

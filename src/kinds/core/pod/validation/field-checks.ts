@@ -1,5 +1,5 @@
 import { type FieldError, invalid } from '../../../../meta/field-error.ts';
-import type { FormatCheck } from '../../../../schema/formats.ts';
+import type { FormatCheck } from '../../../../meta/formats.ts';
 
 /** The errors of a format check at a field. */
 export const failing = (check: FormatCheck, field: string, value: string): FieldError[] =>

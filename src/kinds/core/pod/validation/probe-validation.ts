@@ -1,5 +1,5 @@
 import { errorsOfEach, type FieldError, invalid, required } from '../../../../meta/field-error.ts';
-import type { FormatCheck } from '../../../../schema/formats.ts';
+import type { FormatCheck } from '../../../../meta/formats.ts';
 import type { Container } from '../container/container.ts';
 import type { Lifecycle } from '../container/lifecycle.ts';
 import type { Probe } from '../container/probe.ts';

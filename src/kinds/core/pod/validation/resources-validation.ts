@@ -1,6 +1,6 @@
 import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import { isQualifiedName } from '../../../../meta/formats.ts';
 import { compareQuantity, parseQuantity, type Quantity } from '../../../../meta/quantity.ts';
-import { isQualifiedName } from '../../../../schema/formats.ts';
 import type { ResourceRequirements } from '../container/container-resources.ts';
 import { failing, notFound } from './field-checks.ts';
 

@@ -1,5 +1,5 @@
 import { type FieldError, invalid, notSupported, required } from '../../../../meta/field-error.ts';
-import { isQualifiedName } from '../../../../schema/formats.ts';
+import { isQualifiedName } from '../../../../meta/formats.ts';
 import type { ObjectFieldSelector, ResourceFieldSelector } from '../container/env.ts';
 import { failing } from './field-checks.ts';
 

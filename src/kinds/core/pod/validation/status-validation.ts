@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
-import { isIpAddress, isQualifiedName } from '../../../../schema/formats.ts';
+import { isIpAddress, isQualifiedName } from '../../../../meta/formats.ts';
 import type { ContainerStatus } from '../container/container-status.ts';
 import { asPod } from '../pod-schema.ts';
 import type { PodSpec } from '../pod-spec.ts';

@@ -1,5 +1,5 @@
 import { errorsOfEach, type FieldError, invalid } from '../../../../meta/field-error.ts';
-import { isLabelValue } from '../../../../schema/formats.ts';
+import { isLabelValue } from '../../../../meta/formats.ts';
 import type { Toleration } from '../toleration.ts';
 import { failing } from './field-checks.ts';
 

@@ -1,6 +1,6 @@
 import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import { isDnsSubdomain } from '../../../../meta/formats.ts';
 import { parseQuantity } from '../../../../meta/quantity.ts';
-import { isDnsSubdomain } from '../../../../schema/formats.ts';
 import type { ProjectedVolumeSource } from '../volumes/projected-volumes.ts';
 import { type Volume, volumeSources } from '../volumes/volume.ts';
 import { failing, hasNoBacksteps, isDescendingPath, isFilePath } from './field-checks.ts';

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { canonicalQuantity } from '../meta/quantity.ts';
+import { canonicalQuantity } from './quantity.ts';
 import { canonicalTime } from './time.ts';
 
 /**

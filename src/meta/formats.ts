@@ -1,5 +1,4 @@
 import { isIP, isIPv6 } from 'node:net';
-import type { StringFormat } from './schema.ts';
 
 /**
  * Checks of string formats. Each returns its error messages, without field and value; an empty list means valid. The
@@ -65,6 +64,13 @@ function describeDnsLabel(value: string): string | undefined {
     '123-abc',
   );
 }
+
+/**
+ * A name to be checked in the place of one to which a suffix will be appended. As in kube-apiserver, a dash at the end is
+ * replaced together with what stands before it.
+ */
+export const maskedPrefix = (prefix: string): string =>
+  prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
 
 /** RFC 1035 label: an RFC 1123 label that starts with a letter. */
 export const isDns1035Label: FormatCheck = (value) =>
@@ -182,8 +188,8 @@ const uuidChars = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 export const isUuid: FormatCheck = (value) =>
   uuidChars.test(value) ? passed : ["must be a valid UUID (e.g. 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6')"];
 
-/** The check of each `StringFormat`. */
-export const formatChecks: Readonly<Record<StringFormat, FormatCheck>> = {
+/** By name in schemas. */
+export const formatChecks = {
   dnsLabel: isDnsLabel,
   dnsSubdomain: isDnsSubdomain,
   dns1035Label: isDns1035Label,
@@ -193,4 +199,6 @@ export const formatChecks: Readonly<Record<StringFormat, FormatCheck>> = {
   ip: isIpAddress,
   cidr: isCidr,
   uuid: isUuid,
-};
+} as const satisfies Readonly<Record<string, FormatCheck>>;
+
+export type StringFormat = keyof typeof formatChecks;
