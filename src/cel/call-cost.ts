@@ -1,7 +1,8 @@
-import { costPerCharacter } from './meter.ts';
+import { expressionTypes } from '../dialect/expression-types.ts';
+import { costPerCharacter, costPerPatternCharacter } from './meter.ts';
 import { product, type Size, sum, times, unknownSize } from './size.ts';
 import type { Expr } from './syntax.ts';
-import type { CelType } from './type.ts';
+import { type CelType, typeName } from './type.ts';
 
 /** An operand of a call: the receiver first, if it has one. */
 export interface Operand {
@@ -10,6 +11,8 @@ export interface Operand {
   readonly size: Size;
   /** As `size`, where nothing known of the type counts: a scalar has no size of its own. */
   readonly looseSize: Size;
+  /** Of the result of a call, if more is known of it than its type. */
+  readonly callSize: Size | undefined;
   /** Of the elements of a list. */
   readonly elementSize: Size;
 }
@@ -23,8 +26,8 @@ export interface CallCost {
 /** The type of the parameter that tells overloads of an operator apart. */
 type ParamKind = CelType['kind'];
 
-/** Cost factor of a regular expression, by the length of its pattern. */
-const costPerPatternCharacter = 0.25;
+/** Length of the names of formats, as kube-apiserver assumes. */
+const formatNameLength = 64;
 /** Length of the patterns of named formats, as kube-apiserver assumes. */
 const formatPatternLength = 128;
 
@@ -172,7 +175,7 @@ export function callCost({ name, member, params }: Signature, operands: readonly
   const [first, ...others] = operands;
   if (!first) return one;
   const all = [first, ...others] as const;
-  if (name === '_==_' || name === '_!=_') return isOpaque(all) ? one : compare(all, undefined);
+  if (name === '_==_' || name === '_!=_') return isOpaque(all) ? compareOpaque(all) : compare(all, undefined);
   if (name === '_in_') return params[1]?.kind === 'list' ? { max: sizeOf(others[0]).max } : one;
   const rule = (member ? memberRules.get(name) : undefined) ?? rules.get(name);
   return rule ? rule(all, paramKind(params[0])) : one;
@@ -182,3 +185,15 @@ export function callCost({ name, member, params }: Signature, operands: readonly
 const paramKind = (type: CelType | undefined): ParamKind | undefined => (type?.kind === 'list' ? 'param' : type?.kind);
 
 const isOpaque = (operands: readonly Operand[]): boolean => operands.every(({ type }) => type.kind === 'opaque');
+
+/** URLs count as their text if its size is known. */
+function compareOpaque([{ type }, right]: readonly [Operand, ...Operand[]]): CallCost {
+  switch (typeName(type)) {
+    case expressionTypes.format:
+      return { max: traversal(formatNameLength) };
+    case expressionTypes.url:
+      return right?.callSize ? { max: traversal(right.callSize.max) } : one;
+    default:
+      return one;
+  }
+}

@@ -3,6 +3,7 @@ import type { CelEnvironment } from './cel.ts';
 import type { CelCompileError } from './error.ts';
 import { errorAt } from './lexer.ts';
 import { functions } from './library/functions.ts';
+import { cidrTypeName, ipTypeName } from './library/networks.ts';
 import { validateLiterals } from './literals.ts';
 import type { Overload } from './overload.ts';
 import type { Call, Element, Entry, Expr, Fold, Index, OptionalMap, Select } from './syntax.ts';
@@ -33,12 +34,17 @@ export interface Checked {
   overloadsOf(call: Call): readonly Overload[];
   /** True if the target of a call is the first part of a qualified function name: `sets.contains(a, b)`. */
   isQualified(call: Call): boolean;
+  /** The name, if the selection is that of a type: `net.IP`. */
+  typeNamed(expr: Select): string | undefined;
 }
 
 /** Names of types, which are also values: `type(claims.x) == string`. */
 export const typeNames: ReadonlySet<string> = new Set(
   'bool int uint double string bytes list map null_type type optional_type'.split(' '),
 );
+
+/** Those whose names look like the selection of a field. */
+const qualifiedTypeNames: ReadonlySet<string> = new Set([ipTypeName, cidrTypeName]);
 
 /**
  * Checks an expression against the types of its variables (langdef, "Gradual Type Checking"). Throws CelCompileError
@@ -53,6 +59,7 @@ export function check(expr: Expr, source: string, environment: CelEnvironment): 
     typeOf: (part) => checker.typeOf(part),
     overloadsOf: (call) => checker.overloads.get(call) ?? [],
     isQualified: (call) => checker.qualified.has(call),
+    typeNamed: (select) => checker.namedTypes.get(select),
   };
 }
 
@@ -66,6 +73,7 @@ interface Scope {
 class Checker {
   readonly overloads = new Map<Call, readonly Overload[]>();
   readonly qualified = new Set<Call>();
+  readonly namedTypes = new Map<Select, string>();
   readonly #types = new Map<Expr, CelType>();
   readonly #source: string;
   readonly #environment: CelEnvironment;
@@ -151,11 +159,22 @@ class Checker {
   }
 
   #select(expr: Select): CelType {
+    if (this.#namesType(expr)) return typeType;
     const operand = this.#bindings.resolve(this.#typeOf(expr.operand));
     const inner = operand.kind === 'optional' ? this.#bindings.resolve(operand.value) : operand;
     const field = this.#field(expr, inner);
     if (expr.mode === 'test') return boolType;
     return operand.kind === 'optional' || expr.mode === 'optional' ? optionalType(field) : field;
+  }
+
+  /** Whether the selection is the name of a type. A variable comes before it. */
+  #namesType(expr: Select): boolean {
+    const { operand, field, mode } = expr;
+    if (operand.kind !== 'ident' || mode !== 'plain' || this.#lookUp(operand.name) !== undefined) return false;
+    const name = `${operand.name}.${field}`;
+    if (!qualifiedTypeNames.has(name)) return false;
+    this.namedTypes.set(expr, name);
+    return true;
   }
 
   #field(expr: Select, operand: CelType): CelType {
@@ -229,7 +248,8 @@ class Checker {
     }
     if (matching.length === 0) throw this.#noOverload(expr, name, args, target);
     this.overloads.set(expr, matching);
-    validateLiterals(expr, (at, reason) => errorAt(this.#source, at, reason));
+    const complain = (at: number, reason: string): CelCompileError => errorAt(this.#source, at, reason);
+    validateLiterals(expr, { complain, typeOf: (part) => this.typeOf(part) });
     return commonType(results);
   }
 

@@ -69,6 +69,10 @@ const mixesTypes = new Set(
   type_deductions/legacy_nullable_types/null_assignable_to_abstract_parameter_candidate`.split(/\s+/),
 );
 
+/** Texts of `format` are those of the version that kube-apiserver 1.32 uses (`library/format.test.ts`). */
+const otherTexts =
+  /^string_ext\/format\/.*(?:scientific notation|infinity support|support for decimal|(?:list|map) support|NaN\/infinity|support for (?:lists|maps))/;
+
 type Json = Readonly<Record<string, unknown>>;
 
 interface Original {
@@ -212,6 +216,7 @@ describe('the conformance tests of the language', () => {
           if (setting === undefined) continue;
           ran++;
           const name = `${suite.name}/${section.name}/${test.name}`;
+          if (otherTexts.test(name)) continue;
           if (!mixesTypes.has(name)) run(test, setting);
           else assert.throws(() => run(test, setting), { name: 'CelCompileError', message: /expected type/ }, name);
         }

@@ -15,11 +15,20 @@ import {
 
 /**
  * langdef, "Equality": numbers of all types are compared by value, values of different types are unequal, lists and
- * maps are equal if their elements are. The cost is that of the values compared.
+ * maps are equal if their elements are. The cost is a tenth per character, element or entry, and at least 1 for anything
+ * else. kube-apiserver charges the outermost list or map only; here those within are charged as well.
  */
 export function equal(left: CelValue, right: CelValue, meter: Meter): boolean {
+  if (typeof left === 'string' && typeof right === 'string') meter.spendTraversal(Math.min(left.length, right.length));
+  else if (!isContainer(left) || !isContainer(right)) meter.spend(1);
+  return equalParts(left, right, meter);
+}
+
+const isContainer = (value: CelValue): value is CelList | CelMap => isList(value) || value instanceof CelMap;
+
+/** As `equal`, for elements whose number is paid for. */
+export function equalParts(left: CelValue, right: CelValue, meter: Meter): boolean {
   if (typeof left === 'string') return typeof right === 'string' && equalText(left, right, meter);
-  meter.spend(1);
   if (asNumber(left) !== undefined) return compareNumbers(left, right) === 0;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return left === right;
   if (isList(left)) return isList(right) && equalLists(left, right, meter);
@@ -30,54 +39,59 @@ export function equal(left: CelValue, right: CelValue, meter: Meter): boolean {
 }
 
 function equalText(left: string, right: string, meter: Meter): boolean {
-  meter.spendTraversal(Math.min(left.length, right.length));
+  if (left.length !== right.length) return false;
+  meter.spendExcess(left.length);
   return left === right;
 }
 
 function equalLists(left: CelList, right: CelList, meter: Meter): boolean {
+  meter.spendTraversal(Math.min(left.length, right.length));
   if (left.length !== right.length) return false;
   if (!(left instanceof CelIdentityList)) {
-    return left.every((element, index) => equal(element, right[index] as CelValue, meter));
+    return left.every((element, index) => equalParts(element, right[index] as CelValue, meter));
   }
-  const known = byIdentity(left, meter);
+  const known = byIdentity(left);
   return right.every((element) => {
     const same = known.get(left.identityOf(element));
-    return same !== undefined && equal(same, element, meter);
+    return same !== undefined && equalParts(same, element, meter);
   });
 }
 
 /** The elements by identity. */
-function byIdentity(list: CelIdentityList, meter: Meter): Map<string | undefined, CelValue> {
-  meter.spend(list.length);
+function byIdentity(list: CelIdentityList): Map<string | undefined, CelValue> {
   return new Map(list.map((element) => [list.identityOf(element), element]));
 }
 
-/** The elements of both lists. */
+/** The elements of both lists. kube-apiserver charges a flat price, and does not copy. */
 export function concatenate(left: CelList, right: CelList, meter: Meter): CelList {
+  if (!(left instanceof CelIdentityList)) {
+    meter.spendExcess(left.length + right.length);
+    return [...left, ...right];
+  }
   meter.spendTraversal(left.length + right.length);
-  if (!(left instanceof CelIdentityList)) return [...left, ...right];
-  const elements = byIdentity(left, meter);
+  const elements = byIdentity(left);
   for (const element of right) elements.set(left.identityOf(element), element);
   return new CelIdentityList([...elements.values()], left.identityOf);
 }
 
 function equalMaps(left: CelMap, right: CelMap, meter: Meter): boolean {
+  meter.spendTraversal(Math.min(left.size, right.size));
   if (left.size !== right.size || !equalHidden(left, right, meter)) return false;
   return left.keys().every((key) => {
     const [a, b] = [left.get(key), right.get(key)];
-    return a !== undefined && b !== undefined && equal(a, b, meter);
+    return a !== undefined && b !== undefined && equalParts(a, b, meter);
   });
 }
 
 function equalHidden({ hidden: left }: CelMap, { hidden: right }: CelMap, meter: Meter): boolean {
   if (left === undefined || right === undefined) return left === right;
-  return equal(left, right, meter);
+  return equalParts(left, right, meter);
 }
 
 const equalOptionals = (left: CelOptional, right: CelOptional, meter: Meter): boolean =>
   left.value === undefined || right.value === undefined
     ? left.value === right.value
-    : equal(left.value, right.value, meter);
+    : equalParts(left.value, right.value, meter);
 
 function equalAtoms(left: object, right: object): boolean {
   if (left instanceof CelDuration) return right instanceof CelDuration && left.nanoseconds === right.nanoseconds;

@@ -1,7 +1,7 @@
 import { type CallCost, callCost, type Operand } from './call-cost.ts';
 import type { CelEnvironment } from './cel.ts';
 import { type Checked, check } from './check.ts';
-import { costOfList, costOfMap } from './meter.ts';
+import { costOfList, costOfMap, foldCosts, turnCosts } from './meter.ts';
 import { parse } from './parse.ts';
 import { exactly, type Size, sizeInSource, times, union, unknownSize } from './size.ts';
 import type { Call, Expr, Fold, Index, OptionalMap } from './syntax.ts';
@@ -86,6 +86,11 @@ class Estimator {
   }
 
   #select(expr: Extract<Expr, { kind: 'select' }>): number {
+    const named = this.#checked.typeNamed(expr);
+    if (named !== undefined) {
+      this.#paths.set(expr, [named]);
+      return 1;
+    }
     const cost = this.cost(expr.operand);
     if (expr.mode === 'test') return cost;
     const type = this.#checked.typeOf(expr.operand);
@@ -124,7 +129,8 @@ class Estimator {
     const path = this.#paths.get(expr);
     const elementSize = (path && this.#sizeOf([...path, '@items'])) ?? unknownSize;
     const looseSize = this.#knownSize(expr) ?? unknownSize;
-    return { expr, type: this.#checked.typeOf(expr), size: this.#size(expr), looseSize, elementSize };
+    const callSize = this.#sizes.get(expr);
+    return { expr, type: this.#checked.typeOf(expr), size: this.#size(expr), looseSize, callSize, elementSize };
   }
 
   #knownSize(expr: Expr): Size | undefined {
@@ -150,7 +156,7 @@ class Estimator {
     this.#scope = around;
     const size = this.#size(range);
     this.#sizes.set(expr, size);
-    return cost + times(size.max, turn) + baseCosts[operation];
+    return cost + times(size.max, turn) + foldCosts[operation];
   }
 
   /** `target.hasValue() ? optional.of(body) : optional.none()`. */
@@ -166,27 +172,3 @@ class Estimator {
 
 /** Types whose values have the size 1. */
 const scalars: ReadonlySet<CelType['kind']> = new Set(['bool', 'double', 'duration', 'int', 'timestamp', 'uint']);
-
-/** Per element, besides the expressions of the macro. */
-const turnCosts: Readonly<Record<Fold['operation'], number>> = {
-  all: 3,
-  exists: 4,
-  existsOne: 2,
-  filter: 3 + costOfList,
-  map: 2 + costOfList,
-  transformList: 2 + costOfList,
-  transformMap: 3,
-  transformMapEntry: 2,
-};
-
-/** Once: the accumulator and the result. */
-const baseCosts: Readonly<Record<Fold['operation'], number>> = {
-  all: 1,
-  exists: 1,
-  existsOne: 2,
-  filter: 1 + costOfList,
-  map: 1 + costOfList,
-  transformList: 1 + costOfList,
-  transformMap: 1 + costOfMap,
-  transformMapEntry: 1 + costOfMap,
-};

@@ -23,5 +23,5 @@ export function absorb(thrown: unknown, meter: Meter): CelFault {
   return thrown;
 }
 
-/** Cost of throwing and catching, relative to other operations. */
-const costOfFault = 10;
+/** The operations that the fault has skipped cost as much. */
+const costOfFault = 1;

@@ -1,5 +1,5 @@
 import { absorb, CelFault } from './fault.ts';
-import { costOfList, costOfMap, costOfTurn } from './meter.ts';
+import { foldCosts, turnCosts } from './meter.ts';
 import { asBool, type Frame, type Planning, type Step } from './step.ts';
 import type { Fold, OptionalMap } from './syntax.ts';
 import { CelMap, CelOptional, type CelValue, isList, KeyedMap, typeNameOf } from './value.ts';
@@ -32,9 +32,10 @@ function loop(expr: Fold, range: Step, planner: Planning, slots: readonly [numbe
   const [first, second] = slots;
   return (frame) => {
     const turns = turnsOf(range(frame), second !== undefined);
+    frame.meter.spend(foldCosts[expr.operation]);
     const collector = collectors[expr.operation](body, frame);
     for (const turn of turns) {
-      frame.meter.spend(costOfTurn);
+      frame.meter.spend(turnCosts[expr.operation]);
       frame.slots[first] = turn.first;
       if (second !== undefined) frame.slots[second] = turn.second;
       if (filter !== undefined && !asBool(filter(frame))) continue;
@@ -65,12 +66,12 @@ export const collectors: Readonly<Record<Fold['operation'], (body: Step, frame: 
       result: () => count === 1,
     };
   },
-  filter: (body, frame) => toList(frame, (turn, list) => asBool(body(frame)) && list.push(turn.second)),
-  map: (body, frame) => toList(frame, (_, list) => list.push(body(frame))),
-  transformList: (body, frame) => toList(frame, (_, list) => list.push(body(frame))),
-  transformMap: (body, frame) => toMap(frame, (turn, map) => map.add(turn.first, body(frame))),
+  filter: (body, frame) => toList((turn, list) => asBool(body(frame)) && list.push(turn.second)),
+  map: (body, frame) => toList((_, list) => list.push(body(frame))),
+  transformList: (body, frame) => toList((_, list) => list.push(body(frame))),
+  transformMap: (body, frame) => toMap((turn, map) => map.add(turn.first, body(frame))),
   transformMapEntry: (body, frame) =>
-    toMap(frame, (_, map) => {
+    toMap((_, map) => {
       const entries = body(frame);
       if (!(entries instanceof CelMap))
         throw new CelFault(`no such overload: map expected, found ${typeNameOf(entries)}`);
@@ -97,13 +98,10 @@ function quantifier(body: Step, decisive: boolean): Collector {
   };
 }
 
-function toList(frame: Frame, add: (turn: Turn, list: CelValue[]) => unknown): Collector {
-  frame.meter.spend(costOfList);
+function toList(add: (turn: Turn, list: CelValue[]) => unknown): Collector {
   const list: CelValue[] = [];
   return {
     add: (turn) => {
-      // kube-apiserver creates a one-element list in each iteration and appends it.
-      frame.meter.spend(costOfList);
       add(turn, list);
       return false;
     },
@@ -111,12 +109,10 @@ function toList(frame: Frame, add: (turn: Turn, list: CelValue[]) => unknown): C
   };
 }
 
-function toMap(frame: Frame, add: (turn: Turn, map: KeyedMap) => void): Collector {
-  frame.meter.spend(costOfMap);
+function toMap(add: (turn: Turn, map: KeyedMap) => void): Collector {
   const map = new KeyedMap();
   return {
     add: (turn) => {
-      frame.meter.spend(costOfMap);
       add(turn, map);
       return false;
     },

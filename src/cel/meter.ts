@@ -1,4 +1,5 @@
 import { CelFault } from './fault.ts';
+import type { FoldOperation } from './syntax.ts';
 
 /** Counts the cost of one evaluation. */
 export class Meter {
@@ -31,12 +32,43 @@ export class Meter {
   spendTraversal(length: number): void {
     this.spend(Math.ceil(length * costPerCharacter));
   }
+
+  /** For what kube-apiserver charges a flat price that does not cover work on long values. */
+  spendExcess(length: number): void {
+    this.spend(Math.floor(length * costPerExcessCharacter));
+  }
 }
 
 /** For strings and bytes that are traversed (as in kube-apiserver). */
 export const costPerCharacter = 0.1;
+/** Of a regular expression, by the length of its pattern: multiplies the cost of traversing the text. */
+export const costPerPatternCharacter = 0.25;
+/** For characters that are copied or compared by one call of the engine. Values of ordinary size cost nothing extra. */
+const costPerExcessCharacter = 0.001;
 /** For each list or map that an expression creates (as in kube-apiserver). */
 export const costOfList = 10;
 export const costOfMap = 30;
-/** Overhead of one macro iteration besides its expressions: its condition and variables. */
-export const costOfTurn = 3;
+
+/** Of each iteration of a macro, besides its expressions: the condition, the variables and the result. */
+export const turnCosts: Readonly<Record<FoldOperation, number>> = {
+  all: 3,
+  exists: 4,
+  existsOne: 2,
+  filter: 3 + costOfList,
+  map: 2 + costOfList,
+  transformList: 2 + costOfList,
+  transformMap: 3,
+  transformMapEntry: 2,
+};
+
+/** Once for each macro: what the result begins with, and reading it. */
+export const foldCosts: Readonly<Record<FoldOperation, number>> = {
+  all: 1,
+  exists: 1,
+  existsOne: 2,
+  filter: 1 + costOfList,
+  map: 1 + costOfList,
+  transformList: 1 + costOfList,
+  transformMap: 1 + costOfMap,
+  transformMapEntry: 1 + costOfMap,
+};

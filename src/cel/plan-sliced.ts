@@ -1,7 +1,7 @@
 import { limits } from '../base/limits.ts';
 import { absorb, CelFault } from './fault.ts';
 import { asOptional, collectors, turnsOf } from './fold.ts';
-import { costOfTurn } from './meter.ts';
+import { foldCosts, turnCosts } from './meter.ts';
 import type { Planner } from './plan.ts';
 import { asBool, type Frame, type Step } from './step.ts';
 import {
@@ -117,6 +117,7 @@ function loop(expr: Fold, range: SlicedStep, planner: Planner, slots: readonly [
   const [first, second] = slots;
   return function* (frame) {
     const turns = turnsOf(yield* range(frame), second !== undefined);
+    frame.meter.spend(foldCosts[expr.operation]);
     let result: CelValue | CelFault = null;
     const read: Step = () => {
       if (result instanceof CelFault) throw result;
@@ -124,7 +125,7 @@ function loop(expr: Fold, range: SlicedStep, planner: Planner, slots: readonly [
     };
     const collector = collectors[expr.operation](read, frame);
     for (const turn of turns) {
-      frame.meter.spend(costOfTurn);
+      frame.meter.spend(turnCosts[expr.operation]);
       frame.slots[first] = turn.first;
       if (second !== undefined) frame.slots[second] = turn.second;
       if (frame.meter.isPauseDue(limits.ruleCostPerStep)) yield;

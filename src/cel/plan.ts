@@ -65,7 +65,7 @@ export class Planner implements Planning {
       case 'ident':
         return this.#ident(expr.name);
       case 'select':
-        return planSelect(expr, this.plan(expr.operand));
+        return this.#select(expr);
       case 'index':
         return planIndex(expr, this.plan(expr.operand), this.plan(expr.index));
       case 'call':
@@ -107,6 +107,13 @@ export class Planner implements Planning {
     const slot = this.#variableSlots.get(name) ?? this.#slots++;
     this.#variableSlots.set(name, slot);
     return slot;
+  }
+
+  #select(expr: Select): Step {
+    const named = this.#checked.typeNamed(expr);
+    if (named === undefined) return planSelect(expr, this.plan(expr.operand));
+    const type = new CelTypeValue(named);
+    return () => type;
   }
 
   #call(expr: Call): Step {

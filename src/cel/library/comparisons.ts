@@ -1,4 +1,4 @@
-import { compareNumbers, compareText, equal } from '../equality.ts';
+import { compareNumbers, compareText, equal, equalParts } from '../equality.ts';
 import { costPerCharacter, type Meter } from '../meter.ts';
 import { define, type Overload } from '../overload.ts';
 import {
@@ -70,8 +70,12 @@ export const comparisons: readonly Overload[] = [
   ...ordered,
   define('_==_', [T, T], boolType, equal, free),
   define('_!=_', [T, T], boolType, (a: CelValue, b: CelValue, meter: Meter) => !equal(a, b, meter), free),
-  define('_in_', [T, listType(T)], boolType, (value: CelValue, list: CelList, meter: Meter) =>
-    list.some((element) => equal(value, element, meter)),
+  define(
+    '_in_',
+    [T, listType(T)],
+    boolType,
+    (value: CelValue, list: CelList, meter: Meter) => list.some((element) => equalParts(value, element, meter)),
+    (_: CelValue, list: CelList) => list.length,
   ),
   define('_in_', [T, mapType(T, paramType('V'))], boolType, (key: CelValue, map: CelMap) => map.get(key) !== undefined),
 ];

@@ -1,5 +1,5 @@
 import { CelFault } from '../fault.ts';
-import { costPerCharacter } from '../meter.ts';
+import { costPerCharacter, type Meter } from '../meter.ts';
 import { define } from '../overload.ts';
 import {
   boolType,
@@ -44,7 +44,8 @@ function parseInteger(text: string, pattern: RegExp): bigint {
 }
 
 /** The formats that kube-apiserver parses: decimal, optionally with an exponent, and the names of infinity and NaN. */
-function parseDouble(text: string): number {
+function parseDouble(text: string, meter: Meter): number {
+  meter.spendExcess(text.length);
   const word = /^([+-]?)(inf|infinity)$/i.exec(text);
   if (word !== null) return word[1] === '-' ? -Infinity : Infinity;
   if (/^nan$/i.test(text)) return Number.NaN;
@@ -66,7 +67,7 @@ function parseBool(text: string): boolean {
 }
 
 /** Formatted as in kube-apiserver: shortest digits, with an exponent below -4 and from 21 on. */
-function doubleText(value: number): string {
+export function doubleText(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
   const exponent = Number(value.toExponential().split('e')[1]);
@@ -75,7 +76,7 @@ function doubleText(value: number): string {
 }
 
 /** With at least two digits in the exponent. */
-export const exponentText = (text: string): string => text.replace(/e([+-])([0-9])$/, 'e$10$2');
+const exponentText = (text: string): string => text.replace(/e([+-])([0-9])$/, 'e$10$2');
 
 function decode(bytes: Uint8Array): string {
   try {
@@ -105,7 +106,7 @@ export const conversions = [
   same('double', doubleType),
   define('double', [intType], doubleType, (value: bigint) => Number(value)),
   define('double', [uintType], doubleType, (value: CelUint) => Number(value.value)),
-  define('double', [stringType], doubleType, parseDouble, traversal),
+  define('double', [stringType], doubleType, parseDouble),
   same('string', stringType),
   define('string', [boolType], stringType, (value: boolean) => String(value)),
   define('string', [intType], stringType, (value: bigint) => String(value)),
@@ -120,7 +121,7 @@ export const conversions = [
   define('timestamp', [stringType], timestampType, parseTimestamp),
   define('timestamp', [intType], timestampType, (seconds: bigint) => timestamp(seconds * nanosecondsPerSecond)),
   same('duration', durationType),
-  define('duration', [stringType], durationType, parseDuration, traversal),
+  define('duration', [stringType], durationType, parseDuration),
   define('dyn', [paramType('T')], dynType, (value: CelValue) => value),
   define('type', [paramType('T')], typeType, (value: CelValue) => new CelTypeValue(typeNameOf(value))),
 ];

@@ -3,6 +3,7 @@ import { arithmetic } from './arithmetic.ts';
 import { comparisons } from './comparisons.ts';
 import { conversions } from './conversions.ts';
 import { lists } from './lists.ts';
+import { namedFormatFunctions } from './named-formats.ts';
 import { networks } from './networks.ts';
 import { optionals } from './optionals.ts';
 import { patterns } from './patterns.ts';
@@ -25,6 +26,7 @@ const all: readonly Overload[] = [
   ...urls,
   ...networks,
   ...quantities,
+  ...namedFormatFunctions,
 ];
 
 const globals = Map.groupBy(

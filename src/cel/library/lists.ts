@@ -1,4 +1,4 @@
-import { equal } from '../equality.ts';
+import { equalParts } from '../equality.ts';
 import { CelFault } from '../fault.ts';
 import type { Meter } from '../meter.ts';
 import { acceptsAll, defineMethod, type Overload, runOverload } from '../overload.ts';
@@ -49,6 +49,8 @@ const zeros: readonly (readonly [CelType, CelValue])[] = [
   [durationType, new CelDuration(0n)],
 ];
 
+const lengthOf = (list: CelList): number => list.length;
+
 const ordered = [intType, uintType, doubleType, boolType, stringType, bytesType, durationType, timestampType];
 const listOfAny = listType(paramType('T'));
 
@@ -68,10 +70,20 @@ export const lists: readonly Overload[] = [
       return others.reduce((sum, each) => apply(plus, [sum, each], meter), first ?? zero);
     }),
   ),
-  defineMethod('indexOf', [listOfAny, paramType('T')], intType, (list: CelList, value: CelValue, meter: Meter) =>
-    BigInt(list.findIndex((element) => equal(element, value, meter))),
+  defineMethod(
+    'indexOf',
+    [listOfAny, paramType('T')],
+    intType,
+    (list: CelList, value: CelValue, meter: Meter) =>
+      BigInt(list.findIndex((element) => equalParts(element, value, meter))),
+    lengthOf,
   ),
-  defineMethod('lastIndexOf', [listOfAny, paramType('T')], intType, (list: CelList, value: CelValue, meter: Meter) =>
-    BigInt(list.findLastIndex((element) => equal(element, value, meter))),
+  defineMethod(
+    'lastIndexOf',
+    [listOfAny, paramType('T')],
+    intType,
+    (list: CelList, value: CelValue, meter: Meter) =>
+      BigInt(list.findLastIndex((element) => equalParts(element, value, meter))),
+    lengthOf,
   ),
 ];

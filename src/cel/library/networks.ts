@@ -5,9 +5,13 @@ import { define, defineMethod } from '../overload.ts';
 import { boolType, intType, opaqueType, stringType } from '../type.ts';
 import { CelOpaque } from '../value.ts';
 
+/** These types have names in expressions: `type(x) == net.IP`. */
+export const ipTypeName = 'net.IP';
+export const cidrTypeName = 'net.CIDR';
+
 /** An IPv4 or IPv6 address. */
 class Ip extends CelOpaque {
-  readonly typeName = 'net.IP';
+  readonly typeName = ipTypeName;
   readonly family: 4 | 6;
   readonly bits: bigint;
 
@@ -28,7 +32,7 @@ class Ip extends CelOpaque {
 
 /** A range of addresses with a common prefix. */
 class Cidr extends CelOpaque {
-  readonly typeName = 'net.CIDR';
+  readonly typeName = cidrTypeName;
   readonly address: Ip;
   readonly prefixLength: number;
 
@@ -69,8 +73,12 @@ function ipv6Text(bits: bigint): string {
   return `${groups.slice(0, start).join(':')}::${groups.slice(start + length).join(':')}`;
 }
 
+/** Of the text of an address. */
+const lengthMax = 64;
+
 /** Undefined if the text is not an address, has a zone, or is an IPv4-mapped IPv6 address. */
 function parseIp(text: string): Ip | undefined {
+  if (text.length > lengthMax) return undefined;
   if (isIPv4(text))
     return new Ip(
       4,
@@ -99,6 +107,7 @@ function groupsOf(text: string): bigint[] {
 }
 
 function parseCidr(text: string): Cidr | undefined {
+  if (text.length > lengthMax) return undefined;
   const [address = '', length = '', more] = text.split('/');
   const ip = parseIp(address);
   if (ip === undefined || more !== undefined || !/^(?:0|[1-9][0-9]{0,2})$/.test(length)) return undefined;
@@ -130,16 +139,25 @@ const isBroadcast = within('255.255.255.255/32');
 const isGlobalUnicast = (ip: Ip): boolean =>
   ![isLoopback, isUnspecified, isLinkLocalUnicast, isMulticast, isBroadcast].some((test) => test(ip));
 
-const [ipType, cidrType] = [opaqueType('net.IP'), opaqueType('net.CIDR')];
-/** Parsing costs more than scanning. */
-const parseCost = (text: string): number => 10 + Math.ceil(text.length * costPerCharacter);
+const [ipType, cidrType] = [opaqueType(ipTypeName), opaqueType(cidrTypeName)];
+const parseCost = (text: string): number => traversal(text.length);
+const traversal = (length: number): number => Math.ceil(length * costPerCharacter);
+/** Of the bytes of a prefix. */
+const prefixCost = ({ prefixLength }: Cidr, times: number): number => traversal(times * Math.ceil(prefixLength / 8));
+const containsCidrCost = (cidr: Cidr): number => prefixCost(cidr, 2) + prefixCost(cidr, 1) + 1;
 const ipTests = { isLoopback, isUnspecified, isLinkLocalUnicast, isLinkLocalMulticast, isGlobalUnicast };
 
 /** The IP address and CIDR extensions of kube-apiserver. */
 export const networks = [
   define('ip', [stringType], ipType, toIp, parseCost),
   define('isIP', [stringType], boolType, (text: string) => parseIp(text) !== undefined, parseCost),
-  define('ip.isCanonical', [stringType], boolType, (text: string) => toIp(text).text === text, parseCost),
+  define(
+    'ip.isCanonical',
+    [stringType],
+    boolType,
+    (text: string) => toIp(text).text === text,
+    (text: string) => traversal(2 * text.length),
+  ),
   define('string', [ipType], stringType, (ip: Ip) => ip.text),
   defineMethod('family', [ipType], intType, (ip: Ip) => BigInt(ip.family)),
   ...Object.entries(ipTests).map(([name, test]) => defineMethod(name, [ipType], boolType, test)),
@@ -149,19 +167,35 @@ export const networks = [
   defineMethod('ip', [cidrType], ipType, (cidr: Cidr) => cidr.address),
   defineMethod('prefixLength', [cidrType], intType, (cidr: Cidr) => BigInt(cidr.prefixLength)),
   defineMethod('masked', [cidrType], cidrType, (cidr: Cidr) => cidr.masked()),
-  defineMethod('containsIP', [cidrType, ipType], boolType, (cidr: Cidr, ip: Ip) => cidr.contains(ip)),
+  defineMethod(
+    'containsIP',
+    [cidrType, ipType],
+    boolType,
+    (cidr: Cidr, ip: Ip) => cidr.contains(ip),
+    (cidr: Cidr) => prefixCost(cidr, 2),
+  ),
   defineMethod(
     'containsIP',
     [cidrType, stringType],
     boolType,
     (cidr: Cidr, ip: string) => cidr.contains(toIp(ip)),
-    (_: Cidr, ip: string) => parseCost(ip),
+    (cidr: Cidr, ip: string) => prefixCost(cidr, 2) + parseCost(ip),
   ),
-  defineMethod('containsCIDR', [cidrType, cidrType], boolType, (cidr: Cidr, other: Cidr) =>
-    cidr.contains(other.address, other.prefixLength),
+  defineMethod(
+    'containsCIDR',
+    [cidrType, cidrType],
+    boolType,
+    (cidr: Cidr, other: Cidr) => cidr.contains(other.address, other.prefixLength),
+    containsCidrCost,
   ),
-  defineMethod('containsCIDR', [cidrType, stringType], boolType, (cidr: Cidr, text: string) => {
-    const other = toCidr(text);
-    return cidr.contains(other.address, other.prefixLength);
-  }),
+  defineMethod(
+    'containsCIDR',
+    [cidrType, stringType],
+    boolType,
+    (cidr: Cidr, text: string) => {
+      const other = toCidr(text);
+      return cidr.contains(other.address, other.prefixLength);
+    },
+    (cidr: Cidr, text: string) => containsCidrCost(cidr) + parseCost(text),
+  ),
 ];

@@ -1,7 +1,7 @@
 import { type Matcher, RE2JS } from 're2js';
 import { limits } from '../../base/limits.ts';
 import { CelFault } from '../fault.ts';
-import { costPerCharacter, type Meter } from '../meter.ts';
+import { costPerCharacter, costPerPatternCharacter, type Meter } from '../meter.ts';
 import { define, defineMethod } from '../overload.ts';
 import { boolType, intType, listType, stringType } from '../type.ts';
 import type { CelList } from '../value.ts';
@@ -49,18 +49,22 @@ function tryCompile(pattern: string, describe: (error: string) => string): RE2JS
   }
 }
 
-/**
- * Charged by the size of the compiled program. kube-apiserver charges by the length of the pattern, which would make
- * `(a?){1000}` cheap, and seconds of work a small part of an expression's limit.
- */
 function matcherOf(text: string, pattern: string, meter: Meter): Matcher {
   const compiled = patternFor(pattern, meter);
   meter.spend(searchCost(compiled, text.length));
   return compiled.matcher(text);
 }
 
-const searchCost = (pattern: RE2JS, length: number): number =>
-  Math.ceil((1 + length) * costPerCharacter) * pattern.programSize();
+/**
+ * kube-apiserver charges by the length of the pattern, which makes `(a?){1000}` cheap, and seconds of work a small part of an
+ * expression's limit. So a search that may take long is charged by the size of the compiled program.
+ */
+function searchCost(pattern: RE2JS, length: number): number {
+  const traversal = Math.ceil((1 + length) * costPerCharacter);
+  const work = traversal * pattern.programSize();
+  if (work > limits.ruleCostPerStep) return work;
+  return traversal * Math.ceil(pattern.pattern().length * costPerPatternCharacter);
+}
 
 const matches = (text: string, pattern: string, meter: Meter): boolean => matcherOf(text, pattern, meter).find();
 
@@ -74,21 +78,30 @@ function findAll(text: string, pattern: string, limit: bigint, meter: Meter): Ce
   const found: string[] = [];
   while ((limit < 0n || found.length < limit) && matcher.find()) {
     found.push(matcher.group() ?? '');
-    // The next search may scan all remaining text, even if it finds nothing.
-    meter.spend(searchCost(matcher.patternInput, text.length - matcher.end()));
+    // The next search may scan all remaining text, even if it finds nothing. The price covers some short ones.
+    const cost = searchCost(matcher.patternInput, text.length - matcher.end());
+    if (found.length > searchesCovered || cost > limits.ruleCostPerStep) meter.spend(cost);
   }
   return found;
 }
 
+/** Searches of `findAll` that cost no more than one. */
+const searchesCovered = 10;
+
+const free = (): number => 0;
 const [S, listOfStrings] = [stringType, listType(stringType)];
 
 /** `matches` of the language, and the regular expression extension of kube-apiserver. */
 export const patterns = [
-  define('matches', [S, S], boolType, matches),
-  defineMethod('matches', [S, S], boolType, matches),
-  defineMethod('find', [S, S], S, find),
-  defineMethod('findAll', [S, S], listOfStrings, (text: string, pattern: string, meter: Meter) =>
-    findAll(text, pattern, -1n, meter),
+  define('matches', [S, S], boolType, matches, free),
+  defineMethod('matches', [S, S], boolType, matches, free),
+  defineMethod('find', [S, S], S, find, free),
+  defineMethod(
+    'findAll',
+    [S, S],
+    listOfStrings,
+    (text: string, pattern: string, meter: Meter) => findAll(text, pattern, -1n, meter),
+    free,
   ),
-  defineMethod('findAll', [S, S, intType], listOfStrings, findAll),
+  defineMethod('findAll', [S, S, intType], listOfStrings, findAll, free),
 ];

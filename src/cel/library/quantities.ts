@@ -1,3 +1,4 @@
+import { expressionTypes } from '../../dialect/expression-types.ts';
 import { addQuantity, compareQuantity, parseQuantity, type Quantity, subtractQuantity } from '../../meta/quantity.ts';
 import { CelFault } from '../fault.ts';
 import { costPerCharacter } from '../meter.ts';
@@ -9,7 +10,7 @@ const nanosPerUnit = 1_000_000_000n;
 
 /** A resource.Quantity; those of the same value are equal, whatever their unit. */
 class CelQuantity extends CelOpaque {
-  readonly typeName = 'resource.Quantity';
+  readonly typeName = expressionTypes.quantity;
   readonly quantity: Quantity;
 
   constructor(quantity: Quantity) {
@@ -45,7 +46,7 @@ const compare = (a: CelQuantity, b: CelQuantity): number => compareQuantity(a.qu
 const traversal = (text: string): number => Math.ceil(text.length * costPerCharacter);
 const sign = ({ quantity: { nanos } }: CelQuantity): bigint => BigInt(Number(nanos > 0n) - Number(nanos < 0n));
 
-const [Q, I, S] = [opaqueType('resource.Quantity'), intType, stringType];
+const [Q, I, S] = [opaqueType(expressionTypes.quantity), intType, stringType];
 
 /** The quantity extension of kube-apiserver. */
 export const quantities = [

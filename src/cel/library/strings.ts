@@ -9,7 +9,8 @@ import { lengthOfText, pointAt, sliceText, unitAt } from './text.ts';
 const traversal = (text: string): number => Math.ceil(text.length * costPerCharacter);
 /** Cost of a function that scans one text and builds another. */
 const twoTraversals = (text: string): number => Math.ceil(text.length * 2 * costPerCharacter);
-const searchCost = (text: string, part: string): number => traversal(text) * Math.max(1, traversal(part));
+const containsCost = (text: string, part: string): number => traversal(text) * traversal(part);
+const free = (): number => 0;
 const affixCost = (_: string, affix: string): number => traversal(affix);
 
 function indexOf(text: string, part: string, from = 0n): bigint {
@@ -32,16 +33,16 @@ function substring(text: string, start: bigint, end?: bigint): string {
   return sliceText(text, Number(start), Number(to));
 }
 
-function charAt(text: string, index: bigint): string {
+function charAt(text: string, index: bigint, meter: Meter): string {
+  meter.spendExcess(text.length);
   if (index < 0n || index > lengthOfText(text)) throw new CelFault('index out of range');
   return sliceText(text, Number(index), Number(index) + 1);
 }
 
 /** The parts between separators, at most `limit`; the last part contains the rest. */
-function split(text: string, separator: string, limit: bigint, meter: Meter): CelList {
+function split(text: string, separator: string, limit: bigint): CelList {
   if (limit === 0n) return [];
   const all = separator === '' ? Array.from(text) : text.split(separator);
-  meter.spend(all.length);
   if (limit < 0n || all.length <= limit) return all;
   const kept = Number(limit) - 1;
   return [...all.slice(0, kept), all.slice(kept).join(separator)];
@@ -55,7 +56,8 @@ function replace(text: string, from: string, to: string, limit: bigint, meter: M
   if (limit === 0n) return text;
   const pieces = from === '' ? ['', ...Array.from(text), ''] : text.split(from);
   const count = limit < 0n ? pieces.length - 1 : Math.min(pieces.length - 1, Number(limit));
-  meter.spendTraversal(text.length + count * to.length);
+  // The price covers a result that is twice as long as the text.
+  meter.spend(Math.floor(Math.max(0, count * to.length - text.length) * costPerCharacter));
   return (
     pieces.slice(0, count + 1).join(to) + (count + 1 < pieces.length ? from : '') + pieces.slice(count + 1).join(from)
   );
@@ -65,9 +67,11 @@ function join(list: CelList, separator: string, meter: Meter): string {
   let length = 0;
   for (const element of list) {
     if (typeof element !== 'string') throw new CelFault(`no such overload: join of ${typeNameOf(element)}`);
-    length += element.length + separator.length;
+    length += element.length;
   }
-  meter.spendTraversal(2 * length);
+  const result = length + Math.max(0, list.length - 1) * separator.length;
+  // Empty elements are not for nothing.
+  meter.spendTraversal(Math.max(2 * result, list.length));
   return list.join(separator);
 }
 
@@ -97,7 +101,14 @@ const listOfAny = listType(paramType('T'));
 const mapOfAny = mapType(paramType('K'), paramType('V'));
 
 const size = [
-  ['size', [S], (text: string) => BigInt(lengthOfText(text))],
+  [
+    'size',
+    [S],
+    (text: string, meter: Meter) => {
+      meter.spendExcess(text.length);
+      return BigInt(lengthOfText(text));
+    },
+  ],
   ['size', [bytesType], (bytes: Uint8Array) => BigInt(bytes.length)],
   ['size', [listOfAny], (list: CelList) => BigInt(list.length)],
   ['size', [mapOfAny], (map: CelMap) => BigInt(map.size)],
@@ -106,25 +117,25 @@ const size = [
 /** The language's string functions, and version 2 of the string extension of kube-apiserver. */
 export const strings = [
   ...size.flatMap(([name, params, run]) => [define(name, params, I, run), defineMethod(name, params, I, run)]),
-  defineMethod('contains', [S, S], boolType, (text: string, part: string) => text.includes(part), searchCost),
+  defineMethod('contains', [S, S], boolType, (text: string, part: string) => text.includes(part), containsCost),
   defineMethod('startsWith', [S, S], boolType, (text: string, part: string) => text.startsWith(part), affixCost),
   defineMethod('endsWith', [S, S], boolType, (text: string, part: string) => text.endsWith(part), affixCost),
-  defineMethod('charAt', [S, I], S, charAt, traversal),
-  defineMethod('indexOf', [S, S], I, (text: string, part: string) => indexOf(text, part), searchCost),
+  defineMethod('charAt', [S, I], S, charAt),
+  defineMethod('indexOf', [S, S], I, (text: string, part: string) => indexOf(text, part), traversal),
   defineMethod(
     'indexOf',
     [S, S, I],
     I,
     (text: string, part: string, from: bigint) => indexOf(text, part, from),
-    searchCost,
+    traversal,
   ),
-  defineMethod('lastIndexOf', [S, S], I, (text: string, part: string) => lastIndexOf(text, part), searchCost),
+  defineMethod('lastIndexOf', [S, S], I, (text: string, part: string) => lastIndexOf(text, part), traversal),
   defineMethod(
     'lastIndexOf',
     [S, S, I],
     I,
     (text: string, part: string, from: bigint) => lastIndexOf(text, part, from),
-    searchCost,
+    traversal,
   ),
   defineMethod('lowerAscii', [S], S, lower, traversal),
   defineMethod('upperAscii', [S], S, upper, traversal),
@@ -141,7 +152,7 @@ export const strings = [
     'split',
     [S, S],
     listOfStrings,
-    (text: string, separator: string, meter: Meter) => split(text, separator, -1n, meter),
+    (text: string, separator: string) => split(text, separator, -1n),
     twoTraversals,
   ),
   defineMethod('split', [S, S, I], listOfStrings, split, twoTraversals),
@@ -153,8 +164,8 @@ export const strings = [
     twoTraversals,
   ),
   defineMethod('replace', [S, S, S, I], S, replace, twoTraversals),
-  defineMethod('join', [listOfStrings], S, (list: CelList, meter: Meter) => join(list, '', meter)),
-  defineMethod('join', [listOfStrings, S], S, join),
+  defineMethod('join', [listOfStrings], S, (list: CelList, meter: Meter) => join(list, '', meter), free),
+  defineMethod('join', [listOfStrings, S], S, join, free),
   defineMethod('format', [S, listType(dynType)], S, format, traversal),
   define('strings.quote', [S], S, quote, traversal),
 ];

@@ -4,7 +4,15 @@
  */
 const surrogate = /[\ud800-\udfff]/;
 
-export const lengthOfText = (text: string): number => (surrogate.test(text) ? Array.from(text).length : text.length);
+export function lengthOfText(text: string): number {
+  if (!surrogate.test(text)) return text.length;
+  let length = 0;
+  for (let at = 0; at < text.length; at++) {
+    if ((text.codePointAt(at) ?? 0) > 0xffff) at++;
+    length++;
+  }
+  return length;
+}
 
 /** From the code point `start` (inclusive) to `end` (exclusive). */
 export const sliceText = (text: string, start: number, end?: number): string =>

@@ -1,3 +1,4 @@
+import { expressionTypes } from '../../dialect/expression-types.ts';
 import { CelFault } from '../fault.ts';
 import { costPerCharacter } from '../meter.ts';
 import { define, defineMethod } from '../overload.ts';
@@ -6,13 +7,15 @@ import { type CelMap, CelOpaque, type CelValue, KeyedMap } from '../value.ts';
 
 /** The parts of an absolute URI, or of an absolute path, as written in the source. */
 class Url extends CelOpaque {
-  readonly typeName = 'net.URL';
+  readonly typeName = expressionTypes.url;
   readonly text: string;
   readonly scheme: string;
   /** Including the port, with brackets around an IPv6 address. */
   readonly host: string;
   readonly path: string;
   readonly query: string;
+  #escapedPath: string | undefined;
+  #values: CelMap | undefined;
 
   constructor(text: string, [, scheme = '', authority = '', path = '', query = '']: readonly (string | undefined)[]) {
     super();
@@ -21,6 +24,17 @@ class Url extends CelOpaque {
     this.host = authority.slice(authority.lastIndexOf('@') + 1);
     this.path = path;
     this.query = query;
+  }
+
+  get escapedPath(): string {
+    this.#escapedPath ??= escapePath(this.path);
+    return this.#escapedPath;
+  }
+
+  /** The values of the query by key. */
+  get values(): CelMap {
+    this.#values ??= valuesOf(this.query);
+    return this.#values;
   }
 }
 
@@ -56,7 +70,7 @@ const escapePath = (path: string): string =>
 const isPlain = (path: string): boolean => /^[a-zA-Z0-9._~!$&'()*+,;=:@/%[\]-]*$/.test(path);
 const encodePath = (text: string): string => encodeURI(text.toWellFormed()).replace(/[?#]/g, encodeURIComponent);
 
-function query({ query: text }: Url): CelMap {
+function valuesOf(text: string): CelMap {
   const values = new Map<string, CelValue[]>();
   for (const [key, value] of new URLSearchParams(text)) values.set(key, [...(values.get(key) ?? []), value]);
   const map = new KeyedMap();
@@ -64,7 +78,7 @@ function query({ query: text }: Url): CelMap {
   return map;
 }
 
-const urlType = opaqueType('net.URL');
+const urlType = opaqueType(expressionTypes.url);
 const traversal = (text: string): number => Math.ceil(text.length * costPerCharacter);
 
 /** The URL extension of kube-apiserver. */
@@ -75,18 +89,6 @@ export const urls = [
   defineMethod('getHost', [urlType], stringType, ({ host: text }: Url) => text),
   defineMethod('getHostname', [urlType], stringType, hostname),
   defineMethod('getPort', [urlType], stringType, port),
-  defineMethod(
-    'getEscapedPath',
-    [urlType],
-    stringType,
-    ({ path }: Url) => escapePath(path),
-    ({ path }: Url) => traversal(path),
-  ),
-  defineMethod(
-    'getQuery',
-    [urlType],
-    mapType(stringType, listType(stringType)),
-    query,
-    ({ query: text }: Url) => 1 + text.length,
-  ),
+  defineMethod('getEscapedPath', [urlType], stringType, ({ escapedPath }: Url) => escapedPath),
+  defineMethod('getQuery', [urlType], mapType(stringType, listType(stringType)), ({ values }: Url) => values),
 ];

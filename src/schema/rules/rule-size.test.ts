@@ -117,6 +117,9 @@ const rows: Readonly<Record<string, Row>> = {
   size: [mapOf(typed('integer')), 'oldSelf.size() == self.size()', 5, 10, 5],
   'equal timestamps': [mapOf(typed('date-time')), 'self["a"] == self["b"]', 8, 7, 8],
   'equal durations': [mapOf(typed('duration')), 'self["c"] == self["d"]', 8, 42, 8],
+  'a type': [textOf, 'type(self) == string', 314576, 10, 7],
+  'a type with a qualified name': [textOf, 'type(ip(self)) == net.IP', 629149, 10, 11],
+  'a format': [textOf, '!format.dns1123Label().validate(self).hasValue()', 10066340, 10, 132],
   'an enum': [enumOf, "self.contains('A')", 2, 1000, 401],
 };
 
