@@ -10,21 +10,26 @@ import { getOwn, isRecord } from '../own-property.ts';
 import type { ListSchema, Schema } from '../schema.ts';
 import { oldItems } from '../validate-structural.ts';
 import { type CompiledRule, compiledRules } from './compiled-rules.ts';
-import { type RuleTree, rulesOf } from './rule-tree.ts';
+import type { RuleTree } from './rule-tree.ts';
 import { convertOf } from './rule-value.ts';
 
 interface EvaluationOptions {
-  /** The object that an update replaces. */
+  /** The value that an update replaces. */
   readonly old?: unknown;
-  /** Called with errors that do not count, because the update does not change the value that has them. */
+  /** Called with errors that do not count, because the update does not change the value that has them. Default: all count. */
   readonly onRatcheted?: (error: FieldError) => void;
+  /** Shared with other evaluations. Default: `limits.celBudget`. */
+  readonly budget?: CelBudget;
+  /** Before the paths of errors. */
+  readonly path?: string;
 }
 
 /** Evaluates the rules of an object: `steps` does the work, and may be left alone between its steps. */
 export class RuleEvaluation {
   readonly errors: FieldError[] = [];
   readonly #options: EvaluationOptions;
-  readonly #budget = new CelBudget(limits.celBudget);
+  readonly #budget: CelBudget;
+  readonly #budgetAtStart: number;
   /** The budget is used up, or an expression exceeded its own limit: no other rule is evaluated. */
   #isOver = false;
   /** Cost, and values visited, up to now; and when there was a pause. */
@@ -33,12 +38,18 @@ export class RuleEvaluation {
 
   constructor(options: EvaluationOptions = {}) {
     this.#options = options;
+    this.#budget = options.budget ?? new CelBudget(limits.celBudget);
+    this.#budgetAtStart = this.#budget.left;
   }
 
-  *steps(schema: Schema, value: unknown): Generator<void, void> {
-    const tree = rulesOf(schema);
-    const { old } = this.#options;
-    if (tree) yield* this.#visit(tree, { path: '', value, old, unchanged: new Unchanged(value, old) });
+  /** True if rules were left out, because they cost too much. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  *steps(tree: RuleTree, value: unknown): Generator<void, void> {
+    const { old, path = '' } = this.#options;
+    yield* this.#visit(tree, { path, value, old, unchanged: new Unchanged(value, old) });
   }
 
   get #done(): boolean {
@@ -79,7 +90,7 @@ export class RuleEvaluation {
   }
 
   #isLong(): boolean {
-    const spent = limits.celBudget - this.#budget.left + this.#visited;
+    const spent = this.#budgetAtStart - this.#budget.left + this.#visited;
     if (spent - this.#pausedAt < limits.ruleCostPerStep) return false;
     this.#pausedAt = spent;
     return true;
@@ -118,8 +129,9 @@ export class RuleEvaluation {
   /** Reports that the value breaks the rule. */
   *#reject(rule: CompiledRule, checked: Checked): Generator<void, void> {
     const error = yield* this.#rejection(rule, checked);
-    if (rule.usesOldSelf || !checked.place.unchanged.equal) this.#fail(error);
-    else this.#options.onRatcheted?.(named(error));
+    const { onRatcheted } = this.#options;
+    if (!onRatcheted || rule.usesOldSelf || !checked.place.unchanged.equal) this.#fail(error);
+    else onRatcheted(named(error));
   }
 
   *#rejection(rule: CompiledRule, { place, type, variables }: Checked): Generator<void, FieldError> {

@@ -228,6 +228,117 @@ describe('cost', () => {
   });
 });
 
+describe('defaults', () => {
+  const failed = (rule: string): string => `failed rule: ${rule}`;
+  const positive = 'self > 0';
+  const rows: Readonly<Record<string, readonly [schema: object, ...errors: string[]]>> = {
+    'that satisfy their rules': [ruled({ ...integer, default: 1 }, { rule: positive })],
+    'that break one': [
+      ruled({ ...integer, default: 0 }, { rule: positive }),
+      `~.default: Invalid value: "integer": ${failed(positive)}`,
+    ],
+    'that break one of their parts': [
+      object({ a: ruled(integer, { rule: positive }) }, { default: { a: -1 } }),
+      `~.default.a: Invalid value: "integer": ${failed(positive)}`,
+    ],
+    'that break one of an item': [
+      listOf(ruled(integer, { rule: positive }), { maxItems: 3, default: [1, 0] }),
+      `~.default[1]: Invalid value: "integer": ${failed(positive)}`,
+    ],
+    'that break one of a value': [
+      mapOf(ruled(integer, { rule: positive }), { maxProperties: 3, default: { k: 0 } }),
+      `~.default[k]: Invalid value: "integer": ${failed(positive)}`,
+    ],
+    'with a reason, a message and a path': [
+      ruled(object({ a: integer }, { default: { a: 2 } }), {
+        rule: 'self.a < 2',
+        messageExpression: "'a is %d'.format([self.a])",
+        fieldPath: '.a',
+        reason: 'FieldValueForbidden',
+      }),
+      '~.default.a: Forbidden: a is 2',
+    ],
+    'of a property and of an item': [
+      object({
+        a: ruled({ ...integer, default: 0 }, { rule: positive }),
+        b: listOf(ruled({ ...integer, default: -1 }, { rule: positive }), { maxItems: 3 }),
+      }),
+      `~.properties[a].default: Invalid value: "integer": ${failed(positive)}`,
+      `~.properties[b].items.default: Invalid value: "integer": ${failed(positive)}`,
+    ],
+    'are no parts of what is around them': [
+      ruled(object({ a: { ...integer, default: 1 } }), { rule: '!has(self.a) || self.a == 2' }),
+    ],
+    'have no defaults of their own': [
+      ruled(object({ a: { ...integer, default: 1 } }, { default: {} }), { rule: '!has(self.a)' }),
+    ],
+    'replace themselves': [ruled({ ...text, default: 'a' }, { rule: "self == oldSelf && self == 'a'" })],
+    'replace themselves, which is not allowed': [
+      ruled({ ...text, default: 'a' }, { rule: 'self != oldSelf' }),
+      `~.default: Invalid value: "string": ${failed('self != oldSelf')}`,
+    ],
+    'replace nothing as well': [
+      ruled({ ...text, default: 'a' }, { rule: 'oldSelf.hasValue()', optionalOldSelf: true }),
+      `~.default: Invalid value: "string": ${failed('oldSelf.hasValue()')}`,
+    ],
+    'are reported once': [
+      ruled({ ...text, default: 'a' }, { rule: "self == 'b' && oldSelf.orValue('a') == 'a'", optionalOldSelf: true }),
+      `~.default: Invalid value: "string": ${failed("self == 'b' && oldSelf.orValue('a') == 'a'")}`,
+    ],
+    'of a wrong type are reported beside others': [
+      object({
+        a: ruled({ ...integer, default: 'x' }, { rule: positive }),
+        b: ruled({ ...integer, default: 0 }, { rule: positive }),
+      }),
+      '~.properties[a].default: Invalid value: "string":  in body must be of type integer: "string"',
+      `~.properties[b].default: Invalid value: "integer": ${failed(positive)}`,
+    ],
+    'that are wrong hide what is wrong with rules': [
+      object({ a: ruled({ ...integer, default: 0 }, { rule: positive }), b: ruled(text, { rule: 'self' }) }),
+      `~.properties[a].default: Invalid value: "integer": ${failed(positive)}`,
+    ],
+    'of a wrong type hide what is wrong with rules': [
+      object({ a: { ...integer, default: 'x' }, b: ruled(text, { rule: 'self' }) }),
+      '~.properties[a].default: Invalid value: "string":  in body must be of type integer: "string"',
+    ],
+    'of an embedded object': [
+      ruled(
+        {
+          type: 'object',
+          'x-kubernetes-embedded-resource': true,
+          properties: { a: text },
+          default: { apiVersion: 'v1', kind: 'A', metadata: { name: 'n' }, a: 'x' },
+        },
+        { rule: "self.kind == 'A' && self.metadata.name == 'm'" },
+      ),
+      `~.default: Invalid value: "object": ${failed("self.kind == 'A' && self.metadata.name == 'm'")}`,
+    ],
+    'for which the evaluation fails': [
+      ruled(mapOf(integer, { default: {}, maxProperties: 3 }), { rule: "self['a'] == 1" }),
+      `~.default: Invalid value: "object": no such key: a evaluating rule: self['a'] == 1`,
+    ],
+  };
+  for (const [name, [schema, ...errors]] of Object.entries(rows)) {
+    test(name, async () => assert.deepEqual(await errorsOf(schema), errors));
+  }
+
+  test('with a rule that does not compile', async () => {
+    const [error = '', ...others] = await errorsOf(ruled({ ...text, default: 'a' }, { rule: 'self.none' }));
+    assert.match(error, /^~\.default: Invalid value: "string": rule compile error: compilation failed: ERROR: /);
+    assert.deepEqual(others, []);
+  });
+
+  test('share one budget', async () => {
+    const costly = ruled(listOf({ ...integer, default: 1 }, { maxItems: 100, default: Array(100).fill(1) }), {
+      rule: 'self.all(a, self.all(b, self.exists(c, a == b && c == 5) || true))',
+    });
+    const names = Array.from({ length: 30 }, (_, index) => `f${index}`);
+    const errors = await errorsOf(object(Object.fromEntries(names.map((name) => [name, costly]))));
+    assert.match(errors[0] ?? '', /actual cost limit exceeded|running out of cost budget/);
+    assert.equal(errors.length, 1);
+  });
+});
+
 describe('errors of the schema', () => {
   const wrong = ruled(object({ a: { type: 'strange' } }), { rule: 'self.z' });
   test('of a part or what is in it leave its rules alone', async () => {

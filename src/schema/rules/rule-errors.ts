@@ -15,8 +15,9 @@ import {
 import { survey } from '../structural/survey.ts';
 
 /**
- * Errors of the expressions of rules in the schema of a definition's version: those that do not compile, and those that may cost
- * too much. A promise, unless the schema has no rules or is not structural; `readStructuralSchema` reports all other errors.
+ * Errors of the rules in the schema of a definition's version: defaults that break them; else expressions that do not compile or
+ * may cost too much. A promise, unless the schema has no rules or is not structural; `readStructuralSchema` reports all other
+ * errors.
  */
 export function ruleErrors(
   schema: unknown,
@@ -24,12 +25,13 @@ export function ruleErrors(
 ): readonly FieldError[] | Promise<readonly FieldError[]> {
   const json = asSchema(schema);
   if (survey(json, options.path).tooLarge || !hasRules(json) || isUnsupported(json)) return [];
-  const { schema: valid, errors } = readStructuralSchema(json, options);
-  if (valid) return check(valid, errors, options);
+  const { path } = options;
+  const { schema: valid, errors, ofDefaults = [] } = readStructuralSchema(json, options);
+  if (valid) return check({ json, schema: valid, path, ofDefaults, refused: [] });
   // Keywords that are wrong elsewhere do not matter; a structure that is wrong does.
-  const refused = schemaErrors(json, options.path);
-  if (errors.length > refused.length) return [];
-  return check(buildStructuralSchema(json, options), refused, options);
+  const refused = schemaErrors(json, path);
+  if (errors.length > refused.length + ofDefaults.length) return [];
+  return check({ json, schema: buildStructuralSchema(json, options), path, ofDefaults, refused });
 }
 
 /** Whether any schema within has rules. The schema must be small enough to be read. */
@@ -46,16 +48,31 @@ function hasRules(schema: JsonSchema): boolean {
   return false;
 }
 
-async function check(
-  schema: StructSchema,
-  errors: readonly FieldError[],
-  { path }: StructuralOptions,
-): Promise<readonly FieldError[]> {
-  const { RuleDefinitionCheck } = await import('./check-rules.ts');
-  const checked = new RuleDefinitionCheck({ path, errors });
-  const steps = checked.steps(schema);
+interface CheckedSchema {
+  readonly json: JsonSchema;
+  readonly schema: StructSchema;
+  readonly path: string;
+  /** Errors of defaults and of keywords that were found before. */
+  readonly ofDefaults: readonly FieldError[];
+  readonly refused: readonly FieldError[];
+}
+
+async function check(checked: CheckedSchema): Promise<readonly FieldError[]> {
+  const [{ checkDefaultRules }, { RuleDefinitionCheck }] = await Promise.all([
+    import('./default-rule-errors.ts'),
+    import('./check-rules.ts'),
+  ]);
+  const broken: FieldError[] = [];
+  await finish(checkDefaultRules(checked, broken));
+  // Expressions are not looked at while a default is wrong, as in kube-apiserver.
+  if (broken.length + checked.ofDefaults.length > 0) return broken;
+  const ofRules = new RuleDefinitionCheck({ path: checked.path, errors: checked.refused });
+  await finish(ofRules.steps(checked.schema));
+  return ofRules.errors;
+}
+
+async function finish(steps: Generator<void, void>): Promise<void> {
   for (let count = 1; !steps.next().done; count++) {
     if (count % limits.ruleStepsPerTurn === 0) await new Promise<void>((resolve) => inOwnTurn(resolve));
   }
-  return checked.errors;
 }

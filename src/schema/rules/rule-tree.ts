@@ -23,6 +23,9 @@ export function rulesOf(schema: Schema): RuleTree | undefined {
   return treeOf(schema, 'root');
 }
 
+/** The rules of values of a part of such a schema. */
+export const rulesOfPart = (schema: Schema): RuleTree | undefined => treeOf(schema, 'part');
+
 /** Of all equal parts of a schema that are one object there is one tree. */
 function treeOf(schema: Schema, place: 'root' | 'part'): RuleTree | undefined {
   return getOrAdd(trees, schema, () => ({ tree: build(schema, place) })).tree;

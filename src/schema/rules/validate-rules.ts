@@ -3,14 +3,14 @@ import { TimeSlice } from '../../base/time/time-slice.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 import type { Schema } from '../schema.ts';
 import type { RuleEvaluation } from './evaluate-rules.ts';
-import { rulesOf } from './rule-tree.ts';
+import { type RuleTree, rulesOf } from './rule-tree.ts';
 
 interface ValidateRulesOptions {
   /** The object that an update replaces, decoded by the same schema. */
   readonly old?: unknown;
   /** Errors found before. Some of them make rules impossible to evaluate. */
   readonly errors: readonly FieldError[];
-  /** Called with errors that are passed over because the update does not change the value that has them. */
+  /** Called with errors that are passed over because the update does not change the value that has them. Default: none are. */
   readonly onRatcheted?: (error: FieldError) => void;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
@@ -40,11 +40,12 @@ export function validateRules(
   value: unknown,
   options: ValidateRulesOptions,
 ): readonly FieldError[] | Promise<readonly FieldError[]> {
-  if (!rulesOf(schema)) return none;
+  const tree = rulesOf(schema);
+  if (!tree) return none;
   if (options.errors.some(({ type }) => blocking.has(type))) return [notChecked];
   return evaluator
-    ? evaluate(evaluator, schema, value, options)
-    : loadEvaluator().then((loaded) => evaluate(loaded, schema, value, options));
+    ? evaluate(evaluator, tree, value, options)
+    : loadEvaluator().then((loaded) => evaluate(loaded, tree, value, options));
 }
 
 /** Errors of types and sizes: a rule of such an object may cost more than it was estimated to, or mean nothing. */
@@ -62,10 +63,10 @@ const notChecked = invalid(
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
 );
 
-function evaluate(Loaded: Evaluator, schema: Schema, value: unknown, options: ValidateRulesOptions) {
+function evaluate(Loaded: Evaluator, tree: RuleTree, value: unknown, options: ValidateRulesOptions) {
   const { old, onRatcheted } = options;
   const evaluation = new Loaded({ old, ...(onRatcheted && { onRatcheted }) });
-  const steps = evaluation.steps(schema, value);
+  const steps = evaluation.steps(tree, value);
   if (steps.next().done) return evaluation.errors;
   const slice = new TimeSlice(options.clock);
   while (!slice.over) if (steps.next().done) return evaluation.errors;

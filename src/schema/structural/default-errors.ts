@@ -30,22 +30,28 @@ interface Place {
  */
 export function defaultErrors(place: Place, rules: MetadataRules): readonly FieldError[] {
   const errors = new BoundedErrors();
-  visit(place, rules, errors);
-  return errors.list;
-}
-
-function visit(place: Place, rules: MetadataRules, errors: BoundedErrors): void {
-  if (errors.full) return;
-  const { json, schema, path, meta } = place;
-  const initial = memberOf(json, 'default');
-  if (initial !== undefined) {
-    const at = `${path}.default`;
+  for (const { schema, initial, at, meta } of defaultsIn(place)) {
+    if (errors.full) break;
     const problem = meta ? metadataProblem(meta, initial, rules) : unknownProblem(schema, initial);
     if (problem !== undefined) errors.add(invalid(at, initial, problem));
     // The paths within messages are those within the default, as in kube-apiserver.
     else errors.add(...validate(schema, initial).map((error) => ({ ...error, field: joinPath(at, error.field) })));
   }
-  for (const part of partsOf(place)) visit(part, rules, errors);
+  return errors.list;
+}
+
+/** A default value of a schema, and its path. */
+interface Default extends Pick<Place, 'schema' | 'meta'> {
+  readonly initial: unknown;
+  readonly at: string;
+}
+
+/** All defaults in a schema, the outermost first. */
+export function* defaultsIn(place: Place): Generator<Default, void> {
+  const { json, schema, path, meta } = place;
+  const initial = memberOf(json, 'default');
+  if (initial !== undefined) yield { schema, initial, at: `${path}.default`, ...(meta && { meta }) };
+  for (const part of partsOf(place)) yield* defaultsIn(part);
 }
 
 /** Unknown fields of metadata are allowed, and pruned. */

@@ -438,6 +438,10 @@ const rows: Readonly<Record<string, Row>> = {
     { type: 'object', required: ['a'], properties: { a: text }, default: {} },
     '.default.a: Required value',
   ),
+  'a default without a required field that has a default': spec(
+    { type: 'object', required: ['a'], properties: { a: { ...text, default: 'x' } }, default: {} },
+    '.default.a: Required value',
+  ),
   'a default of null in a field': spec(
     { type: 'object', properties: { a: text }, default: { a: null } },
     '.default.a: Invalid value: "null": a in body must be of type string: "null"',

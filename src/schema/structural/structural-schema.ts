@@ -33,6 +33,8 @@ interface StructuralResult {
   readonly schema?: StructSchema;
   /** Why a definition with this schema is refused. */
   readonly errors: readonly FieldError[];
+  /** Those of `errors` that defaults have. */
+  readonly ofDefaults?: readonly FieldError[];
 }
 
 /**
@@ -49,9 +51,9 @@ export function readStructuralSchema(schema: unknown, options: StructuralOptions
   const problems = [...structuralProblems(json, path), ...(hasPatterns ? patternErrors(json, path) : [])];
   if (problems.length > 0) return { errors: [...problems, ...refused] };
   const built = buildStructuralSchema(json, options);
-  const defaults = hasDefaults ? defaultErrors({ json, schema: built, path }, options) : [];
-  const errors = [...defaults, ...refused];
-  return errors.length > 0 ? { errors } : { schema: built, errors };
+  const ofDefaults = hasDefaults ? defaultErrors({ json, schema: built, path }, options) : [];
+  const errors = [...ofDefaults, ...refused];
+  return errors.length > 0 ? { errors, ofDefaults } : { schema: built, errors };
 }
 
 /**
