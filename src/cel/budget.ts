@@ -6,17 +6,25 @@ import { limits } from '../base/limits.ts';
  */
 export class CelBudget {
   #left: number;
+  #work: number;
 
-  constructor(total: number = limits.celBudget) {
+  /** `work` limits what evaluations may do at once, without questions to others. */
+  constructor(total: number = limits.celBudget, work = Number.POSITIVE_INFINITY) {
     this.#left = total;
+    this.#work = work;
   }
 
   get left(): number {
     return this.#left;
   }
 
+  get work(): number {
+    return this.#work;
+  }
+
   /** Deducts the cost of an evaluation. The budget may go below zero; after that, evaluations fail. */
-  take(cost: number): void {
+  take(cost: number, work = cost): void {
     this.#left -= cost;
+    this.#work -= work;
   }
 }

@@ -36,6 +36,8 @@ export interface Checked {
   isQualified(call: Call): boolean;
   /** The name, if the selection is that of a type: `net.IP`. */
   typeNamed(expr: Select): string | undefined;
+  /** The variable with a qualified name that a selection is: `authorizer.requestResource`. */
+  variableOf(select: Select): string | undefined;
 }
 
 /** Names of types, which are also values: `type(claims.x) == string`. */
@@ -60,6 +62,7 @@ export function check(expr: Expr, source: string, environment: CelEnvironment): 
     overloadsOf: (call) => checker.overloads.get(call) ?? [],
     isQualified: (call) => checker.qualified.has(call),
     typeNamed: (select) => checker.namedTypes.get(select),
+    variableOf: (select) => checker.qualifiedVariables.get(select),
   };
 }
 
@@ -74,6 +77,7 @@ class Checker {
   readonly overloads = new Map<Call, readonly Overload[]>();
   readonly qualified = new Set<Call>();
   readonly namedTypes = new Map<Select, string>();
+  readonly qualifiedVariables = new Map<Expr, string>();
   readonly #types = new Map<Expr, CelType>();
   readonly #source: string;
   readonly #environment: CelEnvironment;
@@ -160,6 +164,8 @@ class Checker {
 
   #select(expr: Select): CelType {
     if (this.#namesType(expr)) return typeType;
+    const qualified = this.#qualifiedVariable(expr);
+    if (qualified !== undefined) return qualified;
     const operand = this.#bindings.resolve(this.#typeOf(expr.operand));
     const inner = operand.kind === 'optional' ? this.#bindings.resolve(operand.value) : operand;
     const field = this.#field(expr, inner);
@@ -175,6 +181,21 @@ class Checker {
     if (!qualifiedTypeNames.has(name)) return false;
     this.namedTypes.set(expr, name);
     return true;
+  }
+
+  /** The type of the variable of which the selection is the name. A variable of a macro hides it. */
+  #qualifiedVariable(expr: Select): CelType | undefined {
+    const { operand, field, mode } = expr;
+    if (operand.kind !== 'ident' || mode !== 'plain') return undefined;
+    const name = `${operand.name}.${field}`;
+    if (!Object.hasOwn(this.#environment, name) || this.#isInScope(operand.name)) return undefined;
+    this.qualifiedVariables.set(expr, name);
+    return this.#environment[name];
+  }
+
+  #isInScope(name: string): boolean {
+    for (let scope = this.#scope; scope !== undefined; scope = scope.around) if (scope.name === name) return true;
+    return false;
   }
 
   #field(expr: Select, operand: CelType): CelType {

@@ -58,14 +58,14 @@ function fromOwn<T>(variables: Readonly<Record<string, T>>, name: string, read: 
 }
 
 function evaluate(step: Step, variable: Frame['variable'], budget: CelBudget | undefined): CelValue {
-  const meter = new Meter(Math.min(limits.celCostMax, budget?.left ?? limits.celCostMax));
+  const meter = new Meter(Math.min(limits.celCostMax, budget?.left ?? limits.celCostMax), budget?.work);
   try {
     return step({ meter, variable, slots: [] });
   } catch (error) {
     if (error instanceof CelFault) throw new CelEvaluationError(error.reason, error.code);
     throw error;
   } finally {
-    budget?.take(meter.spent);
+    budget?.take(meter.spent, meter.work);
   }
 }
 
@@ -74,14 +74,14 @@ function* evaluateSliced(
   variable: Frame['variable'],
   budget: CelBudget | undefined,
 ): Generator<void, CelValue> {
-  const meter = new Meter(Math.min(limits.celCostMax, budget?.left ?? limits.celCostMax));
+  const meter = new Meter(Math.min(limits.celCostMax, budget?.left ?? limits.celCostMax), budget?.work);
   try {
     return yield* step({ meter, variable, slots: [] });
   } catch (error) {
     if (error instanceof CelFault) throw new CelEvaluationError(error.reason, error.code);
     throw error;
   } finally {
-    budget?.take(meter.spent);
+    budget?.take(meter.spent, meter.work);
   }
 }
 

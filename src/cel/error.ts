@@ -21,6 +21,8 @@ export class CelCompileError extends Error {
 export type CelEvaluationCode =
   /** The evaluation would exceed `limits.celCostMax`, or the rest of the shared budget. */
   | 'cost'
+  /** The evaluation would do more work than `CelBudget.work`. */
+  | 'work'
   /** Anything else: no such key, no such overload, a number out of range. */
   | 'failed';
 

@@ -18,7 +18,7 @@ export class CelFault {
 
 /** Returns a fault that `||` and macros may absorb, and charges for it; rethrows anything else. */
 export function absorb(thrown: unknown, meter: Meter): CelFault {
-  if (!(thrown instanceof CelFault) || thrown.code === 'cost') throw thrown;
+  if (!(thrown instanceof CelFault) || thrown.code !== 'failed') throw thrown;
   meter.spend(costOfFault);
   return thrown;
 }

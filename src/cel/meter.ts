@@ -4,15 +4,24 @@ import type { FoldOperation } from './syntax.ts';
 /** Counts the cost of one evaluation. */
 export class Meter {
   readonly #costMax: number;
+  readonly #workMax: number;
   #spent = 0;
+  #work = 0;
   #pausedAt = 0;
 
-  constructor(costMax: number) {
+  /** `workMax` bounds an evaluation at once. */
+  constructor(costMax: number, workMax = Number.POSITIVE_INFINITY) {
     this.#costMax = costMax;
+    this.#workMax = workMax;
   }
 
   get spent(): number {
     return this.#spent;
+  }
+
+  /** The part of what was spent that the processor worked for. */
+  get work(): number {
+    return this.#work;
   }
 
   /** True once in a while: when so much was spent since the last time. */
@@ -24,6 +33,13 @@ export class Meter {
 
   /** Called before the work, with an upper bound on its cost; throws a fault that no expression can absorb. */
   spend(cost: number): void {
+    this.charge(cost);
+    this.#work += cost;
+    if (this.#work > this.#workMax) throw new CelFault('the evaluation takes long', 'work');
+  }
+
+  /** As `spend`, of what has a price but is no work: a question to somebody else. */
+  charge(cost: number): void {
     this.#spent += cost;
     if (this.#spent > this.#costMax) throw new CelFault('the expression costs more than it may', 'cost');
   }

@@ -27,6 +27,8 @@ export interface Overload {
   readonly run: (...args: never[]) => CelValue;
   /** Charged before `run`, which charges any further cost itself. Default: 1. */
   readonly cost?: Cost;
+  /** The cost is no work: others are asked. */
+  readonly asksOthers?: true;
 }
 
 type Cost = (...args: never[]) => number;
@@ -49,8 +51,10 @@ export const defineMethod = (
 ): Overload => ({ ...define(name, params, result, run, cost), member: true });
 
 export function runOverload(overload: Overload, args: readonly CelValue[], meter: Meter): CelValue {
-  const { cost, run } = overload;
-  meter.spend(cost === undefined ? 1 : (cost as (...args: readonly CelValue[]) => number)(...args));
+  const { cost, run, asksOthers } = overload;
+  const price = cost === undefined ? 1 : (cost as (...args: readonly CelValue[]) => number)(...args);
+  if (asksOthers) meter.charge(price);
+  else meter.spend(price);
   return (run as (...args: readonly (CelValue | Meter)[]) => CelValue)(...args, meter);
 }
 

@@ -11,21 +11,24 @@ import {
   type Fold,
   type Logic,
   type OptionalMap,
+  type Select,
   someExpr,
 } from './syntax.ts';
-import { CelOptional, type CelValue } from './value.ts';
+import { CelLazyMap, CelOptional, type CelValue } from './value.ts';
 
 /** A step that yields now and then, so that the caller can make a pause. */
 export type SlicedStep = (frame: Frame) => Generator<void, CelValue>;
 
 /**
- * Plans an expression for an evaluation in slices. Only macros that iterate take long, so that what has none is one step.
+ * Plans an expression for an evaluation in slices. Only macros that iterate and values that are computed when they are read
+ * take long, so that what has none is one step.
  * Values and costs are those of `Planner`, whose steps do the work; slices only decide when.
  */
 export function planSliced(expr: Expr, planner: Planner): SlicedStep {
-  if (!someExpr(expr, ({ kind }) => kind === 'fold')) {
+  if (!someExpr(expr, (each) => each.kind === 'fold' || planner.isLazy(each))) {
     return atOnce(planner.plan(expr));
   }
+  if (planner.isLazy(expr)) return lazy(expr, planner);
   switch (expr.kind) {
     case 'logic':
       return logic(expr, planner);
@@ -47,6 +50,19 @@ const atOnce = (step: Step): SlicedStep =>
     yield* nothing;
     return step(frame);
   };
+
+/** The selection of a field that is computed when it is read. */
+function lazy(expr: Select, planner: Planner): SlicedStep {
+  const operand = planner.plan(expr.operand);
+  const slot = planner.newSlot();
+  const select = planner.planWith(expr, new Map([[expr.operand, (frame: Frame) => frame.slots[slot] as CelValue]]));
+  return function* (frame) {
+    const map = operand(frame);
+    if (map instanceof CelLazyMap) yield* map.prepare(expr.field);
+    frame.slots[slot] = map;
+    return select(frame);
+  };
+}
 
 /** An expression that needs the values of all its parts: they are evaluated first. */
 function eager(expr: Expr, planner: Planner): SlicedStep {

@@ -43,6 +43,13 @@ export class Planner implements Planning {
     return this.#checked.isQualified(call);
   }
 
+  /** Whether the expression selects a field that is computed when it is read. */
+  isLazy(expr: Expr): expr is Select {
+    if (expr.kind !== 'select' || expr.operand.kind !== 'ident') return false;
+    const type = this.#checked.typeOf(expr.operand);
+    return type.kind === 'struct' && type.lazy === true;
+  }
+
   /** Plans an expression whose parts are evaluated by somebody else, who gives the steps that read their values. */
   planWith(expr: Expr, parts: ReadonlyMap<Expr, Step>): Step {
     for (const [part, step] of parts) this.#given.set(part, step);
@@ -110,6 +117,8 @@ export class Planner implements Planning {
   }
 
   #select(expr: Select): Step {
+    const variable = this.#checked.variableOf(expr);
+    if (variable !== undefined) return readVariable(this.#variableSlot(variable), variable);
     const named = this.#checked.typeNamed(expr);
     if (named === undefined) return planSelect(expr, this.plan(expr.operand));
     const type = new CelTypeValue(named);

@@ -7,11 +7,19 @@ export type CelType =
   | { readonly kind: 'list'; readonly element: CelType }
   | { readonly kind: 'map'; readonly key: CelType; readonly value: CelType }
   | { readonly kind: 'optional'; readonly value: CelType }
-  | { readonly kind: 'struct'; readonly name: string; readonly fields: Readonly<Record<string, CelType>> }
+  | StructType
   /** A type that only functions produce and accept: a URL, a quantity. */
   | { readonly kind: 'opaque'; readonly name: string }
   /** A type parameter within a function's signature. */
   | { readonly kind: 'param'; readonly name: string };
+
+interface StructType {
+  readonly kind: 'struct';
+  readonly name: string;
+  readonly fields: Readonly<Record<string, CelType>>;
+  /** Fields are computed when they are read, which may take long: the value is a CelLazyMap. */
+  readonly lazy?: true;
+}
 
 type PlainKind =
   | 'bool'
@@ -42,7 +50,7 @@ export const dynType: CelType = { kind: 'dyn' };
 export const listType = (element: CelType): CelType => ({ kind: 'list', element });
 export const mapType = (key: CelType, value: CelType): CelType => ({ kind: 'map', key, value });
 export const optionalType = (value: CelType): CelType => ({ kind: 'optional', value });
-export const opaqueType = (name: string): CelType => ({ kind: 'opaque', name });
+export const opaqueType = (name: string): CelType & { readonly kind: 'opaque' } => ({ kind: 'opaque', name });
 export const paramType = (name: string): CelType => ({ kind: 'param', name });
 
 /**

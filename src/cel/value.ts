@@ -109,6 +109,12 @@ export abstract class CelMap {
   }
 }
 
+/** A map whose values are computed when they are read first. */
+export abstract class CelLazyMap extends CelMap {
+  /** Computes a value, with a pause now and then for whoever iterates; then `get` has it, or throws its fault. */
+  abstract prepare(key: string): Generator<void, void>;
+}
+
 /** A JSON object. */
 class JsonMap extends CelMap {
   readonly #object: Readonly<Record<string, unknown>>;

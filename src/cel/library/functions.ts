@@ -1,5 +1,6 @@
 import type { Overload } from '../overload.ts';
 import { arithmetic } from './arithmetic.ts';
+import { authorizers } from './authorizer.ts';
 import { comparisons } from './comparisons.ts';
 import { conversions } from './conversions.ts';
 import { lists } from './lists.ts';
@@ -27,6 +28,7 @@ const all: readonly Overload[] = [
   ...networks,
   ...quantities,
   ...namedFormatFunctions,
+  ...authorizers,
 ];
 
 const globals = Map.groupBy(

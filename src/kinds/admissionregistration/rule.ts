@@ -1,4 +1,4 @@
-import { inline, list, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { type Infer, inline, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 
 const rule = struct('api.admissionregistration.v1.Rule', 'Resources, by group, version and name.', {
   apiGroups: opt(1, list(string()), 'API groups; an empty name is the core group, `*` every group.'),
@@ -12,3 +12,5 @@ export const ruleWithOperations = struct('api.admissionregistration.v1.RuleWithO
   operations: opt(1, list(string()), '`CREATE`, `UPDATE`, `DELETE`, `CONNECT`, or `*` for all of them.'),
   ...inline(2, rule),
 });
+
+export type RuleWithOperations = Infer<typeof ruleWithOperations>;

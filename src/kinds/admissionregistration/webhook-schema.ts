@@ -1,4 +1,4 @@
-import { always, bytes, int32, list, mergeList, opt, ptr, type StructSchema, string, struct } from '../../schema/schema.ts';
+import { always, bytes, type Infer, int32, list, mergeList, opt, ptr, type StructSchema, string, struct } from '../../schema/schema.ts';
 import { labelSelector } from '../meta/label-selector.ts';
 import { matchCondition } from './match-condition.ts';
 import { ruleWithOperations } from './rule.ts';
@@ -51,3 +51,6 @@ export const mutatingWebhook = struct('api.admissionregistration.v1.MutatingWebh
 
 /** Field `webhooks` of both kinds of configurations. */
 export const webhooksOf = <const S extends StructSchema>(webhook: S) => opt(2, mergeList('name', webhook, { duplicatesAllowed: true }), 'The webhooks.');
+
+/** A webhook of either kind. */
+export type Webhook = Infer<typeof validatingWebhook> & Pick<Infer<typeof mutatingWebhook>, 'reinvocationPolicy'>;

@@ -1,6 +1,7 @@
 import type { CelEnvironment } from '../../cel/cel.ts';
 import { type CelValueProgram, compile } from '../../cel/compile.ts';
 import { CelCompileError } from '../../cel/error.ts';
+import { publishedError } from '../../cel/published-error.ts';
 import { type CelType, optionalType, typeName } from '../../cel/type.ts';
 import type { Rule } from '../constraint.ts';
 
@@ -47,18 +48,6 @@ function compileExpression(source: string, environment: CelEnvironment, expected
     return { type: 'error', detail: expected.wrongResult };
   } catch (error) {
     if (!(error instanceof CelCompileError)) throw error;
-    return { type: 'error', detail: expected.failed + describe(error, source) };
+    return { type: 'error', detail: expected.failed + publishedError(error, source) };
   }
-}
-
-/** The error with the line of the source and a mark below it, as kube-apiserver shows it. */
-function describe({ reason, position = { line: 1, column: 1 } }: CelCompileError, source: string): string {
-  const { line, column } = position;
-  const text = source.split('\n')[line - 1] ?? '';
-  return `ERROR: <input>:${line}:${column}: ${asPublished(reason)}\n | ${text}\n | ${'.'.repeat(column - 1)}^`;
-}
-
-function asPublished(reason: string): string {
-  if (reason.startsWith('undeclared reference')) return `${reason} (in container '')`;
-  return reason.startsWith('unexpected') ? `Syntax error: ${reason}` : reason;
 }

@@ -1,0 +1,80 @@
+import { type CelValueProgram, compile } from '../../cel/compile.ts';
+import { CelCompileError } from '../../cel/error.ts';
+import { publishedError } from '../../cel/published-error.ts';
+import { boolType, type CelType, nullType, stringType, typeName } from '../../cel/type.ts';
+import { expressionEnvironment, type ObjectTypes, typeOfVariable } from './expression-types.ts';
+
+/**
+ * What an expression is for:
+ * - `condition`: whether a webhook is called or a policy is evaluated, or whether an object is valid;
+ * - `message`: why it is not, without `authorizer`;
+ * - `auditAnnotation`: the value of an annotation;
+ * - `variable`: a value that other expressions use.
+ */
+export type ExpressionRole = 'condition' | 'message' | 'auditAnnotation' | 'variable';
+
+/** An expression that can be evaluated by `ExpressionEvaluation`, or why there is none, in the words of kube-apiserver. */
+export type CompiledExpression =
+  | { readonly type: 'program'; readonly source: string; readonly program: CelValueProgram }
+  | { readonly type: 'error'; readonly source: string; readonly detail: string };
+
+/** Types that a result may have. Default: any. */
+const results: Readonly<Partial<Record<ExpressionRole, readonly CelType[]>>> = {
+  condition: [boolType],
+  message: [stringType],
+  auditAnnotation: [stringType, nullType],
+};
+
+interface CompilerOptions {
+  /** There is `params`: of policies with a `paramKind`. */
+  readonly hasParams?: boolean;
+  /** There is `variables`: of policies with variables. */
+  readonly hasVariables?: boolean;
+  /** Types to check expressions against; without them, fields of objects are known only at evaluation. */
+  readonly types?: ObjectTypes;
+}
+
+/**
+ * Compiles the expressions of a webhook or policy (KEP-3716, KEP-3488). Variables are added in their order; an expression sees
+ * those that were added before it was compiled.
+ */
+export class ExpressionCompiler {
+  /** Variables by name, for evaluations. */
+  readonly variables = new Map<string, CompiledExpression>();
+  readonly #options: CompilerOptions;
+  #variableTypes: Readonly<Record<string, CelType>> | undefined;
+
+  constructor(options: CompilerOptions = {}) {
+    this.#options = options;
+    if (options.hasVariables) this.#variableTypes = {};
+  }
+
+  compile(source: string, role: ExpressionRole): CompiledExpression {
+    const { hasParams = false, types = {} } = this.#options;
+    const names = { params: hasParams, authorizer: role !== 'message', variables: this.#variableTypes };
+    try {
+      const program = compile(source, expressionEnvironment(names, types));
+      const problem = typeProblem(program.type, results[role]);
+      return problem === undefined ? { type: 'program', source, program } : { type: 'error', source, detail: problem };
+    } catch (error) {
+      if (!(error instanceof CelCompileError)) throw error;
+      return { type: 'error', source, detail: `compilation failed: ${publishedError(error, source)}` };
+    }
+  }
+
+  /** Compiles a variable. One that does not compile is a fault of the expressions that use it. */
+  addVariable(name: string, source: string): CompiledExpression {
+    const compiled = this.compile(source, 'variable');
+    const type: CelType = compiled.type === 'program' ? typeOfVariable(compiled.program.type) : { kind: 'dyn' };
+    this.variables.set(name, compiled);
+    this.#variableTypes = { ...this.#variableTypes, [name]: type };
+    return compiled;
+  }
+}
+
+function typeProblem(type: CelType, wanted: readonly CelType[] | undefined): string | undefined {
+  const names = wanted?.map(typeName);
+  const name = typeName(type);
+  if (names === undefined || names.includes(name)) return undefined;
+  return names.length === 1 ? `must evaluate to ${names[0]} but got ${name}` : `must evaluate to one of [${names.join(' ')}] but got ${name}`;
+}
