@@ -313,9 +313,9 @@ class GarbageCollector implements Closable {
     const owners = await this.#classify(node, live.metadata.ownerReferences ?? []);
     if (owners.dangling.length === 0 && owners.waiting.length === 0) return;
     if (owners.solid.length > 0) return this.#keepOwners(node, live, owners.solid);
-    if (owners.waiting.length > 0 && this.#graph.dependentsOf(uid).length > 0)
-      return this.#deleteInForeground(node, live);
-    await this.#delete(node, live, policyOf(live));
+    // Dependents of an object that its owner waits for are deleted before it.
+    const isAwaited = owners.waiting.length > 0 && this.#graph.dependentsOf(uid).length > 0;
+    await this.#delete(node, live, isAwaited ? 'Foreground' : policyOf(live));
   }
 
   /** An owner's existence is checked by live reads, but its dependents are known only from complete lists. */
@@ -403,23 +403,6 @@ class GarbageCollector implements Closable {
     await this.#patch(node, live, { ownerReferences: solid });
   }
 
-  /**
-   * The owner waits for this object, which has dependents of its own: they are deleted first. If one of them is
-   * waiting too, they form a cycle, which is broken by unblocking the owner.
-   */
-  async #deleteInForeground(node: GraphNode, live: ApiObject): Promise<void> {
-    const circle = this.#graph.dependentsOf(node.uid).some(({ waitsForDependents }) => waitsForDependents);
-    if (circle) {
-      const ownerReferences = (live.metadata.ownerReferences ?? []).map((each) => ({
-        ...each,
-        blockOwnerDeletion: false,
-      }));
-      const patched = await this.#patch(node, live, { ownerReferences });
-      return this.#delete(node, patched, 'Foreground');
-    }
-    await this.#delete(node, live, 'Foreground');
-  }
-
   /** Removes the finalizer of an object in foreground deletion once no blocking dependent is left. */
   async #finishForeground(node: GraphNode, live: ApiObject): Promise<void> {
     // An object that owns itself does not wait for itself.
@@ -427,7 +410,21 @@ class GarbageCollector implements Closable {
       .dependentsOf(node.uid)
       .filter((each) => each !== node && blocks(each.owners, node.uid));
     if (blocking.length === 0) return this.#removeFinalizer(node, live, foregroundFinalizer);
-    for (const dependent of blocking) if (!dependent.waitsForDependents) this.#toDelete.add(dependent.uid);
+    const toDelete = blocking.filter(({ waitsForDependents }) => !waitsForDependents);
+    for (const { uid } of toDelete) this.#toDelete.add(uid);
+    if (toDelete.length > 0) return;
+    if (await this.#graph.waitsForItself(node, this.#slices)) await this.#unblockOwners(node, live);
+  }
+
+  /**
+   * Ends a cycle of objects that wait for each other. It is looked for when each object of it waits: the owner that an object
+   * is deleted for may be known to wait by a read before the graph knows it.
+   */
+  async #unblockOwners(node: GraphNode, live: ApiObject): Promise<void> {
+    const references = live.metadata.ownerReferences ?? [];
+    if (!references.some(({ blockOwnerDeletion }) => blockOwnerDeletion)) return;
+    const ownerReferences = references.map((each) => ({ ...each, blockOwnerDeletion: false }));
+    await this.#patch(node, live, { ownerReferences });
   }
 
   async #attemptToOrphan(uid: string): Promise<void> {

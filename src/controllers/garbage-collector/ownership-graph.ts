@@ -1,3 +1,4 @@
+import type { WorkSlices } from '../../base/time/work-slices.ts';
 import { type DiscoveredResource, pathOf } from '../../client/discovery-client.ts';
 import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
 
@@ -70,6 +71,26 @@ export class OwnershipGraph {
   /** UIDs of the dependents of the object with this UID. */
   dependentUids(uid: string): Iterable<string> {
     return this.#dependents.get(uid) ?? [];
+  }
+
+  /**
+   * Whether an object in foreground deletion waits for itself, through others that wait too. Searched from dependent to
+   * owner: an object has few owners, and may have very many dependents.
+   */
+  async waitsForItself(node: GraphNode, slices: WorkSlices): Promise<boolean> {
+    const found = new Set<string>();
+    const toSearch = [node];
+    for (let each = toSearch.pop(); each; each = toSearch.pop()) {
+      for (const { uid, blockOwnerDeletion } of each.owners) {
+        await slices.step();
+        const owner = this.#nodes.get(uid);
+        if (!blockOwnerDeletion || !owner?.waitsForDependents || owner.uid === each.uid || found.has(uid)) continue;
+        if (uid === node.uid) return true;
+        found.add(uid);
+        toSearch.push(owner);
+      }
+    }
+    return false;
   }
 
   /** Records the latest state of an object; returns the previous one if it was kept. */
