@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { allAtOnce } from '../base/time/in-slices.ts';
 import type { Definition } from './apiextensions/custom-resource-definition.ts';
 import { customKinds } from './custom/custom-kinds.ts';
 import { DefinedSchemas } from './custom/defined-schemas.ts';
@@ -14,16 +15,18 @@ function definitionWith(properties: unknown): Definition {
   return { spec: { group: 'example.com', names: { kind: 'Widget' }, versions } } as unknown as Definition;
 }
 
-test('schemas of a definition are built when one is needed, and all at once', async () => {
+const encoded = (definition: Definition): Buffer => Buffer.from(JSON.stringify(definition));
+
+test('schemas of a definition are built when one is needed, and all at once', () => {
   let reads = 0;
   const definition = definitionWith({ a: { type: 'string' } });
   const schemas = new DefinedSchemas(() => {
     reads++;
-    return definition;
+    return encoded(definition);
   });
-  const made = () => customKinds(definition, { schemas, pause: () => undefined });
-  const [one, two] = (await made()).kinds;
-  const [again] = (await made()).kinds;
+  const made = () => allAtOnce(customKinds(definition, schemas));
+  const [one, two] = made().kinds;
+  const [again] = made().kinds;
   assert.ok(one && two && again);
   assert.ok(hasSameSchema(one, again));
   assert.deepEqual(Object.keys(outlineOf(one).fields), ['apiVersion', 'kind', 'metadata']);
@@ -37,15 +40,15 @@ test('schemas of a definition are built when one is needed, and all at once', as
 
 test('schemas are read where their definition is now', () => {
   const [before, after] = [definitionWith({ a: { type: 'string' } }), definitionWith({ b: { type: 'string' } })];
-  const schemas = new DefinedSchemas(() => before);
-  schemas.readFrom(() => after);
+  const schemas = new DefinedSchemas(() => encoded(before));
+  schemas.readFrom(() => encoded(after));
   assert.ok('b' in schemas.of('v1').value.fields);
-  schemas.readFrom(() => before);
+  schemas.readFrom(() => encoded(before));
   assert.ok('b' in schemas.of('v2').value.fields, 'what is built stays');
 });
 
 test('a schema that cannot be read keeps all fields', () => {
-  const schemas = new DefinedSchemas(() => definitionWith({ a: {} }));
+  const schemas = new DefinedSchemas(() => encoded(definitionWith({ a: {} })));
   assert.equal(schemas.of('v1').value.additional, 'preserve');
   assert.equal(schemas.of('gone').value.additional, 'preserve');
 });
