@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allAtOnce } from '../base/time/in-slices.ts';
+import { within } from '../base/waits-fixture.ts';
 import type { Definition } from './apiextensions/custom-resource-definition.ts';
 import { customKinds } from './custom/custom-kinds.ts';
 import { DefinedSchemas } from './custom/defined-schemas.ts';
@@ -51,4 +52,39 @@ test('a schema that cannot be read keeps all fields', () => {
   const schemas = new DefinedSchemas(() => encoded(definitionWith({ a: {} })));
   assert.equal(schemas.of('v1').value.additional, 'preserve');
   assert.equal(schemas.of('gone').value.additional, 'preserve');
+});
+
+test('large schemas are built in slices of time, once for all who wait for one of them', async () => {
+  const properties = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`f${at}`, { type: 'string' }]));
+  const bytes = encoded(definitionWith(properties));
+  let [reads, now, turns] = [0, 0, 0];
+  const clock = { monotonic: () => now++ };
+  const schemas = new DefinedSchemas(() => {
+    reads++;
+    return bytes;
+  });
+  const waiting = ['v1', 'v2', 'v1'].map((version) => schemas.of(version).ready(clock));
+  assert.ok(waiting[0] && waiting.every((each) => each === waiting[0]), 'all wait for the same');
+  const built = Promise.resolve(waiting[0]);
+  const turn = async (): Promise<void> => {
+    if (schemas.isBuilt) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    turns++;
+    await turn();
+  };
+  await within(Promise.all([built, turn()]), 'the schemas are not built');
+  assert.ok(turns > 20, `${turns} turns`);
+  assert.equal(reads, 1);
+  assert.equal(schemas.of('v2').ready(clock), undefined);
+  assert.equal(Object.keys(schemas.of('v2').value.fields).length, 2_003);
+});
+
+test('schemas that were built of the same text are one, whatever else their definitions say', () => {
+  const definition = definitionWith({ a: { type: 'string' } });
+  const [one, two] = [definition, { ...definition, metadata: { name: 'other' } }].map(
+    (each) => new DefinedSchemas(() => encoded(each as Definition)).of('v1').value,
+  );
+  assert.equal(one, two);
+  const changed = new DefinedSchemas(() => encoded(definitionWith({ a: { type: 'integer' } }))).of('v1').value;
+  assert.notEqual(changed, one);
 });

@@ -16,7 +16,7 @@ export interface LazySchema {
   ready(clock: Pick<Clock, 'monotonic'>): Promise<void> | undefined;
 }
 
-const schemas = new WeakMap<Kind, LazySchema>();
+const schemas = new WeakMap<object, LazySchema>();
 
 /** The kind with another schema. Copies of it have the schema that was built. */
 export function withLazySchema(kind: Omit<Kind, 'schema'>, schema: LazySchema): Kind {
@@ -34,9 +34,9 @@ export function withLazySchema(kind: Omit<Kind, 'schema'>, schema: LazySchema): 
 const outline: StructSchema = buildStructuralSchema({ type: 'object' }, { objectMeta });
 
 /** The schema, or what is known of it without building it: for questions to which every custom kind has the same answer. */
-export const outlineOf = (kind: Kind): StructSchema => (isLazy(kind) ? outline : kind.schema);
+export const outlineOf = (kind: Pick<Kind, 'schema'>): StructSchema => (isLazy(kind) ? outline : kind.schema);
 
-export const isLazy = (kind: Kind): boolean => schemas.has(kind);
+export const isLazy = (kind: object): boolean => schemas.has(kind);
 
 /** True unless the schema is still to be built. */
 export const isSchemaReady = (kind: Kind): boolean => schemas.get(kind)?.isBuilt ?? true;

@@ -1,5 +1,6 @@
 import { contentHash } from '../../base/collections/content-hash.ts';
 import { WeakValues } from '../../base/collections/weak-values.ts';
+import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { allAtOnce, inSlices, type Steps } from '../../base/time/in-slices.ts';
 import { parseStoredInSteps } from '../../codec/json-steps.ts';
@@ -55,7 +56,10 @@ export class DefinedSchemas {
   ready(clock: Pick<Clock, 'monotonic'>): Promise<void> | undefined {
     if (this.#built) return undefined;
     if (this.#building) return this.#building;
-    const built = inSlices(build(this.#bytes()), clock);
+    const bytes = this.#bytes();
+    // A change of a small definition counts for the next request after it.
+    const isSmall = bytes.length <= limits.lightBytesMax;
+    const built = isSmall ? allAtOnce(build(bytes)) : inSlices(build(bytes), clock);
     if (!(built instanceof Promise)) {
       this.#keep(built);
       return undefined;

@@ -86,7 +86,8 @@ export class ServedKinds implements Closable {
     const { versions, webhook, structure } = (read && (await this.#versionsOf(name, status, { read, schemas }))) ?? {};
     if (served && wanted && versions && served.uid === wanted.uid && hasSamePath(served.resource, versions)) {
       // They are compared if there are objects.
-      if (isSchemaReady(served.resource.kind)) await schemas.ready(this.#options.clock);
+      const ready = isSchemaReady(served.resource.kind) ? schemas.ready(this.#options.clock) : undefined;
+      if (ready) await ready;
       const resource = await resources.changeCustom(served.resource, versions);
       this.#keep(wanted, status, { resource, schemas, structure });
     } else {

@@ -410,7 +410,5 @@ const ofObjects: NonNullable<NegotiateOptions['representations']> = ['Table', 'P
 const representationsOf = ({ verb }: ResourceRequest) => (verb === 'list' ? ofLists : ofObjects);
 
 /** Decides in which formats the objects of a request can be. */
-function negotiatedSchema({ kind }: ServedResource, subresource: string): StructSchema {
-  const body = bodyKind(kind, subresource);
-  return body === kind ? outlineOf(kind) : body.schema;
-}
+const negotiatedSchema = ({ kind }: ServedResource, subresource: string): StructSchema =>
+  outlineOf(bodyKind(kind, subresource));
