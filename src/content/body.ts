@@ -2,7 +2,6 @@ import { limits } from '../base/limits.ts';
 import { openBrace } from '../codec/json-characters.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { bodyKind } from '../kinds/body-kind.ts';
-import { outlineOf } from '../kinds/lazy-schema.ts';
 import { deleteOptions } from '../kinds/meta/delete-options.ts';
 import type { RequestBody } from '../registry/verb.ts';
 import type { PatchFormat } from '../registry/write/patch-formats.ts';
@@ -42,7 +41,7 @@ export function bodyForm(
     case 'update':
     case 'delete':
     case 'deletecollection': {
-      const schema = outlineOf(expectedBody(served, info));
+      const { schema } = expectedBody(served, info);
       return { type: 'whole', format: negotiator.contentType(exchange.header('content-type'), { schema }) };
     }
   }

@@ -1,4 +1,3 @@
-import { allAtOnce, type Steps } from '../../base/time/in-slices.ts';
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import { describeFieldError, type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts';
 import { BoundedErrors } from './bounded-errors.ts';
@@ -24,14 +23,10 @@ import { unsupportedIn } from './schema-errors.ts';
  * before they had to be, and part of the errors of new ones. Messages and order are those of kube-apiserver 1.32. Does not
  * look at patterns: see `pattern-errors.ts`.
  */
-export const structuralProblems = (schema: unknown, path: string): readonly FieldError[] =>
-  allAtOnce(structuralProblemsInSteps(schema, path));
-
-/** The same, with a pause now and then for whoever iterates. */
-export function* structuralProblemsInSteps(schema: unknown, path: string): Steps<readonly FieldError[]> {
+export function structuralProblems(schema: unknown, path: string): readonly FieldError[] {
   const root = asSchema(schema);
   const errors = new BoundedErrors();
-  yield* checkInvariants(root, { level: 'root', path }, errors);
+  checkInvariants(root, { level: 'root', path }, errors);
   checkComplete(root, root, { path, from: path }, errors);
   return errors.list.toSorted((a, b) => (textOfError(a) < textOfError(b) ? -1 : 1));
 }
@@ -51,25 +46,21 @@ interface Place {
 
 const placeNames = { root: 'at the root', item: 'for specified array items', field: 'for specified object fields' };
 
-/** Fields that are checked between two pauses. */
-const fieldsPerStep = 64;
-
-function* checkInvariants(schema: JsonSchema, place: Place, errors: BoundedErrors): Steps<void> {
+function checkInvariants(schema: JsonSchema, place: Place, errors: BoundedErrors): void {
   if (errors.full) return;
   const { level, path } = place;
   const items = schemaIn(schema, 'items');
   if (textOf(schema, 'type') === 'array' && !items) errors.add(required(`${path}.items`, 'must be specified'));
-  if (items) yield* checkInvariants(items, { level: 'item', path: `${path}.items` }, errors);
-  for (const [index, [name, each]] of namedSchemasIn(schema, 'properties').entries()) {
-    yield* checkInvariants(each, { level: 'field', path: `${path}.properties[${name}]` }, errors);
-    if (index % fieldsPerStep === 0) yield;
+  if (items) checkInvariants(items, { level: 'item', path: `${path}.items` }, errors);
+  for (const [name, each] of namedSchemasIn(schema, 'properties')) {
+    checkInvariants(each, { level: 'field', path: `${path}.properties[${name}]` }, errors);
   }
   const additional = additionalOf(schema);
   if (additional !== undefined && level === 'root') {
     errors.add(forbidden(`${path}.additionalProperties`, 'must not be used at the root'));
   }
   if (typeof additional === 'object') {
-    yield* checkInvariants(additional, { level: 'field', path: `${path}.additionalProperties` }, errors);
+    checkInvariants(additional, { level: 'field', path: `${path}.additionalProperties` }, errors);
   }
   checkExtensions(schema, path, errors);
   checkValidation(schema, path, hasIntOrString(schema), errors);

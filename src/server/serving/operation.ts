@@ -18,7 +18,7 @@ interface PathOperation {
 }
 
 /** A verb of the registry. */
-export interface ResourceOperation {
+interface ResourceOperation {
   readonly type: 'resource';
   readonly info: ResourceRequest;
   readonly served: ServedResource;

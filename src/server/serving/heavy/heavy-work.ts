@@ -1,6 +1,7 @@
 import type { PluginName } from '../../../admission/plugins.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { identityOf } from '../../../base/collections/shared-content.ts';
+import type { Turn } from '../../../base/keyed-mutex.ts';
 import { limits } from '../../../base/limits.ts';
 import { randomSeedBytes } from '../../../base/random.ts';
 import { type BodyForm, formatOf, parseBody } from '../../../content/body.ts';
@@ -38,6 +39,7 @@ import type {
 } from './jobs.ts';
 import { ownBytes } from './messages.ts';
 import type { Freshness, KnownEntry } from './remote-registry.ts';
+import { webhookCalls } from './remote-webhooks.ts';
 import { countParts, isHeavy } from './weight.ts';
 
 interface HeavyWorkParts
@@ -100,17 +102,21 @@ export class HeavyWork {
     const { info, served } = request;
     const { registry, thread } = this.#parts;
     const key = info.name === '' ? undefined : served.objectKey(info.namespace, info.name);
-    const work = async (): Promise<WriteOutput> => {
+    const work = async (turn?: Turn): Promise<WriteOutput> => {
       const entry = key === undefined ? undefined : knownEntry(served, key);
       const output = await thread.run({
         name: 'write',
         owner: request.owner,
         input: () => ({ ...this.#writeInput(request, entry), tellsBody: bodyRead !== undefined }),
         bytes: request.bytes.length + (entry?.bytes.length ?? 0),
-        calls: { ...this.#calls(request, key), bodyRead: async (sent: SentIdentity) => bodyRead?.(sent) },
+        calls: {
+          ...this.#calls(request, key),
+          ...webhookCalls(this.#parts.lookups.webhooks, { signal: request.signal, turn }),
+          bodyRead: async (sent: SentIdentity) => bodyRead?.(sent),
+        },
         commits,
         signal: request.signal,
-        annotate: (key, value) => void request.annotate(key, value),
+        annotate: (key, value, from) => void request.annotate(key, value, from),
         warn: (text) => request.warn(text),
       });
       return output as WriteOutput;
@@ -143,7 +149,7 @@ export class HeavyWork {
     const { store, storeName, cache, lookups, count, requireCreate, requireUnsafeDelete } = this.#parts;
     const { info, served, user, signal, span } = request;
     const write = { span, storeName, served };
-    const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules } = lookups;
+    const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules, namespaceLabels } = lookups;
     return {
       ...kindCalls(served.resource.kinds),
       get: async ({ key: wanted }: { readonly key: string }) => {
@@ -190,6 +196,7 @@ export class HeavyWork {
       resourcesOf: (args: LookupArguments<'resourcesOf'>) => resourcesOf(...args),
       heldRules: (args: LookupArguments<'heldRules'>) => heldRules(...args),
       roleRules: (args: LookupArguments<'roleRules'>) => roleRules(...args),
+      namespaceLabels: (args: LookupArguments<'namespaceLabels'>) => namespaceLabels(...args),
     };
   }
 
@@ -332,7 +339,7 @@ interface StepOptions {
   readonly options?: UpdateOptions;
 }
 
-type LookupArguments<Name extends keyof AdmissionLookups> = Parameters<AdmissionLookups[Name]>;
+type LookupArguments<Name extends Exclude<keyof AdmissionLookups, 'webhooks'>> = Parameters<AdmissionLookups[Name]>;
 
 /** Calls of a write that change the store. */
 const commits: ReadonlySet<string> = new Set(['create', 'update', 'delete']);
