@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { admissionMetrics } from '../../src/admission/admission-metrics.ts';
+import { conditionMetrics, webhookMetrics } from '../../src/admission/webhooks/webhook-metrics.ts';
 import { auditMetrics } from '../../src/audit/audit-metrics.ts';
 import { certificateLifetimes } from '../../src/authn/client-certificate.ts';
 import { oidcMetrics } from '../../src/authn/oidc/oidc-metrics.ts';
 import { registerTokenMetrics } from '../../src/authn/service-account/token-metrics.ts';
 import { tokenCacheCounts } from '../../src/authn/token-cache.ts';
-import { conditionMetrics, webhookMetrics } from '../../src/admission/webhooks/webhook-metrics.ts';
 import { webhookTokenMetrics } from '../../src/authn/webhook/webhook-metrics.ts';
 import { authorizationMetrics } from '../../src/authz/authorization-metrics.ts';
 import { Metrics } from '../../src/base/metrics.ts';
