@@ -126,7 +126,7 @@ export const hostileDefinitions = (): readonly HostileDefinition[] => [
         ]),
       ),
     ],
-    object: { spec: Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`field${at}`, 'z'.repeat(1_500)])) },
+    object: { spec: Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`field${at}`, 'y'.repeat(1_500)])) },
   },
 ];
 

@@ -1,5 +1,6 @@
 import type { ByteSpan } from '../base/collections/byte-span.ts';
 import type { Closable } from '../base/disposable.ts';
+import type { Clock } from '../base/time/clock.ts';
 import type { SelectableField } from '../meta/selectable-field.ts';
 import type { Revision, StoreRecord } from '../store/store.ts';
 import type { CollectionMetrics } from './collection-metrics.ts';
@@ -146,6 +147,8 @@ export interface Collection {
   /** Identifies the form of all entries; undefined while they are brought into another one, see `WatchCache.changeResource`. */
   readonly form: object | undefined;
   get(key: string): CacheEntry | undefined;
+  /** To be waited for before records are decoded. */
+  readonly ready: Readiness;
   /** Decodes a record read from the store, for versions that are no longer cached. */
   decode(record: StoreRecord): CacheEntry;
   /** The current state of the collection. */
@@ -175,7 +178,12 @@ export interface CachedResource {
    * are stored.
    */
   readonly normalise?: ((value: Uint8Array) => Uint8Array) | undefined;
+  /** Resolves when `normalise` can be called: what it needs may take long to make. Undefined if there is nothing to wait for. */
+  readonly ready?: Readiness | undefined;
 }
+
+/** Waits for what is made in slices of time. Undefined if there is nothing to wait for. */
+export type Readiness = (clock: Pick<Clock, 'monotonic'>) => Promise<void> | undefined;
 
 /** Backpressure from the senders of watch events: the promise resolves when they can accept more. Undefined: not throttled. */
 export type Throttle = () => Promise<void> | undefined;

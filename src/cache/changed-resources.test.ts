@@ -181,3 +181,42 @@ test('the consistency checker finds no fault in a resource that changes', async 
   await changed;
   assert.deepEqual((await checker.check()).mismatches, []);
 });
+
+test('nothing is decoded before what decodes it is ready', async (context) => {
+  const store = new FaultyStore();
+  await put(store, 'a', { data: '1' });
+  let isReady = false;
+  let waits = 0;
+  const lazy = (form: string): CachedResource => {
+    const { normalise = assert.fail(), ...resource } = inForm(form);
+    return {
+      ...resource,
+      normalise(value) {
+        assert.ok(isReady, 'decoded too early');
+        return normalise(value);
+      },
+      ready: () => {
+        if (isReady) return undefined;
+        waits++;
+        return new Promise<void>((resolve) =>
+          setImmediate(() => {
+            isReady = true;
+            resolve();
+          }),
+        );
+      },
+    };
+  };
+  const { cache, configMaps: collection } = await openCache(context, { store, resources: [lazy('old-')] });
+  assert.deepEqual([shown(collection), waits], [['a old-1'], 1], 'the first load');
+  isReady = false;
+  await within(cache.changeResource(lazy('new-')), 'the change does not end');
+  assert.deepEqual([shown(collection), waits], [['a new-1'], 2], 'a change of form');
+  isReady = false;
+  await put(store, 'b', { data: '2' });
+  await within(cache.fresh(), 'the cache does not follow');
+  assert.deepEqual([shown(collection), waits], [['a new-1', 'b new-2'], 3], 'a change of an object');
+  isReady = false;
+  await within(cache.reload(collection.prefix), 'the reload does not end');
+  assert.deepEqual([shown(collection), waits], [['a new-1', 'b new-2'], 4], 'a reload');
+});

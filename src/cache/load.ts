@@ -49,6 +49,7 @@ export async function load(
   const entries: CacheEntry[] = [];
   const corrupt = new Map<string, Revision>();
   for await (const records of readPages(store, collection.prefix, at)) {
+    if (records.length > 0) await codec.ready?.(clock);
     const slabs = new SlabSequence(weightOf(records));
     for (const record of records) {
       if (slice.over) await slice.next();

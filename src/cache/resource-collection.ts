@@ -2,7 +2,16 @@ import { SortedEntries } from '../base/collections/sorted-entries.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Change, Revision, StoreRecord } from '../store/store.ts';
-import type { CachedResource, CacheEntry, Collection, Snapshot, Watcher, WatchOptions, WatchSink } from './cache.ts';
+import type {
+  CachedResource,
+  CacheEntry,
+  Collection,
+  Readiness,
+  Snapshot,
+  Watcher,
+  WatchOptions,
+  WatchSink,
+} from './cache.ts';
 import { ObjectChange } from './change.ts';
 import type { CollectionMetrics, CollectionMetricsOf } from './collection-metrics.ts';
 import { CollectionSnapshot } from './collection-snapshot.ts';
@@ -133,6 +142,13 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   watch(options: WatchOptions, sink: WatchSink): Watcher {
     return this.#host.watch(this, options, sink);
   }
+
+  /** See `CachedResource.ready`. */
+  get isLazy(): boolean {
+    return this.#codec.ready !== undefined;
+  }
+
+  readonly ready: Readiness = (clock) => this.#codec.ready?.(clock);
 
   decode(record: StoreRecord): CacheEntry {
     return this.codec.decode(record);

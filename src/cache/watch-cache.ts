@@ -103,6 +103,8 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     ResourceCollection,
     { readonly done: Promise<void>; changes: Change[]; watches: LoadWatches }
   >();
+  /** Resources that have to be waited for before their values are decoded, see `CachedResource.ready`. */
+  #lazyResources = 0;
   #revision: Revision = 0;
   /** Number of full reloads. */
   #generation = 0;
@@ -168,6 +170,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   removeResource(prefix: string): void {
     const collection = this.#find(prefix);
     this.#collections.delete(prefix);
+    if (collection.isLazy) this.#lazyResources--;
     this.#loading.delete(collection);
     for (const folder of foldersAbove(prefix)) this.#countFolder(folder, -1);
     collection.release();
@@ -297,6 +300,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     const codec = (this.#options.codecOf ?? objectCodec)(resource);
     const collection = new ResourceCollection(this, { ...resource, codec });
     this.#collections.set(prefix, collection);
+    if (resource.ready) this.#lazyResources++;
     return collection;
   }
 
@@ -331,6 +335,8 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
         });
         for await (const batch of changes) {
           backoff.reset();
+          const ready = this.#readyFor(batch);
+          if (ready) await ready;
           for (let taken = 0; taken < batch.changes.length || this.#revision < batch.revision; ) {
             if (taken > 0) await turn();
             if (signal.aborted) return;
@@ -362,6 +368,17 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
         await pause(this.#clock, backoff.next(), signal);
       }
     }
+  }
+
+  /** What the changes of a batch are decoded by. Most batches wait for nothing. */
+  #readyFor({ changes }: ChangeBatch): Promise<unknown> | undefined {
+    if (this.#lazyResources === 0) return undefined;
+    let waiting: Promise<void>[] | undefined;
+    for (const { key } of changes) {
+      const ready = this.#collectionOf(key)?.ready(this.#clock);
+      if (ready) waiting = [...(waiting ?? []), ready];
+    }
+    return waiting && Promise.all(waiting);
   }
 
   /**

@@ -2,6 +2,7 @@ import { limits } from '../base/limits.ts';
 import { openBrace } from '../codec/json-characters.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { bodyKind } from '../kinds/body-kind.ts';
+import { outlineOf } from '../kinds/lazy-schema.ts';
 import { deleteOptions } from '../kinds/meta/delete-options.ts';
 import type { RequestBody } from '../registry/verb.ts';
 import type { PatchFormat } from '../registry/write/patch-formats.ts';
@@ -41,7 +42,7 @@ export function bodyForm(
     case 'update':
     case 'delete':
     case 'deletecollection': {
-      const { schema } = expectedBody(served, info);
+      const schema = outlineOf(expectedBody(served, info));
       return { type: 'whole', format: negotiator.contentType(exchange.header('content-type'), { schema }) };
     }
   }

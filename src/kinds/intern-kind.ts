@@ -5,9 +5,6 @@ import type { Kind } from './kind.ts';
 const schemas = new SharedContent<StructSchema>();
 const kinds = new SharedContent<Kind>();
 
-/** The first schema in this process with the same content. */
-export const internSchema = (schema: StructSchema): StructSchema => schemas.share(schema);
-
 /**
  * Returns the first kind in this process with the same content. Compiled decoders, validators, merges and documents are
  * cached by kind or schema, so scopes with the same kind share them. Kinds that differ only in functions share the schema.

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { allAtOnce } from '../base/time/in-slices.ts';
+import { within } from '../base/waits-fixture.ts';
 import type { Definition } from './apiextensions/custom-resource-definition.ts';
 import { customKinds } from './custom/custom-kinds.ts';
 import { DefinedSchemas } from './custom/defined-schemas.ts';
@@ -14,16 +16,18 @@ function definitionWith(properties: unknown): Definition {
   return { spec: { group: 'example.com', names: { kind: 'Widget' }, versions } } as unknown as Definition;
 }
 
-test('schemas of a definition are built when one is needed, and all at once', async () => {
+const encoded = (definition: Definition): Buffer => Buffer.from(JSON.stringify(definition));
+
+test('schemas of a definition are built when one is needed, and all at once', () => {
   let reads = 0;
   const definition = definitionWith({ a: { type: 'string' } });
   const schemas = new DefinedSchemas(() => {
     reads++;
-    return definition;
+    return encoded(definition);
   });
-  const made = () => customKinds(definition, { schemas, pause: () => undefined });
-  const [one, two] = (await made()).kinds;
-  const [again] = (await made()).kinds;
+  const made = () => allAtOnce(customKinds(definition, schemas));
+  const [one, two] = made().kinds;
+  const [again] = made().kinds;
   assert.ok(one && two && again);
   assert.ok(hasSameSchema(one, again));
   assert.deepEqual(Object.keys(outlineOf(one).fields), ['apiVersion', 'kind', 'metadata']);
@@ -37,15 +41,50 @@ test('schemas of a definition are built when one is needed, and all at once', as
 
 test('schemas are read where their definition is now', () => {
   const [before, after] = [definitionWith({ a: { type: 'string' } }), definitionWith({ b: { type: 'string' } })];
-  const schemas = new DefinedSchemas(() => before);
-  schemas.readFrom(() => after);
+  const schemas = new DefinedSchemas(() => encoded(before));
+  schemas.readFrom(() => encoded(after));
   assert.ok('b' in schemas.of('v1').value.fields);
-  schemas.readFrom(() => before);
+  schemas.readFrom(() => encoded(before));
   assert.ok('b' in schemas.of('v2').value.fields, 'what is built stays');
 });
 
 test('a schema that cannot be read keeps all fields', () => {
-  const schemas = new DefinedSchemas(() => definitionWith({ a: {} }));
+  const schemas = new DefinedSchemas(() => encoded(definitionWith({ a: {} })));
   assert.equal(schemas.of('v1').value.additional, 'preserve');
   assert.equal(schemas.of('gone').value.additional, 'preserve');
+});
+
+test('large schemas are built in slices of time, once for all who wait for one of them', async () => {
+  const properties = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`f${at}`, { type: 'string' }]));
+  const bytes = encoded(definitionWith(properties));
+  let [reads, now, turns] = [0, 0, 0];
+  const clock = { monotonic: () => now++ };
+  const schemas = new DefinedSchemas(() => {
+    reads++;
+    return bytes;
+  });
+  const waiting = ['v1', 'v2', 'v1'].map((version) => schemas.of(version).ready(clock));
+  assert.ok(waiting[0] && waiting.every((each) => each === waiting[0]), 'all wait for the same');
+  const built = Promise.resolve(waiting[0]);
+  const turn = async (): Promise<void> => {
+    if (schemas.isBuilt) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    turns++;
+    await turn();
+  };
+  await within(Promise.all([built, turn()]), 'the schemas are not built');
+  assert.ok(turns > 20, `${turns} turns`);
+  assert.equal(reads, 1);
+  assert.equal(schemas.of('v2').ready(clock), undefined);
+  assert.equal(Object.keys(schemas.of('v2').value.fields).length, 2_003);
+});
+
+test('schemas that were built of the same text are one, whatever else their definitions say', () => {
+  const definition = definitionWith({ a: { type: 'string' } });
+  const [one, two] = [definition, { ...definition, metadata: { name: 'other' } }].map(
+    (each) => new DefinedSchemas(() => encoded(each as Definition)).of('v1').value,
+  );
+  assert.equal(one, two);
+  const changed = new DefinedSchemas(() => encoded(definitionWith({ a: { type: 'integer' } }))).of('v1').value;
+  assert.notEqual(changed, one);
 });

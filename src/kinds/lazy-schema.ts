@@ -1,28 +1,22 @@
+import type { Clock } from '../base/time/clock.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { buildStructuralSchema } from '../schema/structural/structural-schema.ts';
-import { internSchema } from './intern-kind.ts';
 import type { Kind } from './kind.ts';
 import { objectMeta } from './meta/object-meta.ts';
 
 /** A schema that is built when it is needed first: of many kinds few are used. */
-export class LazySchema {
-  #build: (() => StructSchema) | undefined;
-  #built: StructSchema | undefined;
-
-  constructor(build: () => StructSchema) {
-    this.#build = build;
-  }
-
-  get value(): StructSchema {
-    if (this.#build) {
-      this.#built = internSchema(this.#build());
-      this.#build = undefined;
-    }
-    return this.#built as StructSchema;
-  }
+export interface LazySchema {
+  readonly isBuilt: boolean;
+  /** Builds it at once unless it is built: whoever serves others waits for `ready` before. */
+  readonly value: StructSchema;
+  /**
+   * Builds it in slices of time unless it is built, together with others that ask for it meanwhile. Undefined if there is
+   * nothing to wait for.
+   */
+  ready(clock: Pick<Clock, 'monotonic'>): Promise<void> | undefined;
 }
 
-const schemas = new WeakMap<Kind, LazySchema>();
+const schemas = new WeakMap<object, LazySchema>();
 
 /** The kind with another schema. Copies of it have the schema that was built. */
 export function withLazySchema(kind: Omit<Kind, 'schema'>, schema: LazySchema): Kind {
@@ -40,9 +34,16 @@ export function withLazySchema(kind: Omit<Kind, 'schema'>, schema: LazySchema): 
 const outline: StructSchema = buildStructuralSchema({ type: 'object' }, { objectMeta });
 
 /** The schema, or what is known of it without building it: for questions to which every custom kind has the same answer. */
-export const outlineOf = (kind: Kind): StructSchema => (isLazy(kind) ? outline : kind.schema);
+export const outlineOf = (kind: Pick<Kind, 'schema'>): StructSchema => (isLazy(kind) ? outline : kind.schema);
 
-export const isLazy = (kind: Kind): boolean => schemas.has(kind);
+export const isLazy = (kind: object): boolean => schemas.has(kind);
+
+/** True unless the schema is still to be built. */
+export const isSchemaReady = (kind: Kind): boolean => schemas.get(kind)?.isBuilt ?? true;
+
+/** Resolves when the schema of a kind can be had without delay. Undefined if it can: nearly always. */
+export const schemaReady = (kind: Kind, clock: Pick<Clock, 'monotonic'>): Promise<void> | undefined =>
+  schemas.get(kind)?.ready(clock);
 
 /** Whether two kinds have the same schema. Builds none if both are of one definition. */
 export function hasSameSchema(a: Kind, b: Kind): boolean {

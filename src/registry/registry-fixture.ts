@@ -56,6 +56,7 @@ const noServices = new Proxy({} as KindServices, {
 export class RegistryFixture implements AsyncDisposable {
   readonly store: Store;
   readonly cache: ReturnType<typeof createWatchCache>;
+  readonly clock: Clock;
   readonly registry: Registry;
   readonly resources: ResourceRegistry;
   readonly kinds: readonly Kind[];
@@ -76,6 +77,7 @@ export class RegistryFixture implements AsyncDisposable {
     >,
   ) {
     this.store = store;
+    this.clock = clock;
     const features = options.features ?? new Set([streamingListGate]);
     const everyVersion = new Map([['api/all', true]]);
     const all = enabledKinds([...kinds(orch), ...(options.kinds ?? [])], { features, runtimeConfig: everyVersion });

@@ -23,6 +23,8 @@ interface ObjectHandler {
    * is invalid for its kind, and `remove` is called then.
    */
   put(object: ApiObject, served: ServedResource): void;
+  /** Parses an object. Default: parses all of it. */
+  read?(bytes: Buffer): ApiObject;
   /** True if `put` would ignore the object: it is removed instead, without being parsed. Absent: none is. */
   skips?(entry: CacheEntry): boolean;
   /** `namespace` is '' for cluster-scoped objects. May be called for unknown objects. */
@@ -137,10 +139,14 @@ class CacheInformer implements ObjectInformer, WatchSink {
     else this.start();
   }
 
+  #read(bytes: Buffer): ApiObject {
+    return this.#handler.read?.(bytes) ?? (parseStored(bytes) as ApiObject);
+  }
+
   #put(entry: CacheEntry): void {
     try {
       if (this.#handler.skips?.(entry)) this.#handler.remove(entry.namespace, entry.name);
-      else if (this.#served) this.#handler.put(parseStored(entry.bytes) as ApiObject, this.#served);
+      else if (this.#served) this.#handler.put(this.#read(entry.bytes), this.#served);
     } catch (error) {
       const { key, revision, namespace, name } = entry;
       const problem = error instanceof Error ? error.message : String(error);

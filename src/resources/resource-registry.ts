@@ -3,7 +3,7 @@ import type { Closable } from '../base/disposable.ts';
 import type { CachedResource, WatchCache } from '../cache/cache.ts';
 import { internKind } from '../kinds/intern-kind.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
-import { hasSameSchema, isLazy } from '../kinds/lazy-schema.ts';
+import { hasSameSchema, isLazy, isSchemaReady } from '../kinds/lazy-schema.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { Scope } from '../meta/scope.ts';
 import type { CustomVersions } from './custom-versions.ts';
@@ -258,10 +258,14 @@ const closedWhileLoading = (): Error => new Error('the table of resources is clo
 const otherVersions = (stored: Kind, kinds: readonly Kind[]): readonly Kind[] =>
   kinds.filter(({ storedAs }) => storedAs && isSameResource(storedAs.kind, stored));
 
-/** Whether objects in the cache stay as they are: neither the storage version nor the conversion matters to it. */
+/**
+ * Whether objects in the cache stay as they are: neither the storage version nor the conversion matters to it. As long as a
+ * schema is not built, there are none.
+ */
 const isSameForm = (before: CustomVersions | undefined, cached: CachedResource, { kinds }: CustomVersions): boolean =>
   before !== undefined &&
   before.kinds.length === kinds.length &&
+  [...before.kinds, ...kinds].every(isSchemaReady) &&
   kinds.every((kind) => before.kinds.some((each) => each.version === kind.version && hasSameSchema(each, kind))) &&
   isDeepStrictEqual(selectableInAny(before.kinds), cached.selectableFields);
 

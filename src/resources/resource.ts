@@ -3,6 +3,7 @@ import type { Span } from '../base/span.ts';
 import type { CachedResource, Collection, WatchCache } from '../cache/cache.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
+import { schemaReady } from '../kinds/lazy-schema.ts';
 import { apiVersionOf, canonical } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { Scope } from '../meta/scope.ts';
@@ -102,6 +103,8 @@ export const cachedResource = (scope: Scope, kind: Kind, custom?: CustomVersions
   namespaced: kind.scope === 'Namespaced',
   selectableFields: custom ? selectableInAny(custom.kinds) : kind.selectableFields,
   normalise: custom && normaliser(custom.kinds),
+  // All versions are built together.
+  ready: custom && ((clock) => schemaReady(kind, clock)),
 });
 
 /** Objects are in any of the versions; the first definition of a label counts. */
@@ -311,6 +314,7 @@ function neverStored({ kind }: Kind): Collection {
     },
     get: refuse,
     decode: refuse,
+    ready: refuse,
     snapshot: refuse,
     snapshotAt: refuse,
     watch: refuse,

@@ -2,6 +2,7 @@ import { limits } from '../base/limits.ts';
 import { type FieldError, invalid, notSupported, required, tooLong, tooMany } from '../meta/field-error.ts';
 import { formatChecks, isDns1035Label } from '../meta/formats.ts';
 import { all, asErrors, type Check, checkKey, checkPart, type Finding, oldPart, prefix } from './check.ts';
+import { joinPath } from './field-path.ts';
 import { LazyFields } from './lazy-fields.ts';
 import { nestedSchemas } from './nested-schemas.ts';
 import { getOwn, isRecord } from './own-property.ts';
@@ -46,13 +47,42 @@ export function validate(schema: Schema, value: unknown, path = '', options: Val
   beginPatterns();
   check?.(value, findings, old);
   if (findings.length === 0) return [];
-  if (old !== undefined && findings.some(isDuplicate)) {
-    const before: Finding[] = [];
-    check?.(old, before);
-    if (before.some(isDuplicate)) findings = findings.filter((finding) => !isDuplicate(finding));
-  }
+  if (old !== undefined) findings = withoutOldDuplicates(findings, check, old);
   if (path !== '') prefix(findings, 0, path);
   return asErrors(findings);
+}
+
+/** Duplicates are left out if the old value has any. */
+function withoutOldDuplicates(findings: Finding[], check: Check | undefined, old: unknown): Finding[] {
+  if (!findings.some(isDuplicate)) return findings;
+  const before: Finding[] = [];
+  check?.(old, before);
+  return before.some(isDuplicate) ? findings.filter((finding) => !isDuplicate(finding)) : findings;
+}
+
+/**
+ * Errors of an object of a structural schema whose fields `names` are updated by a subresource such as `status`. As in
+ * kube-apiserver, no other field is looked at, and errors count even if the update does not change the value that has them;
+ * messages name paths within the field. Identities of embedded objects are not checked, and duplicates are left out if the old
+ * object has any.
+ */
+export function validateFields(
+  schema: StructSchema,
+  object: Readonly<Record<string, unknown>>,
+  { names, old }: { readonly names: readonly string[]; readonly old: unknown },
+): readonly FieldError[] {
+  const errors: FieldError[] = [];
+  beginPatterns();
+  for (const name of names) {
+    const value = getOwn(object, name);
+    const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
+    if (value === undefined || field === undefined) continue;
+    const findings: Finding[] = [];
+    checkOf(schemaOf(field))?.(value, findings);
+    const counted = withoutOldDuplicates(findings, checkOf(schema), old).filter(({ ratchet }) => ratchet !== 'never');
+    errors.push(...asErrors(counted).map((error) => ({ ...error, field: joinPath(name, error.field) })));
+  }
+  return errors;
 }
 
 const isDuplicate = ({ ratchet }: Finding): boolean => ratchet === 'duplicates';

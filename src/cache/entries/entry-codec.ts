@@ -26,6 +26,8 @@ export interface EntryCodec {
   locate(key: string): ObjectLocation | undefined;
   /** Throws StoreError `corrupt` if the key or value is not an object of the resource. Does not retain the record's value. */
   decode(record: StoreRecord, place?: Place): CacheEntry;
+  /** See `CachedResource`. */
+  readonly ready?: CachedResource['ready'];
   /** The same entry with its bytes copied to other memory. */
   move(entry: CacheEntry, place: Place): CacheEntry;
   /** The entry as sent in DELETED events: the same state, with `revision` as its resourceVersion. */
@@ -36,7 +38,13 @@ export interface EntryCodec {
 const internedMax = 4_096;
 
 /** Codec for API objects in their stored form (codec/object-bytes.ts). */
-export function objectCodec({ prefix, namespaced, selectableFields, normalise = asIs }: CachedResource): EntryCodec {
+export function objectCodec({
+  prefix,
+  namespaced,
+  selectableFields,
+  normalise = asIs,
+  ready,
+}: CachedResource): EntryCodec {
   const shape: EntryShape = { fieldLabels: selectableFields.map(({ label }) => label) };
   const selected = new SelectedValues(selectableFields);
   const namespaces = new Interner(internedMax, (text) => text);
@@ -45,6 +53,7 @@ export function objectCodec({ prefix, namespaced, selectableFields, normalise = 
 
   return {
     locate,
+    ready,
     decode({ key, value: stored, revision, stale, corrupt }, place = allocate) {
       if (corrupt) throw corrupt;
       const location = locate(key);

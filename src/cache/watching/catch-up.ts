@@ -116,6 +116,8 @@ export class CatchUp {
     const slice = new TimeSlice(this.#options.clock);
     for (const [index, change] of changes.entries()) {
       this.#offering = change.revision;
+      const ready = this.#options.collectionOf(change.key)?.ready(this.#options.clock);
+      if (ready) await ready;
       const delivery = this.#deliveryOf(change);
       const isLast = changes[index + 1]?.revision !== change.revision;
       const isAlone = isLast && changes[index - 1]?.revision !== change.revision;

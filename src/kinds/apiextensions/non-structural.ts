@@ -1,7 +1,8 @@
 import { limits } from '../../base/limits.ts';
+import type { Steps } from '../../base/time/in-slices.ts';
 import { describeFieldError, type FieldError, invalid } from '../../meta/field-error.ts';
 import { asSchema } from '../../schema/structural/json-schema.ts';
-import { isUnsupported, structuralProblems } from '../../schema/structural/structural-problems.ts';
+import { isUnsupported, structuralProblemsInSteps } from '../../schema/structural/structural-problems.ts';
 import { aggregated } from './accepted-names.ts';
 import type { DefinitionCondition, DefinitionVersion } from './custom-resource-definition.ts';
 
@@ -18,8 +19,8 @@ export class StructuralProblems {
   }
 
   /** True if the schema of a version cannot be used. */
-  found(schema: unknown, { name = '' }: DefinitionVersion, index: number): boolean {
-    const errors = structuralProblems(schema, `spec.versions[${index}].schema.openAPIV3Schema`);
+  *found(schema: unknown, { name = '' }: DefinitionVersion, index: number): Steps<boolean> {
+    const errors = yield* structuralProblemsInSteps(schema, `spec.versions[${index}].schema.openAPIV3Schema`);
     if (errors.length === 0) return false;
     // Looked at last, since nearly all schemas have no problem.
     if (isUnsupported(asSchema(schema))) this.#unsupported ??= name;

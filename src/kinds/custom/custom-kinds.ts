@@ -1,3 +1,4 @@
+import type { Steps } from '../../base/time/in-slices.ts';
 import { parseJsonPath } from '../../meta/json-path.ts';
 import type { SelectableField } from '../../meta/selectable-field.ts';
 import type { Definition, DefinitionColumn, DefinitionCondition, DefinitionScale, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
@@ -10,7 +11,7 @@ import { objectMeta } from '../meta/object-meta.ts';
 import type { DefinedSchemas } from './defined-schemas.ts';
 
 /** The kinds that a definition defines. */
-interface CustomKinds {
+export interface CustomKinds {
   /** One per version, the stored one first. They have the accepted names. */
   readonly kinds: readonly Kind[];
   /** Condition `NonStructuralSchema`, if there is a version without a kind because its schema cannot be used. */
@@ -19,19 +20,18 @@ interface CustomKinds {
 
 /**
  * Reads a definition, which was validated when it was written, maybe by an older server. The schema of a version takes time:
- * `pause` is called between parts of the work, and waited for.
+ * there is a pause now and then for whoever iterates.
  */
-export async function customKinds(definition: Definition, { schemas, pause }: { readonly schemas: DefinedSchemas; readonly pause: () => Promise<void> | undefined }): Promise<CustomKinds> {
+export function* customKinds(definition: Definition, schemas: DefinedSchemas): Steps<CustomKinds> {
   const { versions = [], preserveUnknownFields } = definition.spec ?? {};
   const kinds: Kind[] = [];
   const problems = new StructuralProblems(preserveUnknownFields === true);
   for (const [index, version] of [...versions.entries()].toSorted(([, a], [, b]) => Number(b.storage) - Number(a.storage))) {
-    await pause();
+    yield;
     const json = version.schema?.openAPIV3Schema ?? {};
-    if (problems.found(json, version, index)) continue;
+    if (yield* problems.found(json, version, index)) continue;
     kinds.push(withLazySchema(customKind(definition, version), schemas.of(version.name ?? '')));
   }
-  await pause();
   return { kinds, nonStructural: problems.condition };
 }
 

@@ -1,48 +1,103 @@
+import { contentHash } from '../../base/collections/content-hash.ts';
+import { WeakValues } from '../../base/collections/weak-values.ts';
+import { limits } from '../../base/limits.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { allAtOnce, inSlices, type Steps } from '../../base/time/in-slices.ts';
+import { parseStoredInSteps } from '../../codec/json-steps.ts';
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import { SchemaPool } from '../../schema/structural/schema-pool.ts';
-import { structuralProblems } from '../../schema/structural/structural-problems.ts';
-import { buildStructuralSchema } from '../../schema/structural/structural-schema.ts';
+import { structuralProblemsInSteps } from '../../schema/structural/structural-problems.ts';
+import { buildStructuralSchema, buildStructuralSchemaInSteps } from '../../schema/structural/structural-schema.ts';
 import type { Definition, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
-import { LazySchema } from '../lazy-schema.ts';
+import type { LazySchema } from '../lazy-schema.ts';
 import { objectMeta } from '../meta/object-meta.ts';
 
+type Built = ReadonlyMap<string, StructSchema>;
+
 /**
- * The schemas of a definition, all built when one of them is needed first, so that versions share equal parts. Until then
- * the definition itself is not kept, but read again.
+ * The schemas of a definition, all built when one of them is needed first, so that versions share equal parts. The
+ * definition itself is not kept, but read again.
  */
 export class DefinedSchemas {
-  #read: () => Definition;
-  #built: ReadonlyMap<string, StructSchema> | undefined;
+  #bytes: () => Uint8Array;
+  #built: Built | undefined;
+  #building: Promise<void> | undefined;
   readonly #lazy = new Map<string, LazySchema>();
 
-  constructor(read: () => Definition) {
-    this.#read = read;
+  /** `bytes`: the definition as it is stored. */
+  constructor(bytes: () => Uint8Array) {
+    this.#bytes = bytes;
   }
 
   /** Reads the same specification elsewhere from now on. */
-  readFrom(read: () => Definition): void {
-    if (!this.#built) this.#read = read;
+  readFrom(bytes: () => Uint8Array): void {
+    this.#bytes = bytes;
   }
 
   of(version: string): LazySchema {
     let schema = this.#lazy.get(version);
     if (!schema) {
-      schema = new LazySchema(() => this.#build().get(version) ?? unreadable);
+      schema = new VersionSchema(this, version);
       this.#lazy.set(version, schema);
     }
     return schema;
   }
 
-  #build(): ReadonlyMap<string, StructSchema> {
-    if (!this.#built) {
-      const pool = new SchemaPool();
-      const definition = this.#read();
-      const versions = definition.spec?.versions ?? [];
-      this.#built = new Map(versions.map((version) => [version.name ?? '', schemaOf(definition, version, pool)]));
-      this.#read = () => ({ spec: {} });
+  get isBuilt(): boolean {
+    return this.#built !== undefined;
+  }
+
+  /** Builds them at once. */
+  get all(): Built {
+    return this.#built ?? this.#keep(allAtOnce(build(this.#bytes())));
+  }
+
+  ready(clock: Pick<Clock, 'monotonic'>): Promise<void> | undefined {
+    if (this.#built) return undefined;
+    if (this.#building) return this.#building;
+    const bytes = this.#bytes();
+    // A change of a small definition counts for the next request after it.
+    const isSmall = bytes.length <= limits.lightBytesMax;
+    const built = isSmall ? allAtOnce(build(bytes)) : inSlices(build(bytes), clock);
+    if (!(built instanceof Promise)) {
+      this.#keep(built);
+      return undefined;
     }
+    this.#building = built
+      .then((all) => void this.#keep(all))
+      .finally(() => {
+        this.#building = undefined;
+      });
+    return this.#building;
+  }
+
+  #keep(all: Built): Built {
+    // Somebody may have needed them at once meanwhile.
+    this.#built ??= all;
     return this.#built;
+  }
+}
+
+class VersionSchema implements LazySchema {
+  readonly #whole: DefinedSchemas;
+  readonly #version: string;
+
+  constructor(whole: DefinedSchemas, version: string) {
+    this.#whole = whole;
+    this.#version = version;
+  }
+
+  get isBuilt(): boolean {
+    return this.#whole.isBuilt;
+  }
+
+  get value(): StructSchema {
+    return this.#whole.all.get(this.#version) ?? unreadable;
+  }
+
+  ready(clock: Pick<Clock, 'monotonic'>): Promise<void> | undefined {
+    return this.#whole.ready(clock);
   }
 }
 
@@ -51,11 +106,32 @@ const keepsAll = { type: 'object', [schemaExtensions.preserveUnknownFields]: tru
 /** Of a definition that was written without being checked: nothing of its objects is lost. */
 const unreadable: StructSchema = buildStructuralSchema(keepsAll, { objectMeta });
 
-function schemaOf(definition: Definition, version: DefinitionVersion, pool: SchemaPool): StructSchema {
-  const json = version.schema?.openAPIV3Schema ?? {};
-  const isReadable = structuralProblems(json, '').length === 0;
-  const built = isReadable ? buildStructuralSchema(json, { objectMeta, pool, descriptions: 'fields' }) : unreadable;
-  return { ...built, name: documentedName(definition, version) };
+/** Schemas in use in any scope of the process, by the hash of what they were built of. What is compiled of them is shared. */
+const inUse = new WeakValues<StructSchema>();
+
+function* build(bytes: Uint8Array): Steps<Built> {
+  const definition = (yield* parseStoredInSteps(bytes)) as Definition;
+  const pool = new SchemaPool();
+  const built = new Map<string, StructSchema>();
+  for (const version of definition.spec?.versions ?? []) {
+    yield;
+    const name = documentedName(definition, version);
+    const json = version.schema?.openAPIV3Schema ?? {};
+    const key = yield* contentHash(name, json);
+    let schema = inUse.get(key);
+    if (!schema) {
+      schema = { ...(yield* schemaOf(json, pool)), name };
+      inUse.set(key, schema);
+    }
+    built.set(version.name ?? '', schema);
+  }
+  return built;
+}
+
+function* schemaOf(json: unknown, pool: SchemaPool): Steps<StructSchema> {
+  const problems = yield* structuralProblemsInSteps(json, '');
+  if (problems.length > 0) return unreadable;
+  return yield* buildStructuralSchemaInSteps(json, { objectMeta, pool, descriptions: 'fields' });
 }
 
 /** Name in OpenAPI documents, as published: `com.example.v1.Widget`. */

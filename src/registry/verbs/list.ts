@@ -153,6 +153,7 @@ async function fromStore(
       ...(after !== undefined && { after }),
     });
     fetched += read.records.length;
+    if (read.records.length > 0) await served.collection.ready(clock);
     for (const [index, record] of read.records.entries()) {
       if (slice.over) await slice.next();
       const entry = served.collection.decode(record);

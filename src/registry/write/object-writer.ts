@@ -5,7 +5,7 @@ import { encodeObject } from '../../codec/json.ts';
 import { insertResourceVersion } from '../../codec/object-bytes.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { validateScaled } from '../../kinds/autoscaling/scale.ts';
-import type { StrategyContext } from '../../kinds/kind.ts';
+import type { Kind, StrategyContext } from '../../kinds/kind.ts';
 import { validateEmbeddedObjects } from '../../kinds/meta/embedded-metadata-validation.ts';
 import { finalizerWarnings, validateFinalizerDomains } from '../../kinds/meta/finalizer-names.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../kinds/meta/metadata-validation.ts';
@@ -20,7 +20,7 @@ import type { UserInfo } from '../../request/user-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { dropDisabledFields } from '../../schema/feature-gates.ts';
 import { validateRules } from '../../schema/rules/validate-rules.ts';
-import { validate, validateUpdate } from '../../schema/validate.ts';
+import { validate, validateFields, validateUpdate } from '../../schema/validate.ts';
 import { isStoreError, StoreError, type WriteOptions } from '../../store/store.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
@@ -178,7 +178,7 @@ export class ObjectWriter {
     ];
     const validating = requireValid(context, object, [
       errors,
-      this.#validateRules(context, object, { errors }),
+      this.#validateRules(context, object, { errors, ratcheting: false }),
       validateScaled(kind, object, ''),
       validateFinalizerDomains(kind, object, this.#parts.dialect),
       kind.strategy.validateCreate?.(object, strategyContext),
@@ -373,16 +373,10 @@ export class ObjectWriter {
     }
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
-    const errors = [
-      ...validateObjectMeta(kind, object, old),
-      ...validateObjectMetaUpdate(object, old),
-      ...validateEmbeddedObjects(kind.schema, object),
-      ...validate(kind.schema, object, '', { old }),
-      ...validateUpdate(kind.schema, object, old),
-    ];
+    const errors = updateErrors(kind, object, { old, view });
     const validating = requireValid(context, object, [
       errors,
-      this.#validateRules(context, object, { old, errors }),
+      this.#validateRules(context, object, { old, errors, ratcheting: ratchets(kind, view) }),
       validateScaled(kind, object, context.info.subresource),
       kind.strategy.validateEveryUpdate?.(object, old, strategyContext),
       isMain ? validateFinalizerDomains(kind, object, this.#parts.dialect) : [],
@@ -396,13 +390,11 @@ export class ObjectWriter {
   }
 
   /** Rules of custom resources. An update that leaves a wrong value as it is gets a warning, as in kube-apiserver. */
-  #validateRules(
-    { served, request }: WriteContext,
-    object: ApiObject,
-    { old, errors }: { readonly old?: ApiObject; readonly errors: readonly FieldError[] },
-  ): Validation {
+  #validateRules({ served, request }: WriteContext, object: ApiObject, change: RuledChange): Validation {
+    const { old, errors, ratcheting } = change;
     const onRatcheted = (error: FieldError): void => request.warn(`${error.field}: ${describeFieldError(error)}`);
-    return validateRules(served.written.schema, object, { old, errors, onRatcheted, clock: this.#parts.clock });
+    const { clock } = this.#parts;
+    return validateRules(served.written.schema, object, { old, errors, clock, ...(ratcheting && { onRatcheted }) });
   }
 
   /** Spec section 3.2: an object marked for deletion is removed with its last finalizer. */
@@ -457,6 +449,39 @@ interface ObjectChange {
   readonly key: string;
   readonly step: (stored: Stored) => Step | Promise<Step>;
   readonly absent: (() => Promise<Written>) | undefined;
+}
+
+/** What rules see of a write. */
+interface RuledChange {
+  readonly old?: ApiObject;
+  /** Errors found before. */
+  readonly errors: readonly FieldError[];
+  /** Whether an update may leave values that break rules as they are. */
+  readonly ratcheting: boolean;
+}
+
+/**
+ * As in kube-apiserver, an update of some fields of a custom object by a subresource (`status`) looks at their schema only, but
+ * evaluates all rules; neither passes over what it does not change.
+ */
+const ratchets = ({ schema }: Kind, { fields }: UpdateView): boolean => !(schema.structural && fields);
+
+/** Errors of metadata and schema. */
+function updateErrors(
+  kind: Kind,
+  object: ApiObject,
+  { old, view }: { readonly old: ApiObject; readonly view: UpdateView },
+): readonly FieldError[] {
+  const ofMetadata = [...validateObjectMeta(kind, object, old), ...validateObjectMetaUpdate(object, old)];
+  if (view.fields && !ratchets(kind, view)) {
+    return [...ofMetadata, ...validateFields(kind.schema, object, { names: view.fields, old })];
+  }
+  return [
+    ...ofMetadata,
+    ...validateEmbeddedObjects(kind.schema, object),
+    ...validate(kind.schema, object, '', { old }),
+    ...validateUpdate(kind.schema, object, old),
+  ];
 }
 
 /** How one endpoint updates an object: the object itself, or a subresource of type `view`. */

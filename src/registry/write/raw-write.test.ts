@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
-import { isTest, localImports, readSources } from '../../../tools/source-tree.ts';
+import { codeOnly, isTest, isTestSupport, localImports, readSources } from '../../../tools/source-tree.ts';
 import { limits } from '../../base/limits.ts';
 import { orch } from '../../dialect/orch.ts';
+import { defineKind } from '../../kinds/define-kind.ts';
+import { objectMeta } from '../../kinds/meta/object-meta.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import { buildStructuralSchema } from '../../schema/structural/structural-schema.ts';
 import { StoreError, type StoreErrorCode } from '../../store/store.ts';
 import { RegistryFixture } from '../registry-fixture.ts';
 import { writeRaw } from './raw-write.ts';
@@ -93,6 +96,59 @@ describe('a raw write', () => {
     });
   }
 
+  describe('of a custom object', () => {
+    const ruled = {
+      type: 'object',
+      properties: {
+        spec: {
+          type: 'object',
+          properties: {
+            size: { type: 'integer', maximum: 9 },
+            replicas: { type: 'integer' },
+            tags: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
+            frozen: { type: 'string', 'x-kubernetes-validations': [{ rule: 'self == oldSelf' }] },
+          },
+          'x-kubernetes-validations': [{ rule: 'has(self.size)', message: 'a size is needed' }],
+        },
+      },
+    };
+    const widget = defineKind({
+      ...{ group: 'raw.example.com', kind: 'Widget', scope: 'Namespaced' },
+      schema: buildStructuralSchema(ruled, { objectMeta }),
+      subresources: [
+        {
+          ...{ type: 'scale', name: 'scale', verbs: [] },
+          specReplicas: ['spec', 'replicas'],
+          statusReplicas: ['status'],
+        },
+      ],
+    });
+    const savedWidget = (spec: object): ApiObject => {
+      const { managedFields: _, ...metadata } = saved('w').metadata;
+      return { kind: 'Widget', apiVersion: 'raw.example.com/v1', metadata, spec };
+    };
+    const wrong: Readonly<Record<string, readonly [spec: object, message: RegExp]>> = {
+      'that breaks a rule': [{ replicas: 1 }, /spec: Invalid value: "object": a size is needed/],
+      'that its schema refuses': [{ size: 10 }, /spec\.size in body should be less than or equal to 9/],
+      'of another type': [{ size: 'x' }, /rules were not checked.*spec\.size in body must be of type integer/],
+      'with duplicates': [{ size: 1, tags: ['a', 'a'] }, /spec\.tags\[1\]: Duplicate value: "a"/],
+      'whose Scale is wrong': [{ size: 1, replicas: -1 }, /\.spec\.replicas: Invalid value: -1/],
+    };
+    for (const [what, [spec, message]] of Object.entries(wrong)) {
+      test(`${what} writes nothing`, async () => {
+        await using fixture = await RegistryFixture.open({ kinds: [widget] });
+        const head = await fixture.store.head();
+        await assert.rejects(writeRaw(fixture, [saved('a'), savedWidget(spec)]), { message });
+        assert.equal(await fixture.store.head(), head);
+      });
+    }
+
+    test('that is valid is written, whatever its transition rules say', async () => {
+      await using fixture = await RegistryFixture.open({ kinds: [widget] });
+      assert.equal((await writeRaw(fixture, [savedWidget({ size: 1, frozen: 'x' })])).length, 1);
+    });
+  });
+
   const large = 'v'.repeat(1024 * 1024 - 100);
   const tooMany: readonly (readonly [what: string, count: number, object: (name: string) => ApiObject])[] = [
     ['objects', limits.storeBatchWritesMax + 1, (name) => saved(name)],
@@ -130,6 +186,26 @@ describe('a raw write', () => {
       await assert.rejects(writeRaw(fixture, [saved('a')]), { reason });
     });
   }
+
+  test('is, besides the writer of requests, all that writes objects to a store', () => {
+    const writes = /\bstore\s*\.\s*(?:create|update|batch)\(/i;
+    const sources = readSources(resolve(import.meta.dirname, '../../..'), ['src']);
+    const writers = sources.filter(
+      (file) =>
+        !isTest(file) &&
+        !isTestSupport(file) &&
+        !file.path.startsWith('src/store/') &&
+        writes.test(codeOnly(file.text)),
+    );
+    assert.deepEqual(writers.map((file) => file.path).sort(), [
+      'src/registry/write/object-writer.ts',
+      'src/registry/write/raw-write.ts',
+      // On behalf of the writer, on the thread for heavy work.
+      'src/server/serving/heavy/heavy-work.ts',
+      // A record of the server's own.
+      'src/server/upkeep/claim-store.ts',
+    ]);
+  });
 
   test('is not reachable by requests: only commands import it', () => {
     const sources = readSources(resolve(import.meta.dirname, '../../..'), ['src']).filter((file) => !isTest(file));

@@ -1,13 +1,16 @@
 import { limits } from '../../base/limits.ts';
 import { encodeObject } from '../../codec/json.ts';
+import { validateScaled } from '../../kinds/autoscaling/scale.ts';
 import { storesObjects } from '../../kinds/kind.ts';
 import { validateEmbeddedObjects } from '../../kinds/meta/embedded-metadata-validation.ts';
 import { validateObjectMeta } from '../../kinds/meta/metadata-validation.ts';
+import { allErrors } from '../../kinds/validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, required } from '../../meta/field-error.ts';
 import { alreadyExists, badRequest, entityTooLarge, invalidObject } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { isRecord } from '../../schema/own-property.ts';
+import { validateRules } from '../../schema/rules/validate-rules.ts';
 import { validate } from '../../schema/validate.ts';
 import { isStoreError, type Revision, type Store, StoreError } from '../../store/store.ts';
 import { toStatusError } from '../store-errors.ts';
@@ -15,7 +18,7 @@ import type { RegistryParts } from '../verb.ts';
 import { decodeObject } from './decode-body.ts';
 import { requireObjectSize } from './object-size.ts';
 
-type Parts = Pick<RegistryParts, 'resources' | 'store'>;
+type Parts = Pick<RegistryParts, 'resources' | 'store' | 'clock'>;
 
 interface PreparedWrite {
   readonly served: ServedResource;
@@ -36,8 +39,8 @@ const stored = async (write: PreparedWrite): Promise<PreparedWrite> => ({
  * Creates objects as they were, for restore and import: bypasses admission and strategies, and keeps uid, times,
  * generation, managed fields and status. Only the resourceVersion is new. For commands; not reachable by requests.
  *
- * All objects are checked before anything is written: kind and scope, types, unknown fields, metadata, schema,
- * duplicate keys. They are then one batch of the store (`Store.batch`): all are created or none, also if one of them
+ * All objects are checked before anything is written, as for a create: kind and scope, types, unknown fields, metadata, schema,
+ * rules, values of a Scale, duplicate keys. They are then one batch of the store (`Store.batch`): all are created or none, also if one of them
  * exists, the disk is full or the process ends. Input too large for one batch is a 413 and nothing is written; only the
  * caller knows how to split it and how to handle a partial restore. With an unknown outcome (504) all may exist, or
  * none.
@@ -47,7 +50,11 @@ export async function writeRaw(parts: Parts, objects: readonly unknown[]): Promi
     throw entityTooLarge(`a raw write has at most ${limits.storeBatchWritesMax} objects, not ${objects.length}`);
   }
   const servedKinds = servedByKind(parts);
-  const prepared = objects.map((object) => prepare(servedKinds, object));
+  const prepared: PreparedWrite[] = [];
+  for (const object of objects) {
+    const found = prepare(servedKinds, object, parts.clock);
+    prepared.push(found instanceof Promise ? await found : found);
+  }
   const writes: PreparedWrite[] = [];
   for (const write of prepared) writes.push(await stored(write));
   refuseDuplicates(writes);
@@ -62,7 +69,11 @@ function servedByKind({ resources }: Parts): ReadonlyMap<string, ServedResource>
   return found;
 }
 
-function prepare(servedKinds: ReadonlyMap<string, ServedResource>, value: unknown): PreparedWrite {
+function prepare(
+  servedKinds: ReadonlyMap<string, ServedResource>,
+  value: unknown,
+  clock: Parts['clock'],
+): PreparedWrite | Promise<PreparedWrite> {
   if (!isRecord(value)) throw badRequest('what is to be written must be an object');
   const { apiVersion, kind: kindName } = value;
   const served = servedKinds.get(`${apiVersion} ${kindName}`);
@@ -73,16 +84,21 @@ function prepare(servedKinds: ReadonlyMap<string, ServedResource>, value: unknow
   const kind = served.written;
   const { name = '', namespace = '' } = object.metadata;
   delete object.metadata.resourceVersion;
-  const errors = [
+  const found = [
     ...missing(object, served),
     ...validateObjectMeta(kind, object),
     ...validateEmbeddedObjects(kind.schema, object),
     ...validate(kind.schema, object),
   ];
-  if (errors.length > 0) throw invalidObject(kind, name, errors);
-  const encoded = encodeObject(object);
-  requireObjectSize(encoded);
-  return { served, name, key: served.objectKey(namespace, name), object, value: encoded };
+  const write = (errors: readonly FieldError[]): PreparedWrite => {
+    if (errors.length > 0) throw invalidObject(kind, name, errors);
+    const encoded = encodeObject(object);
+    requireObjectSize(encoded);
+    return { served, name, key: served.objectKey(namespace, name), object, value: encoded };
+  };
+  const ofRules = validateRules(kind.schema, object, { errors: found, clock });
+  const errors = allErrors(found, ofRules, validateScaled(kind, object, ''));
+  return errors instanceof Promise ? errors.then(write) : write(errors);
 }
 
 /** Metadata that every stored object has, although clients need not send it. */

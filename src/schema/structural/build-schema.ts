@@ -1,3 +1,4 @@
+import { allAtOnce, type Steps } from '../../base/time/in-slices.ts';
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import type { Rule } from '../constraint.ts';
 import { decodeValue } from '../decode.ts';
@@ -35,7 +36,14 @@ interface BuildOptions {
 
 /** Builds the schema of a version. The JSON must have no errors; other input does not throw, but means little. */
 export const buildSchema = (schema: JsonSchema, options: BuildOptions): StructSchema =>
+  allAtOnce(buildSchemaInSteps(schema, options));
+
+/** The same, with a pause now and then for whoever iterates. */
+export const buildSchemaInSteps = (schema: JsonSchema, options: BuildOptions): Steps<StructSchema> =>
   new Builder(options).root(schema);
+
+/** Schemas that are built between two pauses. */
+const schemasPerStep = 64;
 
 /** What a schema inherits from those around it. */
 interface Inherited {
@@ -48,11 +56,13 @@ const nothing: Inherited = { preserved: false };
 class Builder {
   readonly #options: BuildOptions;
 
+  #built = 0;
+
   constructor(options: BuildOptions) {
     this.#options = options;
   }
 
-  root(schema: JsonSchema): StructSchema {
+  *root(schema: JsonSchema): Steps<StructSchema> {
     const { objectMeta } = this.#options;
     const { metadata, kind, apiVersion } = asSchema(memberOf(schema, 'properties'));
     const fields: [string, Field][] = [
@@ -62,7 +72,7 @@ class Builder {
     ];
     const description = this.#descriptionOf(schema);
     return {
-      ...this.#struct(schema, fields, nothing),
+      ...(yield* this.#struct(schema, fields, nothing)),
       ...this.#assertions(schema),
       ...(description !== undefined && { description }),
     };
@@ -99,13 +109,15 @@ class Builder {
     });
   }
 
-  #schema(json: JsonSchema, inherited: Inherited): Schema {
+  *#schema(json: JsonSchema, inherited: Inherited): Steps<Schema> {
+    if (++this.#built % schemasPerStep === 0) yield;
     const plain = this.#options.descriptions === 'all' ? undefined : plainScalar(json);
     if (plain) return plain;
-    return this.#options.pool.schema({ ...this.#typed(json, inherited), ...this.#assertions(json) });
+    const typed = this.#scalar(json) ?? (yield* this.#container(json, inherited));
+    return this.#options.pool.schema({ ...typed, ...this.#assertions(json) });
   }
 
-  #typed(json: JsonSchema, inherited: Inherited): Schema {
+  #scalar(json: JsonSchema): Schema | undefined {
     if (isTrue(json, schemaExtensions.intOrString)) return { type: 'intOrString', format: 'int64' };
     switch (textOf(json, 'type')) {
       case 'string':
@@ -116,12 +128,19 @@ class Builder {
         return { type: 'number' };
       case 'boolean':
         return { type: 'boolean' };
-      case 'array':
-        return this.#list(json, inherited);
-      case 'object':
-        return this.#object(json, inherited);
       default:
-        return this.#untyped(json, inherited);
+        return undefined;
+    }
+  }
+
+  *#container(json: JsonSchema, inherited: Inherited): Steps<Schema> {
+    switch (textOf(json, 'type')) {
+      case 'array':
+        return yield* this.#list(json, inherited);
+      case 'object':
+        return yield* this.#object(json, inherited);
+      default:
+        return yield* this.#untyped(json, inherited);
     }
   }
 
@@ -144,11 +163,11 @@ class Builder {
   }
 
   /** Any value, if unknown fields are kept; objects and arrays by what the schema says of them. */
-  #untyped(json: JsonSchema, inherited: Inherited): Schema {
+  *#untyped(json: JsonSchema, inherited: Inherited): Steps<Schema> {
     const preserved = inherited.preserved || isTrue(json, schemaExtensions.preserveUnknownFields);
     const hasFields = hasSchemas(json, 'properties') || additionalOf(json) !== undefined;
-    const object = hasFields ? this.#object(json, { preserved }) : undefined;
-    const list = schemaIn(json, 'items') && this.#list(json, { preserved });
+    const object = hasFields ? yield* this.#object(json, { preserved }) : undefined;
+    const list = schemaIn(json, 'items') && (yield* this.#list(json, { preserved }));
     return {
       type: 'any',
       of: preserved ? 'value' : 'bare',
@@ -157,10 +176,10 @@ class Builder {
     };
   }
 
-  #list(json: JsonSchema, inherited: Inherited): ListSchema {
+  *#list(json: JsonSchema, inherited: Inherited): Steps<ListSchema> {
     const items = schemaIn(json, 'items') ?? {};
     const preserved = inherited.preserved || isTrue(json, schemaExtensions.preserveUnknownFields);
-    const schema = this.#schema(items, { preserved });
+    const schema = yield* this.#schema(items, { preserved });
     const initial = this.#default(items, schema);
     return {
       type: 'list',
@@ -170,17 +189,19 @@ class Builder {
     };
   }
 
-  #object(json: JsonSchema, inherited: Inherited): StructSchema | MapSchema {
+  *#object(json: JsonSchema, inherited: Inherited): Steps<StructSchema | MapSchema> {
     const additional = additionalOf(json);
     const preserved = inherited.preserved || isTrue(json, schemaExtensions.preserveUnknownFields);
     const embedded = isTrue(json, schemaExtensions.embeddedResource);
-    if (additional !== undefined && !embedded && !hasSchemas(json, 'properties')) return this.#map(json, additional);
-    const struct = this.#struct(json, embedded ? this.#embeddedFields(json) : [], { preserved });
+    if (additional !== undefined && !embedded && !hasSchemas(json, 'properties'))
+      return yield* this.#map(json, additional);
+    const given = embedded ? yield* this.#embeddedFields(json) : [];
+    const struct = yield* this.#struct(json, given, { preserved });
     return embedded ? { ...struct, embedded } : struct;
   }
 
-  #map(json: JsonSchema, additional: JsonSchema | boolean): MapSchema {
-    const values: Schema = typeof additional === 'boolean' ? bare : this.#schema(additional, nothing);
+  *#map(json: JsonSchema, additional: JsonSchema | boolean): Steps<MapSchema> {
+    const values: Schema = typeof additional === 'boolean' ? bare : yield* this.#schema(additional, nothing);
     const initial = typeof additional === 'boolean' ? undefined : this.#default(additional, values);
     return {
       type: 'map',
@@ -191,10 +212,10 @@ class Builder {
   }
 
   /** `apiVersion`, `kind` and `metadata` of an embedded object, which its schema may restrict. */
-  #embeddedFields(json: JsonSchema): [string, Field][] {
+  *#embeddedFields(json: JsonSchema): Steps<[string, Field][]> {
     const { objectMeta } = this.#options;
     const metadata = namedSchemaIn(json, 'properties', 'metadata');
-    const schema = embeddedMetadata(objectMeta, metadata && this.#schema(metadata, nothing));
+    const schema = embeddedMetadata(objectMeta, metadata && (yield* this.#schema(metadata, nothing)));
     return [
       ['apiVersion', this.#typeField(namedSchemaIn(json, 'properties', 'apiVersion'))],
       ['kind', this.#typeField(namedSchemaIn(json, 'properties', 'kind'))],
@@ -203,17 +224,17 @@ class Builder {
   }
 
   /** The declared fields, after those given, which replace declared ones of the same name. */
-  #struct(json: JsonSchema, given: readonly [string, Field][], inherited: Inherited): StructSchema {
+  *#struct(json: JsonSchema, given: readonly [string, Field][], inherited: Inherited): Steps<StructSchema> {
     const fields: Record<string, Field> = {};
     for (const [name, field] of given) fields[name] = field;
     const properties = asSchema(memberOf(json, 'properties'));
     for (const name of Object.keys(properties)) {
       if (given.length > 0 && Object.hasOwn(fields, name)) continue;
       const property = asSchema(properties[name]);
-      const schema = this.#schema(property, nothing);
+      const schema = yield* this.#schema(property, nothing);
       setOwn(fields, name, this.#field(schema, this.#default(property, schema), this.#descriptionOf(property)));
     }
-    const additional = this.#additional(
+    const additional = yield* this.#additional(
       json,
       inherited.preserved || isTrue(json, schemaExtensions.preserveUnknownFields),
     );
@@ -226,9 +247,9 @@ class Builder {
     };
   }
 
-  #additional(json: JsonSchema, preserved: boolean): StructSchema['additional'] {
+  *#additional(json: JsonSchema, preserved: boolean): Steps<StructSchema['additional']> {
     const additional = additionalOf(json);
-    if (typeof additional === 'object') return this.#schema(additional, nothing);
+    if (typeof additional === 'object') return yield* this.#schema(additional, nothing);
     if (additional !== undefined) return bare;
     return preserved ? 'preserve' : undefined;
   }

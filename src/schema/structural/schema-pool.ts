@@ -1,6 +1,6 @@
 import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Constraint } from '../constraint.ts';
-import type { Field, Schema } from '../schema.ts';
+import type { Field, Schema, StructSchema } from '../schema.ts';
 
 /**
  * Interns the parts of schemas: equal parts, of one version or of several, become one object. Real schemas repeat
@@ -14,7 +14,7 @@ export class SchemaPool {
   readonly #plainFields = new Map<unknown, Field>();
 
   schema(schema: Schema): Schema {
-    return this.#intern(schema);
+    return schema.type === 'struct' && hasVeryManyFields(schema) ? this.#adopt(schema) : this.#intern(schema);
   }
 
   field(field: Field): Field {
@@ -31,6 +31,10 @@ export class SchemaPool {
     const known = this.#parts.get(key);
     if (known) return known as Part;
     this.#parts.set(key, part);
+    return this.#adopt(part);
+  }
+
+  #adopt<Part extends object>(part: Part): Part {
     this.#numbers.set(part, this.#numbers.size);
     return part;
   }
@@ -50,4 +54,13 @@ export class SchemaPool {
     for (const name of Object.keys(record)) key += `${name.length}:${name}${this.#keyOf(record[name])},`;
     return `{${key}}`;
   }
+}
+
+/** Structs with more fields are not compared: that would take long at once, and no real ones are that wide. */
+const comparedFieldsMax = 1_000;
+
+function hasVeryManyFields({ fields }: StructSchema): boolean {
+  let left = comparedFieldsMax;
+  for (const _ in fields) if (left-- === 0) return true;
+  return false;
 }

@@ -1,3 +1,4 @@
+import { allAtOnce, type Steps } from '../../base/time/in-slices.ts';
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import { describeFieldError, type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts';
 import { BoundedErrors } from './bounded-errors.ts';
@@ -23,10 +24,14 @@ import { unsupportedIn } from './schema-errors.ts';
  * before they had to be, and part of the errors of new ones. Messages and order are those of kube-apiserver 1.32. Does not
  * look at patterns: see `pattern-errors.ts`.
  */
-export function structuralProblems(schema: unknown, path: string): readonly FieldError[] {
+export const structuralProblems = (schema: unknown, path: string): readonly FieldError[] =>
+  allAtOnce(structuralProblemsInSteps(schema, path));
+
+/** The same, with a pause now and then for whoever iterates. */
+export function* structuralProblemsInSteps(schema: unknown, path: string): Steps<readonly FieldError[]> {
   const root = asSchema(schema);
   const errors = new BoundedErrors();
-  checkInvariants(root, { level: 'root', path }, errors);
+  yield* checkInvariants(root, { level: 'root', path }, errors);
   checkComplete(root, root, { path, from: path }, errors);
   return errors.list.toSorted((a, b) => (textOfError(a) < textOfError(b) ? -1 : 1));
 }
@@ -46,21 +51,25 @@ interface Place {
 
 const placeNames = { root: 'at the root', item: 'for specified array items', field: 'for specified object fields' };
 
-function checkInvariants(schema: JsonSchema, place: Place, errors: BoundedErrors): void {
+/** Fields that are checked between two pauses. */
+const fieldsPerStep = 64;
+
+function* checkInvariants(schema: JsonSchema, place: Place, errors: BoundedErrors): Steps<void> {
   if (errors.full) return;
   const { level, path } = place;
   const items = schemaIn(schema, 'items');
   if (textOf(schema, 'type') === 'array' && !items) errors.add(required(`${path}.items`, 'must be specified'));
-  if (items) checkInvariants(items, { level: 'item', path: `${path}.items` }, errors);
-  for (const [name, each] of namedSchemasIn(schema, 'properties')) {
-    checkInvariants(each, { level: 'field', path: `${path}.properties[${name}]` }, errors);
+  if (items) yield* checkInvariants(items, { level: 'item', path: `${path}.items` }, errors);
+  for (const [index, [name, each]] of namedSchemasIn(schema, 'properties').entries()) {
+    yield* checkInvariants(each, { level: 'field', path: `${path}.properties[${name}]` }, errors);
+    if (index % fieldsPerStep === 0) yield;
   }
   const additional = additionalOf(schema);
   if (additional !== undefined && level === 'root') {
     errors.add(forbidden(`${path}.additionalProperties`, 'must not be used at the root'));
   }
   if (typeof additional === 'object') {
-    checkInvariants(additional, { level: 'field', path: `${path}.additionalProperties` }, errors);
+    yield* checkInvariants(additional, { level: 'field', path: `${path}.additionalProperties` }, errors);
   }
   checkExtensions(schema, path, errors);
   checkValidation(schema, path, hasIntOrString(schema), errors);

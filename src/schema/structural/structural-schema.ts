@@ -1,6 +1,7 @@
+import type { Steps } from '../../base/time/in-slices.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import type { StructSchema } from '../schema.ts';
-import { buildSchema, type Descriptions } from './build-schema.ts';
+import { buildSchema, buildSchemaInSteps, type Descriptions } from './build-schema.ts';
 import { defaultErrors } from './default-errors.ts';
 import { asSchema } from './json-schema.ts';
 import { patternErrors } from './pattern-errors.ts';
@@ -60,7 +61,13 @@ export function readStructuralSchema(schema: unknown, options: StructuralOptions
  * Builds the schema of a definition that was checked when it was written. Of others, what can be read is: it never throws,
  * and unknown fields are pruned.
  */
-export function buildStructuralSchema(schema: unknown, options: BuildOptions): StructSchema {
-  const { objectMeta, pool = new SchemaPool(), descriptions = 'none' } = options;
-  return buildSchema(asSchema(schema), { objectMeta, pool, descriptions });
-}
+export const buildStructuralSchema = (schema: unknown, options: BuildOptions): StructSchema =>
+  buildSchema(asSchema(schema), complete(options));
+
+/** The same, with a pause now and then for whoever iterates. */
+export const buildStructuralSchemaInSteps = (schema: unknown, options: BuildOptions): Steps<StructSchema> =>
+  buildSchemaInSteps(asSchema(schema), complete(options));
+
+const complete = ({ objectMeta, pool = new SchemaPool(), descriptions = 'none' }: BuildOptions) => ({
+  ...{ objectMeta, pool, descriptions },
+});

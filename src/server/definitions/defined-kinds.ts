@@ -17,11 +17,12 @@ import {
 import { findCondition, isTrue, terminating, withConditions } from '../../kinds/apiextensions/definition-conditions.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { ConversionParts } from '../../resources/conversion-webhook.ts';
-import { startInformer } from '../../resources/object-informer.ts';
+import { startSlicedInformer } from '../../resources/object-informer.ts';
 import type { Resource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { decideStatus, withStructure } from './decide-status.ts';
 import { FollowedDefinitions, type StoredDefinition } from './followed-definition.ts';
+import { readHead } from './read-head.ts';
 import type { RemoveObjects } from './remove-objects.ts';
 import { ServedKinds } from './served-kinds.ts';
 
@@ -52,7 +53,8 @@ export class DefinedKinds implements Closable {
   readonly #lingered = new WeakSet<Resource>();
   readonly #held = new ClosableStack();
   readonly #stop = new AbortController();
-  readonly #follow: () => void;
+  /** Resolves when all definitions are known. */
+  readonly #follow: () => Promise<void>;
   /** Undefined until the kinds of all definitions were loaded. Names are given in its order: decisions take no time. */
   #queue: WorkQueue<string> | undefined;
 
@@ -65,12 +67,13 @@ export class DefinedKinds implements Closable {
     const put = (object: ApiObject): void => this.#put(object);
     const remove = (_namespace: string, name: string): void => this.#remove(name);
     this.#follow = () =>
-      this.#held.add(startInformer({ resources, find: definitions }, { put, remove }, options.logger));
+      this.#held.add(startSlicedInformer({ resources, find: definitions }, { put, remove, read: readHead }, options))
+        .synced;
   }
 
   /** Resolves when the kinds of all definitions that are established are served. */
   async start(): Promise<void> {
-    this.#follow();
+    await this.#follow();
     const names = this.#definitions.names().values();
     const load = async (): Promise<void> => {
       for (const name of names) {

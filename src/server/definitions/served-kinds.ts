@@ -2,16 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
-import { TimeSlice } from '../../base/time/time-slice.ts';
-import { parseStored } from '../../codec/json.ts';
+import { allAtOnce, inSlices, type Steps } from '../../base/time/in-slices.ts';
+import { parseStoredInSteps } from '../../codec/json-steps.ts';
 import type {
   Definition,
   DefinitionCondition,
   DefinitionStatus,
 } from '../../kinds/apiextensions/custom-resource-definition.ts';
 import { isTrue } from '../../kinds/apiextensions/definition-conditions.ts';
-import { customKinds } from '../../kinds/custom/custom-kinds.ts';
+import { type CustomKinds, customKinds } from '../../kinds/custom/custom-kinds.ts';
 import { DefinedSchemas } from '../../kinds/custom/defined-schemas.ts';
+import { isSchemaReady } from '../../kinds/lazy-schema.ts';
 import type { ConversionParts } from '../../resources/conversion-webhook.ts';
 import type { CustomVersions } from '../../resources/custom-versions.ts';
 import type { Resource, ServedResource } from '../../resources/resource.ts';
@@ -79,11 +80,14 @@ export class ServedKinds implements Closable {
     const wanted = stored && isTrue({ status }, 'Established') ? stored : undefined;
     const read = wanted && this.#reading(name);
     const isSame = wanted !== undefined && served?.uid === wanted.uid && served.generation === wanted.generation;
-    if (isSame && read) served.schemas.readFrom(read.definition);
+    if (isSame && read) served.schemas.readFrom(read.bytes);
     if (wanted && served && isServed(wanted, status, served)) return served.structure;
-    const schemas = isSame ? served.schemas : new DefinedSchemas(read?.definition ?? unread);
+    const schemas = isSame ? served.schemas : new DefinedSchemas(read?.bytes ?? unread);
     const { versions, webhook, structure } = (read && (await this.#versionsOf(name, status, { read, schemas }))) ?? {};
     if (served && wanted && versions && served.uid === wanted.uid && hasSamePath(served.resource, versions)) {
+      // They are compared if there are objects.
+      const ready = isSchemaReady(served.resource.kind) ? schemas.ready(this.#options.clock) : undefined;
+      if (ready) await ready;
       const resource = await resources.changeCustom(served.resource, versions);
       this.#keep(wanted, status, { resource, schemas, structure });
     } else {
@@ -107,7 +111,7 @@ export class ServedKinds implements Closable {
   #reading(name: string): Reading | undefined {
     const found = this.#options.definitions();
     const entry = found?.collection.get(found.objectKey('', name));
-    return entry && { definition: () => parseStored(entry.bytes) as Definition, length: entry.bytes.length };
+    return entry && { bytes: () => entry.bytes, length: entry.end - entry.start };
   }
 
   /**
@@ -119,12 +123,10 @@ export class ServedKinds implements Closable {
     status: DefinitionStatus,
     { read, schemas }: { readonly read: Reading; readonly schemas: DefinedSchemas },
   ): Promise<ReadVersions> {
+    const steps = kindsOf(read.bytes(), status, schemas);
     const isSmall = read.length <= limits.lightBytesMax;
-    const slice = new TimeSlice(this.#options.clock);
-    const pause = (): Promise<void> | undefined => (isSmall || !slice.over ? undefined : slice.next());
-    await pause();
-    const definition = { ...read.definition(), status };
-    const { kinds, nonStructural } = await customKinds(definition, { schemas, pause });
+    const made = isSmall ? allAtOnce(steps) : inSlices(steps, this.#options.clock);
+    const { definition, kinds, nonStructural } = made instanceof Promise ? await made : made;
     const structure = { nonStructural };
     const [stored] = kinds;
     if (!stored) return { versions: undefined, webhook: undefined, structure };
@@ -138,13 +140,23 @@ export class ServedKinds implements Closable {
   }
 }
 
-const unread = (): Definition => ({ spec: {} });
+const unread = (): Uint8Array => Buffer.from('{}');
+
+function* kindsOf(bytes: Uint8Array, status: DefinitionStatus, schemas: DefinedSchemas): Steps<ReadKinds> {
+  yield;
+  const stored = (yield* parseStoredInSteps(bytes)) as Definition;
+  const definition = { ...stored, status };
+  return { definition, ...(yield* customKinds(definition, schemas)) };
+}
 
 /** A definition in the cache. */
 interface Reading {
-  /** Holds on to its bytes. */
-  readonly definition: () => Definition;
+  readonly bytes: () => Uint8Array;
   readonly length: number;
+}
+
+interface ReadKinds extends CustomKinds {
+  readonly definition: Definition;
 }
 
 type Made = Pick<Served, 'resource' | 'schemas'> & { readonly structure: Structure | undefined };

@@ -18,7 +18,7 @@ interface PathOperation {
 }
 
 /** A verb of the registry. */
-interface ResourceOperation {
+export interface ResourceOperation {
   readonly type: 'resource';
   readonly info: ResourceRequest;
   readonly served: ServedResource;

@@ -38,9 +38,10 @@ import type { HeavyWork } from './heavy/heavy-work.ts';
 import { DeprecatedApis } from './observe/deprecated-apis.ts';
 import { scopeLabel } from './observe/scope-label.ts';
 import { WatchMetrics } from './observe/watch-metrics.ts';
-import { type Operation, seatOf } from './operation.ts';
+import { type Operation, type ResourceOperation, seatOf } from './operation.ts';
 import { annotate, type RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
+import { requiredSchema } from './schema-readiness.ts';
 import { ReceivedRequest, ServedRequest } from './served-request.ts';
 import { WatchStreams } from './watch-stream.ts';
 
@@ -161,8 +162,13 @@ export class Responder {
 
   /** Returns a promise only if it must wait; most reads do not. */
   answer(context: RequestContext, operation: Operation): void | Promise<void> {
+    if (operation.type === 'path') return operation.handle(context.exchange, operation.path);
+    const waiting = requiredSchema(operation, this.#parts.clock);
+    return waiting ? waiting.then(() => this.#answer(context, operation)) : this.#answer(context, operation);
+  }
+
+  #answer(context: RequestContext, operation: ResourceOperation): void | Promise<void> {
     const { exchange } = context;
-    if (operation.type === 'path') return operation.handle(exchange, operation.path);
     const { info, served, form, presentation } = operation;
     const body = context.ticket?.body?.bytes;
     const reply =
@@ -404,7 +410,5 @@ const ofObjects: NonNullable<NegotiateOptions['representations']> = ['Table', 'P
 const representationsOf = ({ verb }: ResourceRequest) => (verb === 'list' ? ofLists : ofObjects);
 
 /** Decides in which formats the objects of a request can be. */
-function negotiatedSchema({ kind }: ServedResource, subresource: string): StructSchema {
-  const body = bodyKind(kind, subresource);
-  return body === kind ? outlineOf(kind) : body.schema;
-}
+const negotiatedSchema = ({ kind }: ServedResource, subresource: string): StructSchema =>
+  outlineOf(bodyKind(kind, subresource));

@@ -186,6 +186,7 @@ class RemoteCache implements WatchCache {
       },
       get: (key) => (this.#entry?.key === key ? entryOf(this.#entry) : undefined),
       form: undefined,
+      ready: () => undefined,
       decode: unavailable,
       snapshot: () => ({
         revision: 0,
