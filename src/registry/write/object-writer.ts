@@ -38,6 +38,7 @@ import {
   setNewMetadata,
   startGeneration,
 } from './server-metadata.ts';
+import { type PreparedValue, stillServed } from './still-served.ts';
 import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
 import { type TracedWrite, tracedWrite } from './traced-write.ts';
 import { trackManagedFields } from './track-managed-fields.ts';
@@ -194,7 +195,7 @@ export class ObjectWriter {
       if (await this.#parts.store.get(key)) throw alreadyExists(context.served.name, object.metadata.name ?? '');
       return { type: 'created', bytes: encoded, object };
     }
-    const recorded = recordOf(context, object, encoded);
+    const recorded = this.#record(context, 'create', object, encoded);
     const record = recorded instanceof Promise ? await recorded : recorded;
     context.request.beforeWrite();
     const { revision } = await this.#storing('Create', context, key, (options) =>
@@ -293,7 +294,7 @@ export class ObjectWriter {
         if (unchanged || context.dryRun) await this.#requireCurrent(context, key, stored);
         if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
-        const recorded = recordOf(context, object, encoded);
+        const recorded = this.#record(context, 'update', object, encoded);
         const record = recorded instanceof Promise ? await recorded : recorded;
         context.request.beforeWrite();
         const { revision } = await this.#storing('GuaranteedUpdate', context, key, (options) =>
@@ -417,19 +418,30 @@ export class ObjectWriter {
     if (admitting) await admitting;
   }
 
+  /** The value to store for an object that is encoded as it is written. A promise only where somebody else converts. */
+  #record(
+    { served, request: { span, signal } }: WriteContext,
+    operation: PreparedValue['operation'],
+    object: ApiObject,
+    encoded: Buffer,
+  ): Buffer | Promise<Buffer> {
+    const { resources } = this.#parts;
+    const { resource } = served;
+    const stored = served.toStored(object, encoded, span);
+    const value =
+      stored instanceof Promise
+        ? stored.then((converted) => stillServed(resources, { operation, resource, value: converted, span }))
+        : stillServed(resources, { operation, resource, value: stored, span });
+    if (!(value instanceof Promise)) return value;
+    return untilAborted(value, signal).then((record) => {
+      requireObjectSize(record);
+      return record;
+    });
+  }
+
   #admission({ admission }: WriteContext): Admission {
     return admission === 'done' ? admitted : this.#parts.admission;
   }
-}
-
-/** The value to be stored for an object that is encoded as it is written. A promise only where somebody else converts. */
-function recordOf({ served, request }: WriteContext, object: ApiObject, encoded: Buffer): Buffer | Promise<Buffer> {
-  const stored = served.toStored(object, encoded, request.span);
-  if (!(stored instanceof Promise)) return stored;
-  return untilAborted(stored, request.signal).then((record) => {
-    requireObjectSize(record);
-    return record;
-  });
 }
 
 const admitted: Admission = { mutate() {}, validate() {} };

@@ -414,6 +414,24 @@ describe('a kind that came at run time', () => {
     }
   });
 
+  it('leaves no object behind when it goes during a write', async () => {
+    let gone: (() => void) | undefined;
+    await using side = new Side('thread', {
+      ...lookups,
+      namespacePhase(name) {
+        gone?.();
+        gone = undefined;
+        return lookups.namespacePhase(name);
+      },
+    });
+    await side.cache.ready();
+    const { resource } = await side.resources.addResource(late);
+    gone = () => side.resources.remove(resource);
+    const request = side.received({ method: 'POST', target: lates('v1'), body: { metadata: { name: 'x' } } }, () => {});
+    await assert.rejects(side.heavy.write(request), { reason: 'NotFound' });
+    assert.deepEqual((await side.store.list(resource.collection.prefix)).records, []);
+  });
+
   it('stays on the event loop if it has functions', async () => {
     await using side = new Side('thread');
     await side.cache.ready();

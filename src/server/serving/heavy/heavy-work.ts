@@ -16,6 +16,7 @@ import type { ApiDocument } from '../../../registry/documents/documents.ts';
 import type { Registry } from '../../../registry/registry.ts';
 import type { Reply } from '../../../registry/reply.ts';
 import type { RegistryParts, RequestBody, VerbRequest } from '../../../registry/verb.ts';
+import { stillServed } from '../../../registry/write/still-served.ts';
 import { tracedWrite } from '../../../registry/write/traced-write.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
 import type { Resource, ServedResource } from '../../../resources/resource.ts';
@@ -146,9 +147,10 @@ export class HeavyWork {
   }
 
   #calls(request: ReceivedRequest, key: string | undefined) {
-    const { store, storeName, cache, lookups, count, requireCreate, requireUnsafeDelete } = this.#parts;
+    const { store, storeName, cache, lookups, count, resources, requireCreate, requireUnsafeDelete } = this.#parts;
     const { info, served, user, signal, span } = request;
     const write = { span, storeName, served };
+    const prepared = { resource: served.resource, span };
     const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules, namespaceLabels } = lookups;
     return {
       ...kindCalls(served.resource.kinds),
@@ -156,16 +158,18 @@ export class HeavyWork {
         const record = await store.get(wanted);
         return record && { ...record, value: ownBytes(record.value) };
       },
-      create: ({ key: made, value }: StoreWrite) => {
+      create: async ({ key: made, value }: StoreWrite) => {
+        const record = await stillServed(resources, { ...prepared, operation: 'create', value: asBuffer(value) });
         request.beforeWrite();
         return tracedWrite({ ...write, operation: 'Create', key: made }, (traced) =>
-          store.create(made, asBuffer(value), traced),
+          store.create(made, record, traced),
         );
       },
-      update: ({ key: changed, value, expected, options }: StoreWrite & Expected & StepOptions) => {
+      update: async ({ key: changed, value, expected, options }: StoreWrite & Expected & StepOptions) => {
+        const record = await stillServed(resources, { ...prepared, operation: 'update', value: asBuffer(value) });
         request.beforeWrite();
         return tracedWrite({ ...write, operation: 'GuaranteedUpdate', key: changed }, (traced) =>
-          store.update(changed, asBuffer(value), expected, { ...options, ...traced }),
+          store.update(changed, record, expected, { ...options, ...traced }),
         );
       },
       delete: ({ key: removed, expected }: Pick<StoreWrite, 'key'> & Expected) => {
