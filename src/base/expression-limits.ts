@@ -36,8 +36,6 @@ export const expressionLimits = {
    */
   celCostMax: 1_000_000,
   celBudget: 10_000_000,
-  /** Cost of all match conditions of a webhook or policy, for one request. */
-  matchConditionsCostMax: 2_500_000,
   /** Estimated cost of a rule of a custom resource, and of all rules of a version; bytes of a message that a rule makes. */
   ruleCostMax: 10_000_000,
   rulesCostMax: 100_000_000,

@@ -1,4 +1,5 @@
 import type { Kind } from './kind.ts';
+import { isLazy } from './lazy-schema.ts';
 import { renamedFields } from './stored-as.ts';
 
 /** A kind without functions, which can be posted to another thread. */
@@ -20,7 +21,10 @@ export function kindData(kind: Kind): KindData | undefined {
   return found.data;
 }
 
-function dataOf({ storedAs, ...kind }: Kind): KindData | undefined {
+function dataOf(whole: Kind): KindData | undefined {
+  // Its schema is data, and read when the kind is posted: here it would be kept.
+  if (isLazy(whole)) return { kind: whole };
+  const { storedAs, ...kind } = whole;
   if (!isData(kind, new Set())) return undefined;
   if (!storedAs) return { kind };
   return storedAs.names && { kind, storedNames: storedAs.names };

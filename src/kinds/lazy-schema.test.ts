@@ -21,7 +21,7 @@ const encoded = (definition: Definition): Buffer => Buffer.from(JSON.stringify(d
 test('schemas of a definition are built when one is needed, and all at once', () => {
   let reads = 0;
   const definition = definitionWith({ a: { type: 'string' } });
-  const schemas = new DefinedSchemas(() => {
+  const schemas = new DefinedSchemas('one', () => {
     reads++;
     return encoded(definition);
   });
@@ -41,7 +41,7 @@ test('schemas of a definition are built when one is needed, and all at once', ()
 
 test('schemas are read where their definition is now', () => {
   const [before, after] = [definitionWith({ a: { type: 'string' } }), definitionWith({ b: { type: 'string' } })];
-  const schemas = new DefinedSchemas(() => encoded(before));
+  const schemas = new DefinedSchemas('one', () => encoded(before));
   schemas.readFrom(() => encoded(after));
   assert.ok('b' in schemas.of('v1').value.fields);
   schemas.readFrom(() => encoded(before));
@@ -49,7 +49,7 @@ test('schemas are read where their definition is now', () => {
 });
 
 test('a schema that cannot be read keeps all fields', () => {
-  const schemas = new DefinedSchemas(() => encoded(definitionWith({ a: {} })));
+  const schemas = new DefinedSchemas('one', () => encoded(definitionWith({ a: {} })));
   assert.equal(schemas.of('v1').value.additional, 'preserve');
   assert.equal(schemas.of('gone').value.additional, 'preserve');
 });
@@ -59,7 +59,7 @@ test('large schemas are built in slices of time, once for all who wait for one o
   const bytes = encoded(definitionWith(properties));
   let [reads, now, turns] = [0, 0, 0];
   const clock = { monotonic: () => now++ };
-  const schemas = new DefinedSchemas(() => {
+  const schemas = new DefinedSchemas('one', () => {
     reads++;
     return bytes;
   });
@@ -82,9 +82,9 @@ test('large schemas are built in slices of time, once for all who wait for one o
 test('schemas that were built of the same text are one, whatever else their definitions say', () => {
   const definition = definitionWith({ a: { type: 'string' } });
   const [one, two] = [definition, { ...definition, metadata: { name: 'other' } }].map(
-    (each) => new DefinedSchemas(() => encoded(each as Definition)).of('v1').value,
+    (each) => new DefinedSchemas('one', () => encoded(each as Definition)).of('v1').value,
   );
   assert.equal(one, two);
-  const changed = new DefinedSchemas(() => encoded(definitionWith({ a: { type: 'integer' } }))).of('v1').value;
+  const changed = new DefinedSchemas('one', () => encoded(definitionWith({ a: { type: 'integer' } }))).of('v1').value;
   assert.notEqual(changed, one);
 });

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/time/clock.ts';
+import type { Steps } from '../base/time/in-slices.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import { buildStructuralSchema } from '../schema/structural/structural-schema.ts';
 import type { Kind } from './kind.ts';
@@ -6,6 +7,8 @@ import { objectMeta } from './meta/object-meta.ts';
 
 /** A schema that is built when it is needed first: of many kinds few are used. */
 export interface LazySchema {
+  /** Text that identifies what the schema is built of, for all servers of a store. */
+  readonly revision: string;
   readonly isBuilt: boolean;
   /** Builds it at once unless it is built: whoever serves others waits for `ready` before. */
   readonly value: StructSchema;
@@ -14,9 +17,13 @@ export interface LazySchema {
    * nothing to wait for.
    */
   ready(clock: Pick<Clock, 'monotonic'>): Promise<void> | undefined;
+  /** Builds the schema with titles and descriptions. */
+  described(): Steps<StructSchema>;
 }
 
 const schemas = new WeakMap<object, LazySchema>();
+
+export const lazySchemaOf = (kind: object): LazySchema | undefined => schemas.get(kind);
 
 /** The kind with another schema. Copies of it have the schema that was built. */
 export function withLazySchema(kind: Omit<Kind, 'schema'>, schema: LazySchema): Kind {

@@ -8,7 +8,7 @@ import type { Definition } from './custom-resource-definition.ts';
 import { definitionOf, type Part, schemaOf, stored, versionOf } from './definition-fixture.ts';
 
 const kindsOf = (definition: unknown) =>
-  allAtOnce(customKinds(definition as Definition, new DefinedSchemas(() => Buffer.from('{}'))));
+  allAtOnce(customKinds(definition as Definition, new DefinedSchemas('one', () => Buffer.from('{}'))));
 
 const condition = (...versions: readonly Part[]) => {
   const { kinds, nonStructural } = kindsOf(stored(definitionOf({ versions })));
@@ -63,6 +63,9 @@ it('the condition is bounded', () => {
 it('large definitions can be read in several turns: there is a pause now and then', () => {
   const properties = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`f${at}`, { type: 'string' }]));
   const definition = stored(definitionOf({ versions: [versionOf(), other(schemaOf(properties))] })) as Definition;
-  const pauses = customKinds(definition, new DefinedSchemas(() => Buffer.from('{}'))).reduce((count) => count + 1, 0);
+  const pauses = customKinds(definition, new DefinedSchemas('one', () => Buffer.from('{}'))).reduce(
+    (count) => count + 1,
+    0,
+  );
   assert.ok(pauses > 10, `${pauses} pauses`);
 });

@@ -6,27 +6,39 @@ import { allAtOnce, inSlices, type Steps } from '../../base/time/in-slices.ts';
 import { parseStoredInSteps } from '../../codec/json-steps.ts';
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import type { StructSchema } from '../../schema/schema.ts';
+import type { Descriptions } from '../../schema/structural/build-schema.ts';
 import { SchemaPool } from '../../schema/structural/schema-pool.ts';
 import { structuralProblemsInSteps } from '../../schema/structural/structural-problems.ts';
 import { buildStructuralSchema, buildStructuralSchemaInSteps } from '../../schema/structural/structural-schema.ts';
 import type { Definition, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
 import type { LazySchema } from '../lazy-schema.ts';
 import { objectMeta } from '../meta/object-meta.ts';
+import { type BuiltSchemas, SchemaMemory } from './built-schemas.ts';
 
-type Built = ReadonlyMap<string, StructSchema>;
+interface Built {
+  readonly built: ReadonlyMap<string, StructSchema>;
+  /** How many different parts they have together. */
+  readonly parts: number;
+}
 
 /**
- * The schemas of a definition, all built when one of them is needed first, so that versions share equal parts. The
- * definition itself is not kept, but read again.
+ * The schemas of a definition, all built when one of them is needed first, so that versions share equal parts. They
+ * are built again after they were not used for long (`SchemaMemory`). The definition itself is not kept, but read again.
  */
-export class DefinedSchemas {
+export class DefinedSchemas implements BuiltSchemas {
+  /** See `LazySchema`. */
+  readonly revision: string;
   #bytes: () => Uint8Array;
-  #built: Built | undefined;
+  #built: ReadonlyMap<string, StructSchema> | undefined;
+  /** For `memory`. */
+  isUsed = false;
+  parts = 0;
   #building: Promise<void> | undefined;
   readonly #lazy = new Map<string, LazySchema>();
 
   /** `bytes`: the definition as it is stored. */
-  constructor(bytes: () => Uint8Array) {
+  constructor(revision: string, bytes: () => Uint8Array) {
+    this.revision = revision;
     this.#bytes = bytes;
   }
 
@@ -49,11 +61,13 @@ export class DefinedSchemas {
   }
 
   /** Builds them at once. */
-  get all(): Built {
+  get all(): ReadonlyMap<string, StructSchema> {
+    this.isUsed = true;
     return this.#built ?? this.#keep(allAtOnce(build(this.#bytes())));
   }
 
   ready(clock: Pick<Clock, 'monotonic'>): Promise<void> | undefined {
+    this.isUsed = true;
     if (this.#built) return undefined;
     if (this.#building) return this.#building;
     const bytes = this.#bytes();
@@ -72,10 +86,24 @@ export class DefinedSchemas {
     return this.#building;
   }
 
-  #keep(all: Built): Built {
+  #keep({ built, parts }: Built): ReadonlyMap<string, StructSchema> {
     // Somebody may have needed them at once meanwhile.
-    this.#built ??= all;
+    if (!this.#built) {
+      this.#built = built;
+      this.parts = parts;
+      memory.add(this);
+    }
     return this.#built;
+  }
+
+  drop(): void {
+    this.#built = undefined;
+  }
+
+  *described(version: string): Steps<StructSchema> {
+    const definition = (yield* parseStoredInSteps(this.#bytes())) as Definition;
+    const json = definition.spec?.versions?.find(({ name }) => name === version)?.schema?.openAPIV3Schema ?? {};
+    return yield* schemaOf(json, { pool: new SchemaPool(), descriptions: 'all' });
   }
 }
 
@@ -88,8 +116,16 @@ class VersionSchema implements LazySchema {
     this.#version = version;
   }
 
+  get revision(): string {
+    return this.#whole.revision;
+  }
+
   get isBuilt(): boolean {
     return this.#whole.isBuilt;
+  }
+
+  described(): Steps<StructSchema> {
+    return this.#whole.described(this.#version);
   }
 
   get value(): StructSchema {
@@ -100,6 +136,8 @@ class VersionSchema implements LazySchema {
     return this.#whole.ready(clock);
   }
 }
+
+const memory = new SchemaMemory();
 
 const keepsAll = { type: 'object', [schemaExtensions.preserveUnknownFields]: true };
 
@@ -120,18 +158,18 @@ function* build(bytes: Uint8Array): Steps<Built> {
     const key = yield* contentHash(name, json);
     let schema = inUse.get(key);
     if (!schema) {
-      schema = { ...(yield* schemaOf(json, pool)), name };
+      schema = { ...(yield* schemaOf(json, { pool, descriptions: 'none' })), name };
       inUse.set(key, schema);
     }
     built.set(version.name ?? '', schema);
   }
-  return built;
+  return { built, parts: pool.size };
 }
 
-function* schemaOf(json: unknown, pool: SchemaPool): Steps<StructSchema> {
+function* schemaOf(json: unknown, how: { readonly pool: SchemaPool; readonly descriptions: Descriptions }): Steps<StructSchema> {
   const problems = yield* structuralProblemsInSteps(json, '');
   if (problems.length > 0) return unreadable;
-  return yield* buildStructuralSchemaInSteps(json, { objectMeta, pool, descriptions: 'fields' });
+  return yield* buildStructuralSchemaInSteps(json, { objectMeta, ...how });
 }
 
 /** Name in OpenAPI documents, as published: `com.example.v1.Widget`. */

@@ -13,6 +13,11 @@ export class SchemaPool {
   /** Fields with nothing but a schema, which most are. */
   readonly #plainFields = new Map<unknown, Field>();
 
+  /** How many different parts it has. */
+  get size(): number {
+    return this.#numbers.size;
+  }
+
   schema(schema: Schema): Schema {
     return schema.type === 'struct' && hasVeryManyFields(schema) ? this.#adopt(schema) : this.#intern(schema);
   }

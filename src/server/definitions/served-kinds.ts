@@ -82,7 +82,7 @@ export class ServedKinds implements Closable {
     const isSame = wanted !== undefined && served?.uid === wanted.uid && served.generation === wanted.generation;
     if (isSame && read) served.schemas.readFrom(read.bytes);
     if (wanted && served && isServed(wanted, status, served)) return served.structure;
-    const schemas = isSame ? served.schemas : new DefinedSchemas(read?.bytes ?? unread);
+    const schemas = isSame ? served.schemas : new DefinedSchemas(revisionOf(stored), read?.bytes ?? unread);
     const { versions, webhook, structure } = (read && (await this.#versionsOf(name, status, { read, schemas }))) ?? {};
     if (served && wanted && versions && served.uid === wanted.uid && hasSamePath(served.resource, versions)) {
       // They are compared if there are objects.
@@ -139,6 +139,9 @@ export class ServedKinds implements Closable {
     this.#webhooks.close();
   }
 }
+
+/** Of the specification of a definition. Its name is not enough: another one may have it after it was deleted. */
+const revisionOf = (stored: StoredDefinition | undefined): string => `${stored?.uid} ${stored?.generation}`;
 
 const unread = (): Uint8Array => Buffer.from('{}');
 
