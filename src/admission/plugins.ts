@@ -13,9 +13,6 @@ const defaults = {
   CertificateSigning: true,
   ClusterTrustBundleAttest: true,
   CertificateSubjectRestriction: true,
-  // Behind all that the server does by itself.
-  MutatingAdmissionWebhook: true,
-  ValidatingAdmissionWebhook: true,
 } as const;
 
 export type PluginName = keyof typeof defaults;

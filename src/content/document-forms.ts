@@ -105,6 +105,10 @@ function noSchema(): never {
  * section 8.8.3). Plain JSON has its hash, as in kube-apiserver. The others derive from it, so the form need not be
  * encoded.
  */
-export function entityTag({ hash }: ApiDocument, form: DocumentForm, { gzip }: { readonly gzip: boolean }): string {
+export function entityTag(
+  { hash }: Pick<ApiDocument, 'hash'>,
+  form: DocumentForm,
+  { gzip }: { readonly gzip: boolean },
+): string {
   return `"${hash}${form === 'json' ? '' : `-${form}`}${gzip ? '-gzip' : ''}"`;
 }

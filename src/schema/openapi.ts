@@ -1,3 +1,4 @@
+import type { Steps } from '../base/time/in-slices.ts';
 import type { Constraint } from './constraint.ts';
 import { nestedSchemas } from './nested-schemas.ts';
 import { structuralOpenapi } from './openapi-structural.ts';
@@ -6,6 +7,10 @@ import { type Field, type ListSchema, type MapSchema, type Schema, type StructSc
 interface OpenapiOptions {
   /** Structs to describe, with all nested schemas. */
   readonly roots: Iterable<StructSchema>;
+  /** More of them, each made when it is its turn and not kept. */
+  readonly later?: Iterable<LaterStruct>;
+  /** Names that get no prefix. */
+  readonly whole?: ReadonlySet<string>;
   readonly version: 2 | 3;
   /** Prefix of every definition name, without the trailing dot. */
   readonly prefix: string;
@@ -13,6 +18,17 @@ interface OpenapiOptions {
   readonly extension: string;
   /** The kinds whose schema a struct is, for its `group-version-kind` extension. */
   readonly kinds?: ReadonlyMap<StructSchema, readonly OpenapiKind[]>;
+}
+
+/**
+ * A struct that is not there yet. It replaces a root of its name; named structs that are nested in it must be nested in
+ * roots.
+ */
+export interface LaterStruct {
+  readonly name: string;
+  readonly kinds: readonly OpenapiKind[];
+  /** Makes the struct, with a pause now and then for whoever iterates. */
+  make(): Steps<StructSchema>;
 }
 
 interface OpenapiKind {
@@ -31,28 +47,50 @@ type Json = Record<string, unknown>;
  * Ranges, lengths and string formats are omitted on purpose: clients that cache the document would keep enforcing them
  * after the server has changed.
  */
-export const openapiSchemas = (options: OpenapiOptions): Json => Object.fromEntries(openapiSchemaEntries(options));
+export const openapiSchemas = (options: OpenapiOptions): Json =>
+  Object.fromEntries([...openapiSchemaEntries(options)].filter((entry) => entry !== undefined));
 
-/** The same, made one by one. */
-export function* openapiSchemaEntries(options: OpenapiOptions): Generator<readonly [fullName: string, schema: Json]> {
+/** The same, made one by one. Undefined is a pause within one. */
+export function* openapiSchemaEntries(options: OpenapiOptions): Generator<SchemaEntry | undefined, void> {
   const emitter = new Emitter(options);
   const seen = new Set<Schema>();
   for (const root of options.roots) for (const schema of nestedSchemas(root, seen)) emitter.add(schema);
+  for (const struct of options.later ?? []) emitter.addLater(struct);
   yield* emitter.schemas();
 }
+
+export type SchemaEntry = readonly [fullName: string, schema: Json];
 
 class Emitter {
   readonly #options: OpenapiOptions;
   /** By full name. */
   readonly #schemas = new Map<string, Schema>();
+  readonly #later = new Map<string, LaterStruct>();
+  /** Of the struct that was made last. */
+  #madeOf: readonly [StructSchema, readonly OpenapiKind[]] | undefined;
 
   constructor(options: OpenapiOptions) {
     this.#options = options;
   }
 
-  *schemas(): Generator<readonly [fullName: string, schema: Json]> {
-    for (const [fullName, schema] of [...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      yield [fullName, this.#definition(schema)];
+  *schemas(): Generator<SchemaEntry | undefined, void> {
+    const names = new Set([...this.#schemas.keys(), ...this.#later.keys()]);
+    for (const fullName of [...names].sort()) {
+      const later = this.#later.get(fullName);
+      const schema = later ? yield* this.#made(later) : this.#schemas.get(fullName);
+      if (schema) yield [fullName, this.#definition(schema)];
+    }
+  }
+
+  *#made({ kinds, make }: LaterStruct): Generator<undefined, StructSchema> {
+    const making = make();
+    for (;;) {
+      const { done, value } = making.next();
+      if (done) {
+        this.#madeOf = [value, kinds];
+        return value;
+      }
+      yield undefined;
     }
   }
 
@@ -82,7 +120,9 @@ class Emitter {
   }
 
   #kindsOf(struct: StructSchema): readonly OpenapiKind[] | undefined {
-    const kinds = this.#options.kinds?.get(struct)?.map(({ group, version, kind }) => ({ group, version, kind }));
+    const [made, itsKinds] = this.#madeOf ?? [];
+    const all = struct === made ? itsKinds : this.#options.kinds?.get(struct);
+    const kinds = all?.map(({ group, version, kind }) => ({ group, version, kind }));
     return kinds && kinds.length > 0 ? kinds : undefined;
   }
 
@@ -93,8 +133,12 @@ class Emitter {
     this.#schemas.set(this.#fullName(name), schema);
   }
 
+  addLater(struct: LaterStruct): void {
+    this.#later.set(this.#fullName(struct.name), struct);
+  }
+
   #fullName(name: string): string {
-    return `${this.#options.prefix}.${name}`;
+    return this.#options.whole?.has(name) ? name : `${this.#options.prefix}.${name}`;
   }
 
   #struct(struct: StructSchema): Json {

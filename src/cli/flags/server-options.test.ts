@@ -68,8 +68,6 @@ describe('without flags', () => {
         'CertificateSigning',
         'ClusterTrustBundleAttest',
         'CertificateSubjectRestriction',
-        'MutatingAdmissionWebhook',
-        'ValidatingAdmissionWebhook',
       ],
     ],
   ];

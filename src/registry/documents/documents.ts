@@ -1,10 +1,12 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import { identityOf } from '../../base/collections/shared-content.ts';
 import { WeakValues } from '../../base/collections/weak-values.ts';
 import type { Clock } from '../../base/time/clock.ts';
-import { TimeSlice } from '../../base/time/time-slice.ts';
+import { allAtOnce, inSlices, type Steps } from '../../base/time/in-slices.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import { contentOfLazy } from '../../kinds/documented-schema.ts';
+import { isLazy } from '../../kinds/lazy-schema.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import {
@@ -20,6 +22,7 @@ import {
 } from './discovery.ts';
 import { groupOrder } from './group-order.ts';
 import { type DescribedApi, openapiV2, openapiV3 } from './openapi.ts';
+import { RecentDocuments } from './recent-documents.ts';
 
 /** URL of the OpenAPI document of a group version with this hash. */
 export const openapiUrl = (group: string, version: string, hash: string): string =>
@@ -34,7 +37,10 @@ export type DocumentMessage = 'discovery' | 'openapi v2' | 'openapi v3';
 /** An encoded discovery or OpenAPI document. */
 export interface ApiDocument {
   readonly json: Buffer;
-  /** SHA-512 of the content in hexadecimal digits. */
+  /**
+   * SHA-512 in hexadecimal digits: of the content or, for OpenAPI of custom resources, of what determines the content, so that
+   * it is known before there is a document.
+   */
   readonly hash: string;
   /** Undefined if the document has no protobuf form. */
   readonly message?: DocumentMessage;
@@ -53,15 +59,25 @@ interface DocumentOptions {
   readonly of?: () => readonly ServedResource[];
 }
 
+/** A document whose hash is known before it is made. */
+interface Foretold {
+  readonly hash: string;
+  readonly message: DocumentMessage;
+}
+
 /** Identifies what documents say of a resource: it depends only on its kind and its storage kind. */
 const contentOf = ({ kind, resource }: ServedResource): string => `${identityOf(kind)}/${identityOf(resource.kind)}`;
 
 /** Documents in use in any scope of the process. The same kinds share one document. */
 const inUse = new WeakValues<ApiDocument>();
+const recent = new RecentDocuments();
 
 /**
  * The discovery and OpenAPI documents. Each is built on first use and cached until what it describes changes: documents
  * of one group with that group, documents of all groups with any. Scopes with the same kinds share them.
+ *
+ * There may be thousands of custom resources, so OpenAPI of them is kept only while it is among the documents that were asked
+ * for last, and who has a document already, or asks for the index, has none made: the hash is that of their definitions.
  */
 export class ApiDocuments {
   readonly #dialect: Dialect;
@@ -73,8 +89,10 @@ export class ApiDocuments {
   readonly #made = new Map<string | undefined, Map<string, ApiDocument>>();
   /** Groups by name, filled on demand. */
   readonly #grouped = new Map<string, GroupDiscovery>();
+  /** Hashes of OpenAPI documents with custom resources, by group, then by name. */
+  readonly #hashes = new Map<string | undefined, Map<string, string>>();
   /** Documents being built in slices, by name. */
-  readonly #underWay = new Map<string, Promise<ApiDocument | undefined>>();
+  readonly #underWay = new Map<string, UnderWay>();
   /** All groups, in order. */
   #all: readonly GroupDiscovery[] | undefined;
 
@@ -85,13 +103,15 @@ export class ApiDocuments {
     this.#resources = resources;
     this.#serverAddress = serverAddress;
     resources.onChange(({ added, removed }) => {
-      this.#underWay.clear();
       this.#all = undefined;
-      this.#made.delete(undefined);
-      for (const { kind } of [...added, ...removed]) {
-        this.#grouped.delete(kind.group);
-        this.#made.delete(kind.group);
+      const changed = new Set<string | undefined>([undefined]);
+      for (const { kind } of [...added, ...removed]) changed.add(kind.group);
+      for (const group of changed) {
+        if (group !== undefined) this.#grouped.delete(group);
+        this.#made.delete(group);
+        this.#hashes.delete(group);
       }
+      for (const making of this.#underWay.values()) making.isStale ||= changed.has(making.group);
     });
   }
 
@@ -99,7 +119,7 @@ export class ApiDocuments {
     const json = (function* () {
       yield JSON.stringify(make());
     })();
-    return finished(this.#making(name, json, { ...options, message: 'discovery' }));
+    return allAtOnce(this.#making(name, json, { ...options, message: 'discovery' }));
   }
 
   /** The cached document, or one built from `json`, yielding between its pieces. */
@@ -121,27 +141,19 @@ export class ApiDocuments {
     const key = of && `${dialect.name} ${cbor ? 'cbor ' : ''}${name} ${of().map(contentOf).join()}`;
     const known = key === undefined ? undefined : inUse.get(key);
     if (known) return known;
-    const pieces: Buffer[] = [];
     const hash = createHash('sha512');
-    let text = '';
-    const put = (): void => {
-      const bytes = Buffer.from(text);
-      pieces.push(bytes);
-      hash.update(bytes);
-      text = '';
-    };
-    for (const piece of json) {
-      text += piece;
-      if (text.length >= pieceLength) put();
-      yield;
-    }
-    put();
-    const document = {
-      json: Buffer.concat(pieces),
-      hash: hash.digest('hex').toUpperCase(),
-      ...(message && { message }),
-    };
+    const bytes = yield* collected(json, (piece) => hash.update(piece));
+    const document = { json: bytes, hash: digestOf(hash), ...(message && { message }) };
     if (key !== undefined) inUse.set(key, document);
+    return document;
+  }
+
+  /** A document that is kept only while it is in use. */
+  *#makingForetold({ hash, message }: Foretold, json: Iterable<string>): Making {
+    const known = recent.get(hash) ?? inUse.get(hash);
+    const document = known ?? { json: yield* collected(json), hash, message };
+    inUse.set(hash, document);
+    recent.add(document);
     return document;
   }
 
@@ -212,32 +224,62 @@ export class ApiDocuments {
 
   /** `/openapi/v3`: the URL of the document of each group version, with its hash for client caches. */
   openapiIndex(): ApiDocument {
-    return finished(this.#makingIndex());
+    return allAtOnce(this.#makingIndex());
   }
 
   /** `/openapi/v3/<path>`; undefined for versions that are not served. */
   openapi(group: string, version: string): ApiDocument | undefined {
-    return finished(this.#makingV3(group, version));
+    return allAtOnce(this.#makingV3(group, version));
   }
 
   /** `/openapi/v2`. */
   openapiV2(): ApiDocument {
-    return finished(this.#makingV2());
+    return allAtOnce(this.#makingV2());
   }
 
-  /** The same documents, built in time slices unless cached. Concurrent calls share one build. */
+  /**
+   * The same documents, built in time slices unless cached. Concurrent calls share one build. While one is under way that a
+   * change of the table has overtaken, the next waits: however fast the table changes, there is one at a time.
+   */
   openapiInSlices(of: OpenapiName, clock: Clock): ApiDocument | undefined | Promise<ApiDocument | undefined> {
     const name = of.type === 'v3' ? `v3 ${of.group}/${of.version}` : of.type;
     const underWay = this.#underWay.get(name);
-    if (underWay) return underWay;
-    const making = this.#makingOf(of);
-    const { done, value } = making.next();
-    if (done) return value;
-    const made = inSlices(making, clock).finally(() => {
-      if (this.#underWay.get(name) === made) this.#underWay.delete(name);
-    });
-    this.#underWay.set(name, made);
-    return made;
+    if (underWay?.isStale) {
+      underWay.next ??= underWay.made.then(
+        () => this.openapiInSlices(of, clock),
+        () => this.openapiInSlices(of, clock),
+      );
+      return underWay.next;
+    }
+    if (underWay) return underWay.made;
+    const made = soon(this.#makingOf(of), clock);
+    if (!(made instanceof Promise)) return made;
+    const making: UnderWay = {
+      group: of.type === 'v3' ? of.group : undefined,
+      made: made.finally(() => this.#underWay.delete(name)),
+      isStale: false,
+      next: undefined,
+    };
+    this.#underWay.set(name, making);
+    return making.made;
+  }
+
+  /** The hash of a document, which is not made for it if it describes custom resources. */
+  openapiHash(of: OpenapiName, clock: Clock): string | undefined | Promise<string | undefined> {
+    return soon(this.#hashing(of), clock);
+  }
+
+  *#hashing(of: OpenapiName): Generator<void, string | undefined> {
+    switch (of.type) {
+      case 'index':
+        return (yield* this.#makingIndex()).hash;
+      case 'v2':
+        return this.#describesCustom(this.#everything()) ? yield* this.#hashingV2() : (yield* this.#makingV2()).hash;
+      case 'v3': {
+        const resources = this.#resourcesOf(of.group, of.version);
+        return resources && (yield* this.#hashingV3(of.group, of.version, resources));
+      }
+    }
   }
 
   #makingOf(of: OpenapiName): Generator<void, ApiDocument | undefined> {
@@ -252,16 +294,57 @@ export class ApiDocuments {
   }
 
   *#makingV2(): Making {
+    const groups = this.#groups();
     const all = this.#everything();
-    const options = { message: 'openapi v2', of: () => all } as const;
-    return yield* this.#making('/openapi/v2', openapiV2(all, this.#api), options);
+    const json = openapiV2(all, this.#api);
+    const message = 'openapi v2';
+    if (!this.#describesCustom(all)) return yield* this.#making('/openapi/v2', json, { message, of: () => all });
+    const hash = yield* this.#hashingV2();
+    // The table has changed: the hash is that of another document.
+    if (groups !== this.#groups()) return yield* this.#makingV2();
+    return yield* this.#makingForetold({ hash, message }, json);
   }
 
   *#makingV3(group: string, version: string): Generator<void, ApiDocument | undefined> {
     const resources = this.#resourcesOf(group, version);
     if (!resources) return undefined;
-    const options = { group, message: 'openapi v3', of: () => resources } as const;
-    return yield* this.#making(`/openapi/v3/${group}/${version}`, openapiV3(resources, this.#api), options);
+    const json = openapiV3(resources, this.#api);
+    const message = 'openapi v3';
+    if (this.#describesCustom(resources)) {
+      return yield* this.#makingForetold({ hash: this.#hashOfCustom(group, version, resources), message }, json);
+    }
+    const options = { group, message, of: () => resources } as const;
+    return yield* this.#making(`/openapi/v3/${group}/${version}`, json, options);
+  }
+
+  #describesCustom(resources: readonly ServedResource[]): boolean {
+    return resources.some(({ kind }) => isLazy(kind));
+  }
+
+  *#hashingV3(
+    group: string,
+    version: string,
+    resources: readonly ServedResource[],
+  ): Generator<void, string | undefined> {
+    if (this.#describesCustom(resources)) return this.#hashOfCustom(group, version, resources);
+    return (yield* this.#makingV3(group, version))?.hash;
+  }
+
+  /** Of all that determines the document of a group version. */
+  #hashOfCustom(group: string, version: string, resources: readonly ServedResource[]): string {
+    const hashes = getOrAdd(this.#hashes, group, () => new Map<string, string>());
+    return getOrAdd(hashes, version, () => {
+      const { dialect, cbor } = this.#api;
+      const hash = createHash('sha512').update(JSON.stringify([dialect.name, dialect.gitVersion, cbor]));
+      for (const { kind } of resources) hash.update(contentOfLazy(kind) ?? JSON.stringify(kind));
+      return digestOf(hash);
+    });
+  }
+
+  /** The index has the hashes of the documents of all resources, which determine this one, too. */
+  *#hashingV2(): Generator<void, string> {
+    const index = yield* this.#makingIndex();
+    return digestOf(createHash('sha512').update(`v2 ${index.hash}`));
   }
 
   *#makingIndex(): Making {
@@ -271,11 +354,12 @@ export class ApiDocuments {
     if (known) return known;
     const paths: Record<string, { readonly serverRelativeURL: string }> = {};
     for (const { group, versions } of groups) {
-      for (const { version } of versions) {
-        const document = yield* this.#makingV3(group, version);
+      for (const { version, resources } of versions) {
+        const hash = yield* this.#hashingV3(group, version, resources);
         // The table has changed: starts again, so that no index mixes two tables.
-        if (!document || groups !== this.#groups()) return yield* this.#makingIndex();
-        paths[openapiPath(group, version)] = { serverRelativeURL: openapiUrl(group, version, document.hash) };
+        if (hash === undefined || groups !== this.#groups()) return yield* this.#makingIndex();
+        paths[openapiPath(group, version)] = { serverRelativeURL: openapiUrl(group, version, hash) };
+        yield;
       }
     }
     return yield* this.#making(indexName, [JSON.stringify({ paths })], { of: () => all });
@@ -287,21 +371,41 @@ const indexName = '/openapi/v3';
 /** Builds a document in steps. */
 type Making = Generator<void, ApiDocument>;
 
-/** Runs all steps at once. */
-function finished<T>(making: Generator<void, T>): T {
-  for (;;) {
-    const { done, value } = making.next();
-    if (done) return value;
-  }
+interface UnderWay {
+  /** The group that the document describes; undefined if it describes all. */
+  readonly group: string | undefined;
+  readonly made: Promise<ApiDocument | undefined>;
+  /** What it describes has changed since it began. */
+  isStale: boolean;
+  /** The one after it. */
+  next: Promise<ApiDocument | undefined> | undefined;
 }
 
-async function inSlices<T>(making: Generator<void, T>, clock: Clock): Promise<T> {
-  const slice = new TimeSlice(clock);
-  for (;;) {
-    if (slice.over) await slice.next();
-    const { done, value } = making.next();
-    if (done) return value;
+/** What is known needs no first step, and so no slice. */
+function soon<T>(making: Steps<T>, clock: Clock): T | Promise<T> {
+  const { done, value } = making.next();
+  return done ? value : inSlices(making, clock);
+}
+
+const digestOf = (hash: Hash): string => hash.digest('hex').toUpperCase();
+
+/** The bytes of a text that comes in pieces. `seen` is shown them, too. */
+function* collected(text: Iterable<string>, seen: (piece: Buffer) => void = () => {}): Generator<void, Buffer> {
+  const pieces: Buffer[] = [];
+  let collecting = '';
+  const put = (): void => {
+    const bytes = Buffer.from(collecting);
+    pieces.push(bytes);
+    seen(bytes);
+    collecting = '';
+  };
+  for (const piece of text) {
+    collecting += piece;
+    if (collecting.length >= pieceLength) put();
+    yield;
   }
+  put();
+  return Buffer.concat(pieces);
 }
 
 /** Characters to collect before they are encoded and hashed. */

@@ -1,12 +1,14 @@
-/** A JSON object whose entries are generated as they are written. */
-export class Entries {
-  readonly #entries: Iterable<readonly [name: string, value: unknown]>;
+type Entry = readonly [name: string, value: unknown];
 
-  constructor(entries: Iterable<readonly [name: string, value: unknown]>) {
+/** A JSON object whose entries are generated as they are written. Undefined is a pause of the generator. */
+export class Entries {
+  readonly #entries: Iterable<Entry | undefined>;
+
+  constructor(entries: Iterable<Entry | undefined>) {
     this.#entries = entries;
   }
 
-  [Symbol.iterator](): Iterator<readonly [name: string, value: unknown]> {
+  [Symbol.iterator](): Iterator<Entry | undefined> {
     return this.#entries[Symbol.iterator]();
   }
 }
@@ -18,7 +20,12 @@ export function* jsonPieces(value: unknown): Generator<string, void> {
     return;
   }
   let before = '{';
-  for (const [name, member] of value) {
+  for (const entry of value) {
+    if (!entry) {
+      yield '';
+      continue;
+    }
+    const [name, member] = entry;
     yield `${before}${JSON.stringify(name)}:`;
     yield* jsonPieces(member);
     before = ',';

@@ -1,7 +1,9 @@
 import { cborTypes } from '../../codec/cbor/format.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { subresourceKind } from '../../kinds/body-kind.ts';
+import { describedSchema, namedOutlineOf } from '../../kinds/documented-schema.ts';
 import { type GroupVersionKind, storesObjects } from '../../kinds/kind.ts';
+import { isLazy } from '../../kinds/lazy-schema.ts';
 import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../../kinds/meta/delete-options.ts';
 import { listSchema } from '../../kinds/meta/list-schema.ts';
@@ -9,7 +11,7 @@ import { patch } from '../../kinds/meta/request-options.ts';
 import { status } from '../../kinds/meta/status.ts';
 import { watchEvent } from '../../kinds/meta/watch-event.ts';
 import type { ServedResource } from '../../resources/resource.ts';
-import { openapiSchemaEntries } from '../../schema/openapi.ts';
+import { type LaterStruct, openapiSchemaEntries, type SchemaEntry } from '../../schema/openapi.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import { Entries, jsonPieces } from './json-pieces.ts';
 import { type Operation, operations, type SchemaRef, versionOperations } from './operations.ts';
@@ -110,7 +112,7 @@ function* paths(
   }
 }
 
-const gvk = ({ group, version, kind }: GroupVersionKind): Json => ({ group, version, kind });
+const gvk = ({ group, version, kind }: GroupVersionKind): GroupVersionKind => ({ group, version, kind });
 
 /** All kinds, their lists and the other bodies of operations, with the kinds that each schema represents. */
 function* schemas(
@@ -118,13 +120,16 @@ function* schemas(
   all: readonly Operation[],
   { version }: Form,
   dialect: Dialect,
-): Generator<readonly [name: string, schema: Json], void> {
+): Generator<SchemaEntry | undefined, void> {
   const kinds = new Map<StructSchema, readonly GroupVersionKind[]>();
+  const later: LaterStruct[] = [];
   const groupVersions = new Map<string, GroupVersionKind>();
   for (const { kind } of resources) {
     groupVersions.set(`${kind.group}/${kind.version}`, kind);
-    kinds.set(kind.schema, [kind]);
-    if (storesObjects(kind)) kinds.set(listSchema(kind.schema), [{ ...kind, kind: kind.listKind }]);
+    const schema = namedOutlineOf(kind);
+    kinds.set(schema, [kind]);
+    if (storesObjects(kind)) kinds.set(listSchema(schema), [{ ...gvk(kind), kind: kind.listKind }]);
+    if (isLazy(kind)) later.push({ name: schema.name, kinds: [kind], make: () => describedSchema(kind) });
     for (const subresource of kind.subresources) {
       if (subresource.type === 'view') continue;
       const body = subresourceKind(kind, subresource);
@@ -132,7 +137,7 @@ function* schemas(
     }
   }
   const ofEach = (kind: string): readonly GroupVersionKind[] =>
-    [...groupVersions.values()].map((each) => ({ ...each, kind }));
+    [...groupVersions.values()].map((each) => ({ ...gvk(each), kind }));
   const ofCore = (kind: string): readonly GroupVersionKind[] => [{ group: '', version: 'v1', kind }];
   const used = all.flatMap(({ body, responses }) => [body?.schema, ...Object.values(responses)]);
   const names = new Set(used.map((ref) => ref?.struct));
@@ -143,6 +148,8 @@ function* schemas(
   kinds.set(deleteOptions, ofEach('DeleteOptions'));
   yield* openapiSchemaEntries({
     roots: [...kinds.keys()],
+    later,
+    whole: new Set(later.flatMap(({ name }) => [name, `${name}List`])),
     version,
     prefix: dialect.openapiPrefix,
     extension: dialect.openapiExtension,
@@ -150,9 +157,12 @@ function* schemas(
   });
 }
 
+const fullName = ({ struct, isWhole }: SchemaRef, { openapiPrefix }: Dialect): string =>
+  isWhole ? struct : `${openapiPrefix}.${struct}`;
+
 function formV3(api: DescribedApi): Form {
   const { dialect } = api;
-  const ref = ({ struct }: SchemaRef): Json => ({ $ref: `#/components/schemas/${dialect.openapiPrefix}.${struct}` });
+  const ref = (schema: SchemaRef): Json => ({ $ref: `#/components/schemas/${fullName(schema, dialect)}` });
   const content = (schema: SchemaRef, mediaTypes: readonly string[]): Json =>
     Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: ref(schema) }]));
   const parameter = ({ name, in: place, type, description }: Parameter): Json => ({
@@ -181,7 +191,7 @@ function formV3(api: DescribedApi): Form {
 
 function formV2(api: DescribedApi): Form {
   const { dialect } = api;
-  const ref = ({ struct }: SchemaRef): Json => ({ $ref: `#/definitions/${dialect.openapiPrefix}.${struct}` });
+  const ref = (schema: SchemaRef): Json => ({ $ref: `#/definitions/${fullName(schema, dialect)}` });
   const parameter = ({ name, in: place, type, description }: Parameter): Json => ({
     name,
     in: place,

@@ -1,7 +1,9 @@
 import { cborTypes } from '../../codec/cbor/format.ts';
 import { hasMessage } from '../../codec/protobuf/message.ts';
 import { type BodyKind, subresourceKind } from '../../kinds/body-kind.ts';
+import { namedOutlineOf } from '../../kinds/documented-schema.ts';
 import type { GroupVersionKind, Kind, Subresource } from '../../kinds/kind.ts';
+import { isLazy } from '../../kinds/lazy-schema.ts';
 import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../../kinds/meta/delete-options.ts';
 import { patch } from '../../kinds/meta/request-options.ts';
@@ -16,6 +18,8 @@ import { type Parameter, parameterSets, pathParameters } from './parameters.ts';
 /** A schema in the documents, by its struct name. */
 export interface SchemaRef {
   readonly struct: string;
+  /** The name is whole, without the prefix of others: that of a custom resource, or of a list of it. */
+  readonly isWhole?: boolean;
 }
 
 /** One method of one path in the OpenAPI documents (spec sections 4.1 and 4.2). */
@@ -100,7 +104,7 @@ function operation({ kind }: ServedResource, draft: Draft): Operation {
     body: draft.body,
     responses: draft.responses,
     streams: draft.streams ?? false,
-    protobuf: hasMessage((draft.kind ?? kind).schema),
+    protobuf: hasMessage(namedOutlineOf(draft.kind ?? kind)),
   };
 }
 
@@ -127,8 +131,8 @@ function groupId({ group, version }: Pick<Kind, 'group' | 'version'>): string {
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-const objectRef = ({ schema }: BodyKind): SchemaRef => ({ struct: schema.name });
-const listRef = ({ schema }: Kind): SchemaRef => ({ struct: `${schema.name}List` });
+const objectRef = (body: BodyKind): SchemaRef => ({ struct: namedOutlineOf(body).name, isWhole: isLazy(body) });
+const listRef = (kind: Kind): SchemaRef => ({ struct: `${namedOutlineOf(kind).name}List`, isWhole: isLazy(kind) });
 const statusRef: SchemaRef = { struct: status.name };
 const deleteOptionsRef: SchemaRef = { struct: deleteOptions.name };
 

@@ -36,7 +36,6 @@ export const writeContext = (
   admission: 'required',
   options: sent,
   request,
-  turn: { current: undefined },
 });
 
 /**

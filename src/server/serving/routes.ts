@@ -16,6 +16,7 @@ import { noSuchPath } from '../../meta/status-error.ts';
 import {
   type ApiDocument,
   type ApiDocuments,
+  type DocumentMessage,
   type OpenapiName,
   openapiUrl,
 } from '../../registry/documents/documents.ts';
@@ -127,23 +128,30 @@ interface Sent {
 }
 
 /** Answers 304 to a client that has this form of the document (RFC 9110 section 13.1.2). */
-function sendForm(
-  { forms, heavy, compresses }: RouteParts,
-  exchange: Exchange,
-  { document, form, contentType }: Sent,
-): void | Promise<void> {
-  const etag = entityTag(document, form, { gzip: compresses && wantsGzip(exchange) });
-  exchange.setHeader('etag', etag);
-  exchange.setHeader('vary', 'accept, accept-encoding');
-  if (isKnown(etag, exchange.header('if-none-match'))) {
-    exchange.respond(304, {});
-    return;
-  }
+function sendForm(parts: RouteParts, exchange: Exchange, { document, form, contentType }: Sent): void | Promise<void> {
+  const { forms, heavy, compresses } = parts;
+  if (answersKnown(parts, exchange, { hash: document.hash, form })) return;
   const bytes = heavy.takesDocument(document, form)
     ? forms.bytesMade(document, form, () => heavy.document(document, form, forms))
     : forms.bytes(document, form);
   const answer = { status: 200, contentType, compress: compresses };
   return whenMade(exchange, bytes, (body) => sendBytes(exchange, { ...answer, body }));
+}
+
+/** True if the client has this form of the document and was told so; `begin` comes first. Sets the headers of both answers. */
+function answersKnown(
+  { compresses }: RouteParts,
+  exchange: Exchange,
+  { hash, form, begin }: { readonly hash: string; readonly form: DocumentForm; readonly begin?: () => void },
+): boolean {
+  const etag = entityTag({ hash }, form, { gzip: compresses && wantsGzip(exchange) });
+  exchange.setHeader('etag', etag);
+  exchange.setHeader('vary', 'accept, accept-encoding');
+  const isThere = isKnown(etag, exchange.header('if-none-match'));
+  if (!isThere) return false;
+  begin?.();
+  exchange.respond(304, {});
+  return true;
 }
 
 /** Waits for what is not there yet, without a promise if it is. Does nothing if a response was sent meanwhile. */
@@ -179,33 +187,46 @@ const aggregatedForm = ['APIGroupDiscoveryList'] as const;
 /** One year, the longest useful freshness lifetime (RFC 9111 section 5.3). */
 const keptMs = 365 * 24 * 3600_000;
 
-/** The first request has the document built, in time slices. */
-function sendOpenapi(parts: RouteParts, exchange: Exchange, of: OpenapiName): void | Promise<void> {
-  const made = parts.documents.openapiInSlices(of, parts.clock);
-  return whenMade(exchange, made, (document) => sendDocument(parts, exchange, document));
+/**
+ * The first request has the document built, in time slices; none is for a client that has it. A URL with the current hash is
+ * immutable and cacheable for good, as in kube-apiserver; `asked` is then that of the URL. One with another hash redirects to
+ * the current one.
+ */
+function sendOpenapi(parts: RouteParts, exchange: Exchange, of: OpenapiName, asked = ''): void | Promise<void> {
+  const { documents, clock, negotiator } = parts;
+  const isOther = (hash: string): boolean => asked !== '' && hash !== asked;
+  const redirect = (hash: string): void => {
+    if (of.type === 'v3') exchange.respond(301, { location: openapiUrl(of.group, of.version, hash) });
+  };
+  const make = (): void | Promise<void> =>
+    whenMade(exchange, documents.openapiInSlices(of, clock), (document) => {
+      if (document && isOther(document.hash)) return redirect(document.hash);
+      if (document && asked !== '') forGood(parts, exchange);
+      return sendDocument(parts, exchange, document);
+    });
+  if (asked === '' && exchange.header('if-none-match') === undefined) return make();
+  return whenMade(exchange, documents.openapiHash(of, clock), (hash) => {
+    if (hash === undefined) throw noSuchPath();
+    if (isOther(hash)) return redirect(hash);
+    const negotiated = negotiator.negotiate(exchange, { message: openapiMessage(of) });
+    const begin = (): void => (asked === '' ? undefined : forGood(parts, exchange));
+    return answersKnown(parts, exchange, { hash, form: formOf(negotiated), begin }) ? undefined : make();
+  });
 }
 
-/**
- * The OpenAPI document of a group version. A URL with the current hash is immutable and cacheable for good, as in
- * kube-apiserver; a URL with another hash redirects to the current one.
- */
+const openapiMessage = ({ type }: OpenapiName): DocumentMessage | undefined =>
+  type === 'index' ? undefined : `openapi ${type}`;
+
+/** The OpenAPI document of a group version. */
 function sendOpenapiVersion(parts: RouteParts, exchange: Exchange, path: string): void | Promise<void> {
   const [root, ...rest] = path.slice('/openapi/v3/'.length).split('/');
   const [group, version] = root === 'api' ? ['', rest[0]] : [rest[0] ?? '', rest[1]];
   const isPlace = root === 'api' ? rest.length === 1 : root === 'apis' && group !== '' && rest.length === 2;
   if (!isPlace || version === undefined) throw noSuchPath();
-  const made = parts.documents.openapiInSlices({ type: 'v3', group, version }, parts.clock);
-  return whenMade(exchange, made, (document) => {
-    const hash = queryOf(exchange).get('hash') ?? '';
-    if (!document || hash === '') return sendDocument(parts, exchange, document);
-    if (hash === document.hash) return sendForGood(parts, exchange, document);
-    exchange.respond(301, { location: openapiUrl(group, version, document.hash) });
-  });
+  return sendOpenapi(parts, exchange, { type: 'v3', group, version }, queryOf(exchange).get('hash') ?? '');
 }
 
-function sendForGood(parts: RouteParts, exchange: Exchange, document: ApiDocument): void | Promise<void> {
-  const negotiated = parts.negotiator.negotiate(exchange, { message: 'openapi v3' });
+function forGood({ clock }: RouteParts, exchange: Exchange): void {
   exchange.setHeader('cache-control', 'public, immutable');
-  exchange.setHeader('expires', new Date(parts.clock.now() + keptMs).toUTCString());
-  return sendForm(parts, exchange, { document, form: formOf(negotiated), contentType: negotiated.mediaType });
+  exchange.setHeader('expires', new Date(clock.now() + keptMs).toUTCString());
 }

@@ -1,4 +1,3 @@
-import type { AnnotationLevel } from '../../../request/audit-annotations.ts';
 import type { Failure } from './failure.ts';
 
 /**
@@ -25,11 +24,8 @@ export type FromThread =
       readonly outcome: Outcome;
       /** Texts of `Warning` headers, also of failed jobs. */
       readonly warnings: readonly string[];
-      readonly annotations: readonly JobAnnotation[];
+      readonly annotations: readonly (readonly [key: string, value: string])[];
     };
-
-/** Arguments of `annotate`. */
-export type JobAnnotation = readonly [key: string, value: string, from?: AnnotationLevel];
 
 export type Outcome = { readonly value: unknown } | { readonly failure: Failure };
 
