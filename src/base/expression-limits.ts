@@ -36,6 +36,9 @@ export const expressionLimits = {
    */
   celCostMax: 1_000_000,
   celBudget: 10_000_000,
+  /** Audit annotations of a policy, and bytes of the expression of one (kube-apiserver: 20; 5 kB). */
+  policyAnnotationsMax: 20,
+  policyAnnotationExpressionMax: 5 * 1024,
   /** Estimated cost of a rule of a custom resource, and of all rules of a version; bytes of a message that a rule makes. */
   ruleCostMax: 10_000_000,
   rulesCostMax: 100_000_000,

@@ -434,7 +434,10 @@ export const limits = {
   eventRetryMs: 10_000,
   /** A line of a policy file. */
   abacLineBytesMax: 64 * 1024,
-  /** Match conditions of an authorization webhook (spec section 8). */
+  /** Bytes of the reason and the message of a condition (kube-apiserver: 1 kB; 32 kB). */
+  conditionReasonMax: 1024,
+  conditionMessageMax: 32 * 1024,
+  /** Match conditions of a webhook or policy (spec section 8). */
   matchConditionsMax: 64,
   /** Time for one response of an authorization webhook (spec section 8). */
   authorizationWebhookMsMax: 30_000,

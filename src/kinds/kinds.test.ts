@@ -64,6 +64,10 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'CustomResourceDefinition', 'customresourcedefinitions', 'crd,crds', 'Cluster', 'status', '0001'],
     ['v1', 'ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', '', 'Cluster', '', '0001'],
     ['v1', 'MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', '', 'Cluster', '', '0001'],
+    ...['v1', 'v1beta1'].flatMap((version) => [
+      [version, 'ValidatingAdmissionPolicy', 'validatingadmissionpolicies', '', 'Cluster', 'status', '0001'],
+      [version, 'ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', '', 'Cluster', '', '0001'],
+    ]),
     ['v1', 'TokenReview', 'tokenreviews', '', 'Cluster', '', '0000'],
     ['v1', 'SelfSubjectReview', 'selfsubjectreviews', '', 'Cluster', '', '0000'],
     ['v1beta1', 'SelfSubjectReview', 'selfsubjectreviews', '', 'Cluster', '', '0000'],
@@ -150,6 +154,16 @@ const numbers: readonly (readonly [string, Readonly<Record<string, number>>])[] 
     'ValidatingWebhook',
     { matchPolicy: 9, namespaceSelector: 5, sideEffects: 6, objectSelector: 10, matchConditions: 11 },
   ],
+  [
+    'MatchResources',
+    { namespaceSelector: 1, objectSelector: 2, resourceRules: 3, excludeResourceRules: 4, matchPolicy: 7 },
+  ],
+  ['Validation', { expression: 1, message: 2, reason: 3, messageExpression: 4 }],
+  [
+    'ValidatingAdmissionPolicySpec',
+    { validations: 3, failurePolicy: 4, auditAnnotations: 5, matchConditions: 6, variables: 7 },
+  ],
+  ['ExpressionWarning', { fieldRef: 2, warning: 3 }],
   ['MutatingWebhook', { matchPolicy: 9, reinvocationPolicy: 10, objectSelector: 11, matchConditions: 12 }],
   ['RoleBinding', { metadata: 1, subjects: 2, roleRef: 3 }],
   ['TokenRequestSpec', { audiences: 1, boundObjectRef: 3, expirationSeconds: 4 }],

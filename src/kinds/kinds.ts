@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect/dialect.ts';
+import { validatingAdmissionPolicies } from './admissionregistration/validating-admission-policy.ts';
 import {
   mutatingWebhookConfiguration,
   validatingWebhookConfiguration,
@@ -46,6 +47,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     refusingFinalizers(customResourceDefinition(dialect)),
     validatingWebhookConfiguration(dialect),
     mutatingWebhookConfiguration(dialect),
+    ...validatingAdmissionPolicies(dialect),
     tokenReview(dialect),
     ...selfSubjectReviews(dialect),
     selfSubjectAccessReview(dialect),

@@ -6,10 +6,19 @@ import { kinds } from './kinds.ts';
 
 /** Required fields of the published definitions of release 1.32: clients generate their checks from them. */
 const published: Readonly<Record<string, string>> = {
+  'api.admissionregistration.v1.AuditAnnotation': 'key valueExpression',
+  'api.admissionregistration.v1.ExpressionWarning': 'fieldRef warning',
   'api.admissionregistration.v1.MatchCondition': 'expression name',
   'api.admissionregistration.v1.MutatingWebhook': 'admissionReviewVersions clientConfig name sideEffects',
   'api.admissionregistration.v1.ServiceReference': 'name namespace',
   'api.admissionregistration.v1.ValidatingWebhook': 'admissionReviewVersions clientConfig name sideEffects',
+  'api.admissionregistration.v1.Validation': 'expression',
+  'api.admissionregistration.v1.Variable': 'expression name',
+  'api.admissionregistration.v1beta1.AuditAnnotation': 'key valueExpression',
+  'api.admissionregistration.v1beta1.ExpressionWarning': 'fieldRef warning',
+  'api.admissionregistration.v1beta1.MatchCondition': 'expression name',
+  'api.admissionregistration.v1beta1.Validation': 'expression',
+  'api.admissionregistration.v1beta1.Variable': 'expression name',
   'api.authentication.v1.TokenRequest': 'spec',
   'api.authentication.v1.TokenRequestSpec': 'audiences',
   'api.authentication.v1.TokenRequestStatus': 'expirationTimestamp token',

@@ -6,6 +6,7 @@ import { anonymousUser } from '../request/user-info.ts';
 import { decode } from '../schema/decode.ts';
 import { validate, validateUpdate } from '../schema/validate.ts';
 import type { Kind, StrategyContext, ViewSubresource } from './kind.ts';
+import { validateFinalizerDomains } from './meta/finalizer-names.ts';
 import { allErrors, type Validation } from './validation.ts';
 
 /** Runs strategy and schema validation of a kind as the write path does, for tests of kinds. */
@@ -59,7 +60,12 @@ function created(kind: Kind, sent: Sent): Validated {
   const object = read(kind, sent);
   kind.strategy.default?.(object, context);
   kind.strategy.prepareForCreate?.(object, context);
-  return { object, errors: allErrors(validate(kind.schema, object), kind.strategy.validateCreate?.(object, context)) };
+  const errors = allErrors(
+    validate(kind.schema, object),
+    validateFinalizerDomains(kind, object, context.dialect),
+    kind.strategy.validateCreate?.(object, context),
+  );
+  return { object, errors };
 }
 
 function updated(kind: Kind, old: Sent | ApiObject, sent: Sent, subresource?: string): Validated {

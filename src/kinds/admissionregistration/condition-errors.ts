@@ -4,6 +4,7 @@ import { duplicate, errorsOfEach, type FieldError, invalid, required, tooMany } 
 import { isQualifiedName } from '../../meta/formats.ts';
 import type { ExpressionCheck } from './expression-errors.ts';
 import type { MatchCondition } from './match-condition.ts';
+import type { ParamKind } from './policy-schema.ts';
 
 /** Errors of conditions, but for those of their expressions: see `conditionChecks`. */
 export function conditionErrors(conditions: readonly MatchCondition[], path: string): FieldError[] {
@@ -34,3 +35,14 @@ export const conditionChecks = (conditions: readonly MatchCondition[], path: str
 export const sameConditions = (conditions: readonly (readonly MatchCondition[])[], stored: readonly (readonly MatchCondition[])[]): boolean => isDeepStrictEqual(plain(conditions), plain(stored));
 
 const plain = (conditions: readonly (readonly MatchCondition[])[]) => conditions.map((list) => list.map(({ name, expression }) => [name, expression]));
+
+interface Conditioned {
+  readonly paramKind?: ParamKind;
+  readonly matchConditions?: readonly MatchCondition[];
+}
+
+/** Whether a policy has the conditions that it had, about the same parameters. */
+export const keepsConditions = (policy: Conditioned, stored: Conditioned): boolean =>
+  isDeepStrictEqual(kindText(policy), kindText(stored)) && sameConditions([policy.matchConditions ?? []], [stored.matchConditions ?? []]);
+
+const kindText = ({ paramKind }: Conditioned) => paramKind && [paramKind.apiVersion, paramKind.kind];

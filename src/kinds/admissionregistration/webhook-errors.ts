@@ -5,7 +5,7 @@ import { webhookClientErrors } from '../webhook-client-errors.ts';
 import { conditionChecks, conditionErrors, sameConditions } from './condition-errors.ts';
 import { expressionErrors } from './expression-errors.ts';
 import type { MatchCondition } from './match-condition.ts';
-import { failurePolicies, matchPolicies } from './policy-names.ts';
+import { failurePolicies, matchPolicies, reinvocationPolicies } from './policy-names.ts';
 import { ruleErrors } from './rule-errors.ts';
 import type { Webhook } from './webhook-schema.ts';
 
@@ -34,7 +34,6 @@ const isKnownVersion = (version: string): boolean => knownVersions.includes(vers
 
 const withoutSideEffects: readonly string[] = ['None', 'NoneOnDryRun'];
 const allSideEffects: readonly string[] = ['None', 'NoneOnDryRun', 'Some', 'Unknown'];
-const reinvocationPolicies: readonly string[] = ['IfNeeded', 'Never'];
 
 /** Errors of the webhooks of a configuration, in the words of kube-apiserver 1.32. */
 export function webhooksErrors(webhooks: readonly Webhook[], stored: readonly Webhook[] | undefined): Validation {
