@@ -32,6 +32,7 @@ export function attributesOf(write: Write = {}): AdmissionAttributes {
     name,
     kind: { group, version: 'v1', kind: 'Any' },
     schema: anything,
+    requested: { group, version: 'v1', kind: 'Any', resource },
     equivalents: [],
     options: undefined,
     object,
@@ -39,9 +40,12 @@ export function attributesOf(write: Write = {}): AdmissionAttributes {
     user: { username: 'jane', uid: '', groups: [groupMasters], extra: {} },
     dryRun: write.dryRun ?? false,
     signal: write.signal ?? new AbortController().signal,
+    span: undefined,
+    leaveTurn() {},
     get replacements() {
       return replacements;
     },
+    inVersion: (converted) => converted,
     replace(value) {
       Object.assign(object ?? {}, value);
       replacements++;

@@ -35,10 +35,10 @@ export interface Mutator {
   readonly sideEffects: SideEffects;
   /** `ifNeeded`: called again if the object was changed after its first call. */
   readonly reinvocationPolicy: 'never' | 'ifNeeded';
-  /** Evaluated immediately before the call, on the current object. */
-  readonly concerns: (attributes: AdmissionAttributes) => boolean;
-  /** Modifies the object through `replace` only. */
-  readonly mutate: (attributes: AdmissionAttributes) => Promise<void> | void;
+  /** Evaluated immediately before the call, on the current object. Rejects the write by throwing. */
+  readonly concerns: (attributes: AdmissionAttributes) => boolean | Promise<boolean>;
+  /** Modifies the object through `replace` only. `round` is 1 when the mutators run again. */
+  readonly mutate: (attributes: AdmissionAttributes, round: 0 | 1) => Promise<void> | void;
 }
 
 /**
@@ -95,10 +95,12 @@ async function runMutators(
 ): Promise<void> {
   rounds.enter(plugin, attributes);
   for (const mutator of mutators) {
-    if (!rounds.isDue(plugin, mutator) || !mutator.concerns(attributes)) continue;
+    if (!rounds.isDue(plugin, mutator)) continue;
+    const concerned = mutator.concerns(attributes);
+    if (!(typeof concerned === 'boolean' ? concerned : await untilAborted(concerned, attributes.signal))) continue;
     if (isRefused(mutator, attributes)) throw sideEffectsRefused(mutator.title);
     const before = attributes.replacements;
-    const mutating = mutator.mutate(attributes);
+    const mutating = mutator.mutate(attributes, rounds.round);
     if (mutating) await untilAborted(mutating, attributes.signal);
     rounds.ran(plugin, mutator, attributes.replacements !== before);
   }

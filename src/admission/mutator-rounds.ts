@@ -33,6 +33,10 @@ export class MutatorRounds {
     return this.#isSecond;
   }
 
+  get round(): 0 | 1 {
+    return this.#isSecond ? 1 : 0;
+  }
+
   /** Start of the plugin's turn. */
   enter(plugin: AdmissionPlugin, { object }: AdmissionAttributes): void {
     const round = this.#roundOf(plugin);

@@ -12,21 +12,23 @@ const certificates = [
   'ClusterTrustBundleAttest',
   'CertificateSubjectRestriction',
 ] as const;
+const webhooks = ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook'] as const;
+const rest = [...certificates, ...webhooks] as const;
 
 it('the names and order of kube-apiserver, and the plugins enabled by default', () => {
-  assert.deepEqual(pluginNames, [lifecycle, account, nodes, owners, ...certificates]);
-  assert.deepEqual(defaultPlugins, [lifecycle, account, nodes, ...certificates]);
+  assert.deepEqual(pluginNames, [lifecycle, account, nodes, owners, ...rest]);
+  assert.deepEqual(defaultPlugins, [lifecycle, account, nodes, ...rest]);
 });
 
 const cases: readonly (readonly [enable: PluginName[], disable: PluginName[], expected: PluginName[]])[] = [
-  [[], [], [lifecycle, account, nodes, ...certificates]],
-  [[owners], [], [lifecycle, account, nodes, owners, ...certificates]],
-  [[owners, nodes], [], [lifecycle, account, nodes, owners, ...certificates]],
-  [[owners, lifecycle], [nodes], [lifecycle, account, owners, ...certificates]],
-  [[], [account], [lifecycle, nodes, ...certificates]],
-  [[owners], [lifecycle, account], [nodes, owners, ...certificates]],
-  [[], [owners], [lifecycle, account, nodes, ...certificates]],
-  [[], [lifecycle, account, nodes, 'CertificateSigning'], certificates.filter((name) => name !== 'CertificateSigning')],
+  [[], [], [lifecycle, account, nodes, ...rest]],
+  [[owners], [], [lifecycle, account, nodes, owners, ...rest]],
+  [[owners, nodes], [], [lifecycle, account, nodes, owners, ...rest]],
+  [[owners, lifecycle], [nodes], [lifecycle, account, owners, ...rest]],
+  [[], [account], [lifecycle, nodes, ...rest]],
+  [[owners], [lifecycle, account], [nodes, owners, ...rest]],
+  [[], [owners], [lifecycle, account, nodes, ...rest]],
+  [[], [lifecycle, account, nodes, 'CertificateSigning'], rest.filter((name) => name !== 'CertificateSigning')],
 ];
 for (const [enable, disable, expected] of cases) {
   it(`+${enable} -${disable}`, () => assert.deepEqual(enabledPlugins({ enable, disable }), expected));

@@ -13,6 +13,9 @@ const defaults = {
   CertificateSigning: true,
   ClusterTrustBundleAttest: true,
   CertificateSubjectRestriction: true,
+  // Behind all that the server does by itself.
+  MutatingAdmissionWebhook: true,
+  ValidatingAdmissionWebhook: true,
 } as const;
 
 export type PluginName = keyof typeof defaults;

@@ -2,6 +2,7 @@ import type { Dialect } from '../dialect/dialect.ts';
 import { isDnsLabel, isDnsSubdomain } from '../meta/formats.ts';
 import { badRequest } from '../meta/status-error.ts';
 import type { ResourceAttributes } from '../request/authorization-attributes.ts';
+import { accountGroups } from '../request/service-account-user.ts';
 import { anonymousUser, groupAuthenticated, groupUnauthenticated, type UserInfo } from '../request/user-info.ts';
 import { decodeHeaderText, extraKey } from './header-decoding.ts';
 import { impersonationPrefix, isImpersonationHeader } from './identity-headers.ts';
@@ -135,7 +136,7 @@ export function impersonatedUser(impersonation: Impersonation): UserInfo {
 function groupsOf({ username, groups }: Impersonation): readonly string[] {
   const account = serviceAccount(username);
   if (groups.length > 0 || !account) return groups;
-  return ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`];
+  return accountGroups(account.namespace);
 }
 
 /** Every user is in exactly one of the groups authenticated and unauthenticated; an explicit one wins. */

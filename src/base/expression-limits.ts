@@ -36,6 +36,8 @@ export const expressionLimits = {
    */
   celCostMax: 1_000_000,
   celBudget: 10_000_000,
+  /** Cost of all match conditions of a webhook or policy, for one request. */
+  matchConditionsCostMax: 2_500_000,
   /** Audit annotations of a policy, and bytes of the expression of one (kube-apiserver: 20; 5 kB). */
   policyAnnotationsMax: 20,
   policyAnnotationExpressionMax: 5 * 1024,

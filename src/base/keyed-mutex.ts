@@ -4,24 +4,35 @@
  * make n attempts instead of n².
  */
 export class KeyedMutex {
-  /** By key: the end of the last queued work. Contains only keys with work queued or running. */
-  readonly #last = new Map<string, Promise<unknown>>();
+  /** By key: when the last queued work ends or leaves its turn. Contains only keys with work queued or in its turn. */
+  readonly #last = new Map<string, Promise<void>>();
 
-  /** Number of keys with work queued or running. */
+  /** Number of keys with work queued or in its turn. */
   get size(): number {
     return this.#last.size;
   }
 
-  /** Tells `work` whether it runs at once, or had to wait for others. */
-  async run<T>(key: string, work: (turn: 'atOnce' | 'later') => Promise<T>): Promise<T> {
+  async run<T>(key: string, work: (turn: Turn) => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
-    const later = (): Promise<T> => work('later');
-    const running = before ? before.then(later, later) : work('atOnce');
-    this.#last.set(key, running);
+    const { promise: left, resolve } = Promise.withResolvers<void>();
+    this.#last.set(key, left);
+    const leave = (): void => {
+      resolve();
+      if (this.#last.get(key) === left) this.#last.delete(key);
+    };
     try {
-      return await running;
+      if (before) await before;
+      return await work({ waited: before !== undefined, leave });
     } finally {
-      if (this.#last.get(key) === running) this.#last.delete(key);
+      leave();
     }
   }
+}
+
+/** The turn of some work on a key. */
+export interface Turn {
+  /** Whether it had to wait for others. */
+  readonly waited: boolean;
+  /** Lets the next work on the key begin, although this one goes on. Once; further calls do nothing. */
+  leave(): void;
 }

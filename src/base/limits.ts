@@ -398,6 +398,13 @@ export const limits = {
   conversionAnswerBytesMax: 8 * 1024 * 1024,
   /** Calls that may wait for one conversion webhook: fewer than requests have places, so that other kinds have some. */
   conversionQuestionsMax: 100,
+  /** Admission webhooks whose connections are kept; calls that may wait for one of them. */
+  admissionConnectionsKept: 1_000,
+  admissionCallsMax: 1_000,
+  /** Kinds of requests for which it is remembered which admission webhooks, or policies, are for them. */
+  matchedRequestsKept: 10_000,
+  /** Warnings, audit annotations and causes in the answer of an admission webhook that count. */
+  reviewListMax: 100,
   /** Characters shown of an error that a webhook reports. */
   webhookErrorLengthMax: 1_024,
   /** Standard output of a credential plugin, and how long it may run: users may have to log in. */

@@ -311,8 +311,8 @@ describe('the options of deletions', () => {
       ],
       ['dryRun=Some', {}, dryNotTaken('["Some"]')],
       ['dryrun=All', {}, misspelled('dryRun')],
-      ['orphanDependents=true', {}, unread(/orphanDependents does not count .* say it in the body/)],
-      ['propagationPolicy=Orphan', { gracePeriodSeconds: 0 }, unread(/propagationPolicy does not count/)],
+      ['orphanDependents=true', {}, 'orphan'],
+      ['propagationPolicy=Orphan', { gracePeriodSeconds: 0 }, 'orphan'],
       ['propagationPolicy=Orphan', { propagationPolicy: 'Background' }, done],
       ['orphanDependents=true', { orphanDependents: false }, done],
       ['orphanDependents=false', {}, done],
@@ -323,7 +323,11 @@ describe('the options of deletions', () => {
       ['gracePeriodSeconds=x', {}, unread(/gracePeriodSeconds/)],
     ] as const) {
       test(`of ${what}: ?${query} beside ${show(body)}`, async () => {
-        await using fixture = await check({ ...request, body }, query, outcome);
+        await using fixture = await check({ ...request, body }, query, outcome === 'orphan' ? done : outcome);
+        if (outcome === 'orphan') {
+          assert.deepEqual((await fixture.object('GET', object)).metadata.finalizers, ['orphan']);
+          assert.deepEqual(fixture.warnings, []);
+        }
         if (outcome !== done) return;
         assert.deepEqual(fixture.warnings, [
           `query parameter ${JSON.stringify(query.split('=')[0])} is ignored: the request has a body`,

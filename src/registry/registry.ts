@@ -1,3 +1,4 @@
+import type { Turn } from '../base/keyed-mutex.ts';
 import {
   type ActionSubresource,
   type ScaleSubresource,
@@ -43,7 +44,7 @@ export class Registry {
   }
 
   /** Runs a write of one object that is made elsewhere, serialized by store key with the writes of the registry. */
-  inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+  inTurn<T>(key: string, work: (turn: Turn) => Promise<T>): Promise<T> {
     return this.#writer.inTurn(key, work);
   }
 

@@ -9,6 +9,7 @@ import type { Dialect } from '../dialect/dialect.ts';
 import type { Counted } from '../kinds/kind.ts';
 import type { KindServices } from '../kinds/services.ts';
 import type { Admission } from '../request/admission.ts';
+import type { AnnotationLevel } from '../request/audit-annotations.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { ServedResource } from '../resources/resource.ts';
@@ -68,7 +69,7 @@ export interface VerbRequest {
   /** The operation under way, if the request is traced. */
   readonly span?: Span | undefined;
   /** See Annotator. */
-  annotate(key: string, value: string): string | undefined;
+  annotate(key: string, value: string, from?: AnnotationLevel): string | undefined;
   /** The ID that log lines about the request carry. */
   readonly auditId?: string;
   /** Adds a `Warning` header (spec section 4.6). */

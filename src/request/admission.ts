@@ -1,3 +1,4 @@
+import type { Span } from '../base/span.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { StructSchema } from '../schema/schema.ts';
 import type { Annotator } from './audit-annotations.ts';
@@ -37,6 +38,8 @@ export interface AdmissionAttributes extends Annotator {
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   /** Schema of that kind; `replace` decodes with it. */
   readonly schema: StructSchema;
+  /** Kind of the request. Its version may be another one than that of `kind`; `resource` is that of `info`. */
+  readonly requested: ServedKind;
   /**
    * Other group versions that serve the same object. A webhook that registers one of them with `matchPolicy:
    * Equivalent` is called for this request as well.
@@ -55,14 +58,26 @@ export interface AdmissionAttributes extends Annotator {
   readonly dryRun: boolean;
   /** Aborts with the request: the deadline has passed or the client has disconnected. */
   readonly signal: AbortSignal;
+  /** The operation of the request, if it is traced. */
+  readonly span: Span | undefined;
+  /**
+   * To be called before the write waits for somebody outside: other writes of the object may go on, and theirs may then come
+   * first. A webhook may write the object that it is asked about.
+   */
+  leaveTurn(): void;
   /** Number of times that `replace` changed the object. */
   readonly replacements: number;
   /**
-   * Replaces the content of the object with `value`, plain JSON: types are checked, unknown fields dropped, defaults
-   * applied. Throws if `value` is not a valid object or there is no object to change. Changes of immutable metadata are
-   * reverted or rejected after all plugins have run.
+   * `object` or `old` as an object of `requested` or of one of `equivalents`. A promise only where a
+   * webhook converts.
    */
-  replace(value: unknown): void;
+  inVersion(object: ApiObject, of: ServedKind): ApiObject | Promise<ApiObject>;
+  /**
+   * Replaces the content of the object with `value`, plain JSON of the kind `of` (default: `kind`): types are checked,
+   * unknown fields dropped, defaults applied. Throws or rejects if `value` is not a valid object or there is no object to
+   * change. Changes of immutable metadata are reverted or rejected after all plugins have run.
+   */
+  replace(value: unknown, of?: ServedKind): Promise<void> | void;
   warn(text: string): void;
 }
 

@@ -4,10 +4,13 @@ import { limits } from '../base/limits.ts';
 export interface Annotator {
   /**
    * `key` is `<domain>/<name>`. The first value of a key is kept. Returns why an annotation was rejected, for logging;
-   * the request continues.
+   * the request continues. `from`: only shown at this level and above. Default: whenever the request is recorded.
    */
-  annotate(key: string, value: string): string | undefined;
+  annotate(key: string, value: string, from?: AnnotationLevel): string | undefined;
 }
+
+/** A level of audit from which an annotation is shown, because it has parts of an object. */
+export type AnnotationLevel = 'Request';
 
 /** The audit annotations of one request. Bounded, since keys and values may come from webhooks. */
 export class AuditAnnotations implements Annotator, Iterable<readonly [key: string, value: string]> {

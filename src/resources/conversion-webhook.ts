@@ -8,8 +8,10 @@ import { TimeSlice } from '../base/time/time-slice.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { StatusError } from '../meta/status-error.ts';
+import { describeAnswer, isAnswered } from '../outbound/describe-answer.ts';
 import type { Network } from '../outbound/network.ts';
 import { type WebhookSender, webhookSender } from '../outbound/webhook-sender.ts';
+import { failedPost, noSuchService, type WebhookTarget, webhookUrl } from '../outbound/webhook-target.ts';
 import {
   ConversionError,
   type ConversionFailure,
@@ -22,24 +24,14 @@ import {
   reviewVersionOf,
 } from './conversion-review.ts';
 
-/** How a definition says that its objects are converted. */
-export interface ConversionWebhookConfig {
+/** How a definition says that its objects are converted. A Service is nothing that can be reached here. */
+export interface ConversionWebhookConfig extends WebhookTarget {
   /** Name of the definition. */
   readonly definition: string;
-  /** https. Undefined if the webhook is a Service, which nothing here can reach. */
-  readonly url: string | undefined;
-  readonly service: WebhookService | undefined;
   /** PEM; undefined: the authorities of the operating system. */
   readonly authorities: string | undefined;
   /** Versions of ConversionReview that it understands. */
   readonly reviewVersions: readonly string[];
-}
-
-interface WebhookService {
-  readonly namespace: string;
-  readonly name: string;
-  readonly port: number;
-  readonly path: string;
 }
 
 /** What became of one question. */
@@ -76,7 +68,7 @@ export class ConversionWebhook implements Closable {
   constructor(config: ConversionWebhookConfig, parts: ConversionParts) {
     this.#config = config;
     this.#parts = parts;
-    this.#url = urlOf(config);
+    this.#url = webhookUrl(config, limits.conversionMsMax);
     if (config.url === undefined) return;
     const { clock, network, files } = parts;
     this.#sender = webhookSender(
@@ -137,15 +129,14 @@ export class ConversionWebhook implements Closable {
     const fail = (why: string, cause?: unknown): ConversionError =>
       new ConversionError('call', `conversion webhook for ${kind} failed: ${why}`, { cause });
     if (!this.#sender) {
-      const { name = '' } = this.#config.service ?? {};
-      throw fail(`Post "${this.#url}": service "${name}" not found: Services are not served, a webhook needs a url`);
+      throw fail(failedPost(this.#url, noSuchService(this.#config)));
     }
     // Only its deadline aborts it: others may share the result.
     const caller = { signal: new AbortController().signal, span };
     const { status, body } = await this.#sender.send(encodeQuestion(question), caller).catch((error) => {
-      throw fail(`Post "${this.#url}": ${messageOf(error)}`, error);
+      throw fail(failedPost(this.#url, messageOf(error)), error);
     });
-    if (status < 200 || status > 206) throw fail(describeStatus(status, body));
+    if (!isAnswered(status)) throw fail(describeAnswer(status, body));
     return body;
   }
 
@@ -187,14 +178,6 @@ export class ConversionWebhook implements Closable {
   }
 }
 
-/** The timeout is sent along, as to other webhooks. */
-function urlOf({ url, service }: ConversionWebhookConfig): URL {
-  const { name = '', namespace = '', port = 443, path = '' } = service ?? {};
-  const target = new URL(url ?? `https://${name}.${namespace}.svc:${port}${path}`);
-  target.searchParams.set('timeout', `${limits.conversionMsMax / 1000}s`);
-  return target;
-}
-
 const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf('/') + 1);
 
 const noPlugins = { environment: {}, interactive: false, stderr() {} };
@@ -202,23 +185,3 @@ const noPlugins = { environment: {}, interactive: false, stderr() {} };
 const failed = (message: string, cause?: unknown): StatusError => new StatusError('InternalError', message, { cause });
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** The texts of client-go for an answer that is no review. */
-function describeStatus(status: number, body: Buffer): string {
-  switch (status) {
-    case 401:
-      return 'the server has asked for the client to provide credentials';
-    case 404:
-      return 'the server could not find the requested resource';
-    case 429:
-      return 'the server has received too many requests and has asked us to try again later';
-    case 503:
-      return 'the server is currently unable to handle the request';
-    case 500: {
-      const text = JSON.stringify(body.toString().slice(0, limits.webhookErrorLengthMax).trim());
-      return `an error on the server (${text}) has prevented the request from succeeding`;
-    }
-    default:
-      return `the server responded with the status code ${status} but did not return more information`;
-  }
-}

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Closable } from '../base/disposable.ts';
-import type { CachedResource, WatchCache } from '../cache/cache.ts';
+import type { CachedResource, Collection, WatchCache } from '../cache/cache.ts';
 import { internKind } from '../kinds/intern-kind.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
 import { hasSameSchema, isLazy, isSchemaReady } from '../kinds/lazy-schema.ts';
@@ -44,6 +44,8 @@ export class ResourceRegistry {
   readonly #listeners = new Set<(change: TableChange) => void>();
   /** By key of the stored version; includes resources with no served version. */
   readonly #resources = new Map<string, Resource>();
+  /** By collection, which is the same for as long as the resource is there. */
+  readonly #current = new Map<Collection, Resource>();
   /** Prefixes of resources that the cache loads. */
   readonly #loading = new Set<string>();
   #closed = false;
@@ -104,6 +106,14 @@ export class ResourceRegistry {
       }
       return served;
     };
+  }
+
+  /**
+   * A resource as it is now: definitions change while requests wait. Undefined once it was removed, also if another one
+   * has its name.
+   */
+  current({ collection }: Resource): Resource | undefined {
+    return this.#current.get(collection);
   }
 
   /** In order of group, version and resource; the core group first. */
@@ -237,6 +247,7 @@ export class ResourceRegistry {
     // The versions may have changed since the caller got the resource.
     const { versions } = this.#resources.get(keyOf(kind)) ?? resource;
     this.#resources.delete(keyOf(kind));
+    if (storesObjects(kind)) this.#current.delete(resource.collection);
     this.#swap({ removed: versions, added: [] });
     if (storesObjects(kind)) this.#cache.removeResource(keyPrefix(this.scope, kind));
   }
@@ -244,6 +255,7 @@ export class ResourceRegistry {
   #make(kinds: ResourceKinds): Resource {
     const resource = makeResource(kinds, { cache: this.#cache, scope: this.scope });
     this.#resources.set(keyOf(resource.kind), resource);
+    if (storesObjects(resource.kind)) this.#current.set(resource.collection, resource);
     return resource;
   }
 

@@ -230,6 +230,11 @@ const conversionTo = (custom: CustomVersions, kind: Kind): ConvertStored =>
     ? { type: 'later', convert: (objects, span) => convertAll(custom, objects, kind, span) }
     : { type: 'now', convert: (object) => inVersion(object, kind) };
 
+/** A stored value of any version of a custom resource, as it is to be stored now. */
+export function inStoredVersion({ custom, kind }: Resource, value: Buffer, span?: Span): Buffer | Promise<Buffer> {
+  return custom ? encodeAs(custom, kind, { object: parseStored(value) as ApiObject, encoded: value, span }) : value;
+}
+
 interface WrittenObject {
   readonly object: ApiObject;
   readonly encoded: Buffer;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { admissionMetrics } from '../../src/admission/admission-metrics.ts';
+import { conditionMetrics, webhookMetrics } from '../../src/admission/webhooks/webhook-metrics.ts';
 import { auditMetrics } from '../../src/audit/audit-metrics.ts';
 import { certificateLifetimes } from '../../src/authn/client-certificate.ts';
 import { oidcMetrics } from '../../src/authn/oidc/oidc-metrics.ts';
@@ -134,6 +135,20 @@ const published: Readonly<Record<string, Described>> = {
     ['crd_name', 'from_version', 'to_version', 'succeeded'],
     Array.from({ length: 15 }, (_, power) => 0.001 * 2 ** power),
   ),
+  apiserver_admission_webhook_request_total: counter(['name', 'type', 'operation', 'code', 'rejected']),
+  apiserver_admission_webhook_admission_duration_seconds: histogram(
+    ['name', 'type', 'operation', 'rejected'],
+    [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25],
+    'STABLE',
+  ),
+  apiserver_admission_webhook_rejection_count: counter(['name', 'type', 'operation', 'error_type', 'rejection_code']),
+  apiserver_admission_webhook_fail_open_count: counter(['name', 'type']),
+  apiserver_admission_match_condition_evaluation_seconds: histogram(
+    ['name', 'kind', 'type', 'operation'],
+    [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25],
+  ),
+  apiserver_admission_match_condition_evaluation_errors_total: counter(['name', 'kind', 'type', 'operation']),
+  apiserver_admission_match_condition_exclusions_total: counter(['name', 'kind', 'type', 'operation']),
   apiserver_admission_controller_admission_duration_seconds: histogram(
     ['name', 'type', 'operation', 'rejected'],
     [0.005, 0.025, 0.1, 0.5, 1, 2.5],
@@ -319,6 +334,8 @@ describe('metrics of published servers', () => {
   requestMetrics(metrics, systemClock);
   storeMetrics(metrics, systemClock);
   conversionMetrics(metrics);
+  webhookMetrics(metrics);
+  conditionMetrics(metrics);
   reloadReports({ of: 'authorization', metrics, clock: systemClock, serverId: '' });
   storageMetrics({
     metrics,

@@ -1,4 +1,5 @@
 import type { Dialect } from '../../dialect/dialect.ts';
+import { accountGroups, accountUsername } from '../../request/service-account-user.ts';
 import { groupAuthenticated, type UserInfo } from '../../request/user-info.ts';
 
 /** Reference to a service account. */
@@ -22,16 +23,6 @@ export interface ObjectReference {
   readonly name: string;
   readonly uid: string;
 }
-
-/** The group of all service accounts (spec section 5.3). */
-export const groupAccounts = 'system:serviceaccounts';
-
-/** The user name of a service account (spec section 5.3). */
-export const accountUsername = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
-  `system:serviceaccount:${namespace}:${name}`;
-
-/** The groups of a service account (spec section 5.3), without those of every authenticated user. */
-export const accountGroups = (namespace: string): readonly string[] => [groupAccounts, `${groupAccounts}:${namespace}`];
 
 /** Identifies a single credential of a user, in `extra` and in the audit log. */
 export const credentialId = (tokenId: string): string => `JTI=${tokenId}`;

@@ -3,9 +3,9 @@ import type { Clock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { TokenKeySet } from '../../pki/token-key-files.ts';
+import { accountUsername } from '../../request/service-account-user.ts';
 import type { TokenAuthenticator, TokenIdentity } from '../authenticator.ts';
 import { type TimeProblem, timeProblem } from '../jwt-times.ts';
-import { accountUsername } from './account-user.ts';
 import type { LegacyTokenUse } from './legacy-token-use.ts';
 import {
   type BoundObjects,

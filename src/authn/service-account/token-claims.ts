@@ -1,7 +1,8 @@
 import type { Dialect } from '../../dialect/dialect.ts';
+import { accountUsername } from '../../request/service-account-user.ts';
 import type { Jwt, JwtFields } from '../jwt.ts';
 import { type JwtTimes, readSeconds, readTimes } from '../jwt-times.ts';
-import { type AccountReference, accountUsername, type ObjectReference } from './account-user.ts';
+import type { AccountReference, ObjectReference } from './account-user.ts';
 
 /** Claims of a service account token, parsed and complete but not verified. */
 export type TokenClaims = BoundClaims | LegacyClaims;

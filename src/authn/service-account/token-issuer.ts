@@ -4,7 +4,8 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { IssuedToken, TokenGrant } from '../../kinds/authentication/token-grant.ts';
 import { signWithoutBlocking } from '../../pki/signature-algorithm.ts';
 import type { SigningKey } from '../../pki/token-keys.ts';
-import { type AccountReference, accountUsername, credentialId, type ObjectReference } from './account-user.ts';
+import { accountUsername } from '../../request/service-account-user.ts';
+import { type AccountReference, credentialId, type ObjectReference } from './account-user.ts';
 import { legacyClaim, legacyIssuer } from './token-claims.ts';
 
 interface IdentifiedToken extends IssuedToken {

@@ -68,6 +68,8 @@ describe('without flags', () => {
         'CertificateSigning',
         'ClusterTrustBundleAttest',
         'CertificateSubjectRestriction',
+        'MutatingAdmissionWebhook',
+        'ValidatingAdmissionWebhook',
       ],
     ],
   ];

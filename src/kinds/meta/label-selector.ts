@@ -1,4 +1,4 @@
-import type { Requirement } from '../../meta/selectors.ts';
+import { matches, type Requirement, type Selector } from '../../meta/selectors.ts';
 import { always, type Infer, list, map, opt, string, struct } from '../../schema/schema.ts';
 
 /** One requirement of a label selector. */
@@ -40,3 +40,19 @@ export function readLabelRequirement({ key = '', operator = '', values = [] }: I
       return undefined;
   }
 }
+
+/** Parses a selector; undefined if an operator is unknown, which validation prevents. */
+export function readLabelSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): Selector | undefined {
+  const requirements: Requirement[] = Object.entries(matchLabels).map(([key, value]) => ({ operator: 'in', key, values: new Set([value]) }));
+  for (const expression of matchExpressions) {
+    const requirement = readLabelRequirement(expression);
+    if (!requirement) return undefined;
+    requirements.push(requirement);
+  }
+  return requirements;
+}
+
+export type LabelSelector = Infer<typeof labelSelector>;
+
+/** Whether a selector selects what has these labels. */
+export const selectsLabels = (selector: Selector, labels: Readonly<Record<string, string>> = {}): boolean => matches(selector, (key) => (Object.hasOwn(labels, key) ? labels[key] : undefined));

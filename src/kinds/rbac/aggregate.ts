@@ -1,10 +1,7 @@
 import type { ApiObject } from '../../meta/api-object.ts';
-import { matches, type Requirement, type Selector } from '../../meta/selectors.ts';
-import { readLabelRequirement } from '../meta/label-selector.ts';
-import { type AggregationRule, asClusterRole } from './cluster-role.ts';
+import { readLabelSelector, selectsLabels } from '../meta/label-selector.ts';
+import { asClusterRole } from './cluster-role.ts';
 import type { PolicyRule } from './policy-rule.ts';
-
-type LabelSelector = NonNullable<AggregationRule['clusterRoleSelectors']>[number];
 
 /**
  * The rules of a ClusterRole with an aggregationRule (spec section 5.8): the union of the rules of all other ClusterRoles
@@ -20,9 +17,9 @@ export function aggregate(clusterRole: ApiObject, all: Iterable<ApiObject>): rea
   const others = [...all].filter(({ metadata }) => metadata.name !== clusterRole.metadata.name);
   const rules = new Map<string, PolicyRule>();
   for (const labelSelector of aggregationRule.clusterRoleSelectors ?? []) {
-    const selector = readSelector(labelSelector);
+    const selector = readLabelSelector(labelSelector);
     if (!selector) return undefined;
-    for (const other of others.filter((each) => selects(selector, each)).sort(byName)) {
+    for (const other of others.filter(({ metadata }) => selectsLabels(selector, metadata.labels)).sort(byName)) {
       for (const rule of asClusterRole(other).rules ?? []) setFirst(rules, ruleKey(rule), rule);
     }
   }
@@ -48,23 +45,4 @@ function byName(one: ApiObject, other: ApiObject): number {
 
 function setFirst<T>(map: Map<string, T>, key: string, value: T): void {
   if (!map.has(key)) map.set(key, value);
-}
-
-function selects(selector: Selector, { metadata: { labels = {} } }: ApiObject): boolean {
-  return matches(selector, (key) => (Object.hasOwn(labels, key) ? labels[key] : undefined));
-}
-
-/** Undefined if an operator is invalid, which validation prevents. */
-function readSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): Selector | undefined {
-  const requirements: Requirement[] = Object.entries(matchLabels).map(([key, value]) => ({
-    operator: 'in',
-    key,
-    values: new Set([value]),
-  }));
-  for (const expression of matchExpressions) {
-    const requirement = readLabelRequirement(expression);
-    if (!requirement) return undefined;
-    requirements.push(requirement);
-  }
-  return requirements;
 }

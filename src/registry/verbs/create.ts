@@ -36,6 +36,7 @@ export const writeContext = (
   admission: 'required',
   options: sent,
   request,
+  turn: { current: undefined },
 });
 
 /**

@@ -1,8 +1,11 @@
+import type { ConvertObject } from '../../apply/versions.ts';
+import type { Span } from '../../base/span.ts';
 import type { GroupVersionKind } from '../../kinds/kind.ts';
 import { apiVersionOf } from '../../kinds/stored-as.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { AdmissionAttributes, AdmissionOperation, OperationOptions, ServedKind } from '../../request/admission.ts';
+import type { AnnotationLevel } from '../../request/audit-annotations.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { setOwn } from '../../schema/own-property.ts';
 import type { StructSchema } from '../../schema/schema.ts';
@@ -55,6 +58,12 @@ class WriteAttributes implements AdmissionAttributes {
     return this.kind.schema;
   }
 
+  get requested(): ServedKind {
+    const { info, served } = this.#context;
+    const { group, version, kind } = this.#admitted.kind ?? served.kind;
+    return { group, version, kind, resource: info.resource };
+  }
+
   get equivalents(): readonly ServedKind[] {
     const { served } = this.#context;
     // The body of an action has a kind of its own and no equivalents.
@@ -91,10 +100,46 @@ class WriteAttributes implements AdmissionAttributes {
     return this.#context.request.signal;
   }
 
-  replace(value: unknown): void {
+  get span(): Span | undefined {
+    return this.#context.request.span;
+  }
+
+  leaveTurn(): void {
+    this.#context.turn.current?.leave();
+  }
+
+  inVersion(object: ApiObject, of: ServedKind): ApiObject | Promise<ApiObject> {
+    return this.#converted(object, apiVersionOf(of));
+  }
+
+  #converted(object: ApiObject, apiVersion: string): ApiObject | Promise<ApiObject> {
+    const { conversion } = this.#context.served;
+    if (object.apiVersion === apiVersion || this.#admitted.kind || !conversion) return object;
+    if (conversion.type === 'now') return objectOf(conversion.convert(object, apiVersion), apiVersion);
+    const converting = conversion.convert(object, apiVersion, this.#context.request.span);
+    if (!converting) throw noSuchVersion(apiVersion);
+    return converting.then((converted) => objectOf(converted, apiVersion));
+  }
+
+  replace(value: unknown, of?: ServedKind): Promise<void> | void {
+    if (!this.#admitted.object) throw unusable('there is no object to change');
+    const version = of && !this.#admitted.kind ? this.#versionOf(of) : this.kind;
+    const made = this.#converted(decoded(value, version), apiVersionOf(this.kind));
+    if (made instanceof Promise) return made.then((converted) => this.#take(converted));
+    this.#take(made);
+  }
+
+  #versionOf(of: ServedKind): GroupVersionKind & { readonly schema: StructSchema } {
+    const { served } = this.#context;
+    const apiVersion = apiVersionOf(of);
+    const found = [served, ...served.resource.versions].find((each) => each.apiVersion === apiVersion);
+    if (!found) throw noSuchVersion(apiVersion);
+    return found.kind;
+  }
+
+  #take(made: ApiObject): void {
     const { object, fill } = this.#admitted;
-    if (!object) throw unusable('there is no object to change');
-    const made = decoded(value, this.kind);
+    if (!object) return;
     fill?.(made);
     if (equalValues(made, object)) return;
     for (const field of Object.keys(object)) delete object[field];
@@ -102,8 +147,8 @@ class WriteAttributes implements AdmissionAttributes {
     this.replacements++;
   }
 
-  annotate(key: string, value: string): string | undefined {
-    return this.#context.request.annotate(key, value);
+  annotate(key: string, value: string, from?: AnnotationLevel): string | undefined {
+    return this.#context.request.annotate(key, value, from);
   }
 
   warn(text: string): void {
@@ -126,6 +171,18 @@ function decoded(value: unknown, kind: GroupVersionKind & { readonly schema: Str
     throw error instanceof StatusError ? unusable(error.message) : error;
   }
 }
+
+function objectOf(converted: ReturnType<ConvertObject>, apiVersion: string): ApiObject {
+  if (!converted) throw noSuchVersion(apiVersion);
+  const object = converted.object as ApiObject;
+  return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
+}
+
+const noSuchVersion = (apiVersion: string): StatusError =>
+  new StatusError(
+    'InternalError',
+    `Internal error occurred: no object of this request can be converted to ${apiVersion}`,
+  );
 
 const unusable = (why: string): StatusError =>
   new StatusError(

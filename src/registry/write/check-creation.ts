@@ -1,8 +1,8 @@
+import type { Kind } from '../../kinds/kind.ts';
 import { methodNotAllowed } from '../../meta/status-error.ts';
-import type { ServedResource } from '../../resources/resource.ts';
 
 /** Throws MethodNotAllowed if nothing may be created because the kind is being removed. */
-export function checkCreation({ kind }: ServedResource): void {
+export function checkCreation({ kind }: { readonly kind: Kind }): void {
   if (!kind.terminating) return;
   const problem = 'create not allowed while custom resource definition is terminating';
   throw methodNotAllowed(problem, ['GET, HEAD', 'DELETE']);

@@ -32,8 +32,8 @@ export interface DeleteOptions {
 
 /**
  * Parses the options of a deletion. As in kube-apiserver, a body replaces the options of the query. `dryRun` counts in
- * both (spec section 4.6), and a query option that protects an object is never ignored: the request is rejected if the
- * body does not set it.
+ * both (spec section 4.6), and a query option that protects objects is never ignored if the body does not set it: `Orphan`
+ * counts, and a precondition is rejected.
  */
 export function parseDeleteOptions(
   request: VerbRequest,
@@ -87,16 +87,16 @@ function optionsOfQuery({ info: { query, verb } }: VerbRequest): SentOptions {
 function combined(body: SentOptions, query: SentOptions, request: VerbRequest): SentOptions {
   const keeps = query.orphanDependents === true || query.propagationPolicy === 'Orphan';
   const saysPolicy = body.orphanDependents !== undefined || body.propagationPolicy !== undefined;
-  if (keeps && !saysPolicy)
-    throw ignoredOption(query.propagationPolicy === undefined ? 'orphanDependents' : 'propagationPolicy');
+  const policy = keeps && !saysPolicy ? ({ propagationPolicy: 'Orphan' } as const) : undefined;
   const { uid, resourceVersion } = { ...query.preconditions, ...body.preconditions };
   if (uid !== body.preconditions?.uid) throw ignoredOption('uid');
   if (resourceVersion !== body.preconditions?.resourceVersion) throw ignoredOption('resourceVersion');
   for (const name of Object.keys(query)) {
-    if (name !== 'dryRun') request.warn(`query parameter ${JSON.stringify(name)} is ignored: the request has a body`);
+    const counts = name === 'dryRun' || (policy && (name === 'propagationPolicy' || name === 'orphanDependents'));
+    if (!counts) request.warn(`query parameter ${JSON.stringify(name)} is ignored: the request has a body`);
   }
   const dryRun = [...(body.dryRun ?? []), ...(query.dryRun ?? [])];
-  return { ...body, ...(dryRun.length > 0 && { dryRun }) };
+  return { ...body, ...policy, ...(dryRun.length > 0 && { dryRun }) };
 }
 
 const ignoredOption = (name: string) =>

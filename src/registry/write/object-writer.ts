@@ -1,4 +1,4 @@
-import { KeyedMutex } from '../../base/keyed-mutex.ts';
+import { KeyedMutex, type Turn } from '../../base/keyed-mutex.ts';
 import { limits } from '../../base/limits.ts';
 import { untilAborted } from '../../base/time/until-aborted.ts';
 import { encodeObject } from '../../codec/json.ts';
@@ -38,6 +38,7 @@ import {
   setNewMetadata,
   startGeneration,
 } from './server-metadata.ts';
+import { type PreparedValue, stillServed } from './still-served.ts';
 import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
 import { type TracedWrite, tracedWrite } from './traced-write.ts';
 import { trackManagedFields } from './track-managed-fields.ts';
@@ -62,6 +63,12 @@ export interface WriteContext {
   readonly options: Readonly<Record<string, unknown>>;
   /** The request that the write belongs to. */
   readonly request: WriteRequest;
+  readonly turn: WriteTurn;
+}
+
+/** The turn of a write among those of the same object, while it has one. New objects need none. */
+interface WriteTurn {
+  current: Pick<Turn, 'leave'> | undefined;
 }
 
 /** What the write path uses of a request. */
@@ -188,7 +195,7 @@ export class ObjectWriter {
       if (await this.#parts.store.get(key)) throw alreadyExists(context.served.name, object.metadata.name ?? '');
       return { type: 'created', bytes: encoded, object };
     }
-    const recorded = recordOf(context, object, encoded);
+    const recorded = this.#record(context, 'create', object, encoded);
     const record = recorded instanceof Promise ? await recorded : recorded;
     context.request.beforeWrite();
     const { revision } = await this.#storing('Create', context, key, (options) =>
@@ -214,13 +221,14 @@ export class ObjectWriter {
     const key = context.served.objectKey(context.info.namespace, name);
     return this.#keys.run(key, (turn) => {
       // Waiting for its turn may have used up the deadline.
-      if (turn === 'later') context.request.signal.throwIfAborted();
+      if (turn.waited) context.request.signal.throwIfAborted();
+      context.turn.current = turn;
       return this.#changeInTurn(context, { name, key, step, absent });
     });
   }
 
   /** Runs a change of one object that is made elsewhere, after the queued changes of that object. */
-  inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+  inTurn<T>(key: string, work: (turn: Turn) => Promise<T>): Promise<T> {
     return this.#keys.run(key, work);
   }
 
@@ -286,7 +294,7 @@ export class ObjectWriter {
         if (unchanged || context.dryRun) await this.#requireCurrent(context, key, stored);
         if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
-        const recorded = recordOf(context, object, encoded);
+        const recorded = this.#record(context, 'update', object, encoded);
         const record = recorded instanceof Promise ? await recorded : recorded;
         context.request.beforeWrite();
         const { revision } = await this.#storing('GuaranteedUpdate', context, key, (options) =>
@@ -410,19 +418,30 @@ export class ObjectWriter {
     if (admitting) await admitting;
   }
 
+  /** The value to store for an object that is encoded as it is written. A promise only where somebody else converts. */
+  #record(
+    { served, request: { span, signal } }: WriteContext,
+    operation: PreparedValue['operation'],
+    object: ApiObject,
+    encoded: Buffer,
+  ): Buffer | Promise<Buffer> {
+    const { resources } = this.#parts;
+    const { resource } = served;
+    const stored = served.toStored(object, encoded, span);
+    const value =
+      stored instanceof Promise
+        ? stored.then((converted) => stillServed(resources, { operation, resource, value: converted, span }))
+        : stillServed(resources, { operation, resource, value: stored, span });
+    if (!(value instanceof Promise)) return value;
+    return untilAborted(value, signal).then((record) => {
+      requireObjectSize(record);
+      return record;
+    });
+  }
+
   #admission({ admission }: WriteContext): Admission {
     return admission === 'done' ? admitted : this.#parts.admission;
   }
-}
-
-/** The value to be stored for an object that is encoded as it is written. A promise only where somebody else converts. */
-function recordOf({ served, request }: WriteContext, object: ApiObject, encoded: Buffer): Buffer | Promise<Buffer> {
-  const stored = served.toStored(object, encoded, request.span);
-  if (!(stored instanceof Promise)) return stored;
-  return untilAborted(stored, request.signal).then((record) => {
-    requireObjectSize(record);
-    return record;
-  });
 }
 
 const admitted: Admission = { mutate() {}, validate() {} };

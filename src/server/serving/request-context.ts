@@ -1,7 +1,7 @@
 import type { Span } from '../../base/span.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { StatusError } from '../../meta/status-error.ts';
-import { AuditAnnotations } from '../../request/audit-annotations.ts';
+import { type AnnotationLevel, AuditAnnotations } from '../../request/audit-annotations.ts';
 import type { RequestInfo } from '../../request/request-info.ts';
 import { anonymousUser, type UserInfo } from '../../request/user-info.ts';
 import type { RequestAudit } from './audit/request-audit.ts';
@@ -78,7 +78,13 @@ export function noteWrite(context: RequestContext): void {
 }
 
 /** Adds an audit annotation; see Annotator. */
-export function annotate(context: RequestContext, key: string, value: string): string | undefined {
+export function annotate(
+  context: RequestContext,
+  key: string,
+  value: string,
+  from?: AnnotationLevel,
+): string | undefined {
+  if (from === 'Request' && !context.audit?.wantsRequestObject) return undefined;
   context.annotations ??= new AuditAnnotations();
   return context.annotations.annotate(key, value);
 }

@@ -71,7 +71,11 @@ const rejected = (target: string, code: number, method = 'GET'): Promise<void> =
 
 describe('what is served', () => {
   for (const [target, type, text] of [
-    ['/', 'application/json', /"paths":\["\/api","\/api\/v1","\/apis","\/apis\/","\/apis\/apiextensions\.orch\.io"/],
+    [
+      '/',
+      'application/json',
+      /"paths":\["\/api","\/api\/v1","\/apis","\/apis\/","\/apis\/admissionregistration\.orch\.io"/,
+    ],
     ['/version', 'application/json', /"major":"1","minor":"32","gitVersion":"v1\.32\.0\+orch"/],
     ['/metrics', 'text/plain; version=0.0.4; charset=utf-8', /^test_total 1$/m],
     ['/healthz', 'text/plain; charset=utf-8', /^ok$/],

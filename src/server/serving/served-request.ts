@@ -1,6 +1,7 @@
 import type { Span } from '../../base/span.ts';
 import type { BodyForm } from '../../content/body.ts';
 import type { RequestBody, VerbRequest } from '../../registry/verb.ts';
+import type { AnnotationLevel } from '../../request/audit-annotations.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
@@ -55,8 +56,8 @@ export class ServedRequest implements VerbRequest {
     return this.#context.auditId;
   }
 
-  annotate(key: string, value: string): string | undefined {
-    return annotate(this.#context, key, value);
+  annotate(key: string, value: string, from?: AnnotationLevel): string | undefined {
+    return annotate(this.#context, key, value, from);
   }
 
   warn(text: string): void {

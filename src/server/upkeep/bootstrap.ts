@@ -1,7 +1,7 @@
-import { accountGroups, accountUsername } from '../../authn/service-account/account-user.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { Registry } from '../../registry/registry.ts';
+import { accountGroups, accountUsername } from '../../request/service-account-user.ts';
 import { groupAuthenticated, groupMasters, type UserInfo } from '../../request/user-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 

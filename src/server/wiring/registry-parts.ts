@@ -5,6 +5,7 @@ import { kindCounters } from '../../registry/kind-counters.ts';
 import type { RegistryParts } from '../../registry/verb.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
+import { openWebhooks } from '../admission/open-webhooks.ts';
 import type { Access } from './access/access.ts';
 import { type AdmissionLookups, admissionLookups, composeAdmission } from './access/admission.ts';
 import { kindServices } from './access/kind-services.ts';
@@ -16,10 +17,12 @@ import type { ScopeParts } from './scopes/scope-parts.ts';
 /** The dependencies of the registry's verbs. */
 export function registryParts(
   config: ApiServerConfig,
-  { dialect, clock, random, logger, metrics, store, cache, resources, identities, ...access }: ScopeParts & Access,
+  parts: ScopeParts & Access,
 ): RegistryParts & { readonly lookups: AdmissionLookups } {
+  const { dialect, clock, random, logger, metrics, store, cache, resources, identities, ...access } = parts;
   const { authorizer, index: rbac } = access.authorization;
-  const lookups = admissionLookups({ cache, resources, authorizer, rbac });
+  const webhooks = openWebhooks(parts);
+  const lookups = admissionLookups({ cache, resources, authorizer, rbac, webhooks });
   const features = namesOfEnabled(config.features);
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },

@@ -33,6 +33,7 @@ import { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import { map as mapOf, opt, string } from '../../../schema/schema.ts';
 import { openMemoryStore } from '../../../store/drivers/memory/memory-store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/access/admission.ts';
+import { withoutWebhooks } from '../../wiring/access/admission-lookups-fixture.ts';
 import { HeavyWork, type ReceivedRequest } from './heavy-work.ts';
 import { JobThread } from './job-thread.ts';
 import { jobsOf } from './jobs.ts';
@@ -61,6 +62,7 @@ const lookups: AdmissionLookups = {
       : [],
   heldRules: () => ({ rules, errors: [] }),
   roleRules: () => undefined,
+  ...withoutWebhooks,
 };
 
 const allKinds = (dialect: Dialect): readonly Kind[] => [...kinds(dialect), gadget];
@@ -410,6 +412,24 @@ describe('a kind that came at run time', () => {
         }
       }
     }
+  });
+
+  it('leaves no object behind when it goes during a write', async () => {
+    let gone: (() => void) | undefined;
+    await using side = new Side('thread', {
+      ...lookups,
+      namespacePhase(name) {
+        gone?.();
+        gone = undefined;
+        return lookups.namespacePhase(name);
+      },
+    });
+    await side.cache.ready();
+    const { resource } = await side.resources.addResource(late);
+    gone = () => side.resources.remove(resource);
+    const request = side.received({ method: 'POST', target: lates('v1'), body: { metadata: { name: 'x' } } }, () => {});
+    await assert.rejects(side.heavy.write(request), { reason: 'NotFound' });
+    assert.deepEqual((await side.store.list(resource.collection.prefix)).records, []);
   });
 
   it('stays on the event loop if it has functions', async () => {

@@ -1,6 +1,7 @@
 import type { PluginName } from '../../../admission/plugins.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { identityOf } from '../../../base/collections/shared-content.ts';
+import type { Turn } from '../../../base/keyed-mutex.ts';
 import { limits } from '../../../base/limits.ts';
 import { randomSeedBytes } from '../../../base/random.ts';
 import { type BodyForm, formatOf, parseBody } from '../../../content/body.ts';
@@ -15,6 +16,7 @@ import type { ApiDocument } from '../../../registry/documents/documents.ts';
 import type { Registry } from '../../../registry/registry.ts';
 import type { Reply } from '../../../registry/reply.ts';
 import type { RegistryParts, RequestBody, VerbRequest } from '../../../registry/verb.ts';
+import { stillServed } from '../../../registry/write/still-served.ts';
 import { tracedWrite } from '../../../registry/write/traced-write.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
 import type { Resource, ServedResource } from '../../../resources/resource.ts';
@@ -38,6 +40,7 @@ import type {
 } from './jobs.ts';
 import { ownBytes } from './messages.ts';
 import type { Freshness, KnownEntry } from './remote-registry.ts';
+import { webhookCalls } from './remote-webhooks.ts';
 import { countParts, isHeavy } from './weight.ts';
 
 interface HeavyWorkParts
@@ -100,17 +103,21 @@ export class HeavyWork {
     const { info, served } = request;
     const { registry, thread } = this.#parts;
     const key = info.name === '' ? undefined : served.objectKey(info.namespace, info.name);
-    const work = async (): Promise<WriteOutput> => {
+    const work = async (turn?: Turn): Promise<WriteOutput> => {
       const entry = key === undefined ? undefined : knownEntry(served, key);
       const output = await thread.run({
         name: 'write',
         owner: request.owner,
         input: () => ({ ...this.#writeInput(request, entry), tellsBody: bodyRead !== undefined }),
         bytes: request.bytes.length + (entry?.bytes.length ?? 0),
-        calls: { ...this.#calls(request, key), bodyRead: async (sent: SentIdentity) => bodyRead?.(sent) },
+        calls: {
+          ...this.#calls(request, key),
+          ...webhookCalls(this.#parts.lookups.webhooks, { signal: request.signal, turn }),
+          bodyRead: async (sent: SentIdentity) => bodyRead?.(sent),
+        },
         commits,
         signal: request.signal,
-        annotate: (key, value) => void request.annotate(key, value),
+        annotate: (key, value, from) => void request.annotate(key, value, from),
         warn: (text) => request.warn(text),
       });
       return output as WriteOutput;
@@ -140,26 +147,29 @@ export class HeavyWork {
   }
 
   #calls(request: ReceivedRequest, key: string | undefined) {
-    const { store, storeName, cache, lookups, count, requireCreate, requireUnsafeDelete } = this.#parts;
+    const { store, storeName, cache, lookups, count, resources, requireCreate, requireUnsafeDelete } = this.#parts;
     const { info, served, user, signal, span } = request;
     const write = { span, storeName, served };
-    const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules } = lookups;
+    const prepared = { resource: served.resource, span };
+    const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules, namespaceLabels } = lookups;
     return {
       ...kindCalls(served.resource.kinds),
       get: async ({ key: wanted }: { readonly key: string }) => {
         const record = await store.get(wanted);
         return record && { ...record, value: ownBytes(record.value) };
       },
-      create: ({ key: made, value }: StoreWrite) => {
+      create: async ({ key: made, value }: StoreWrite) => {
+        const record = await stillServed(resources, { ...prepared, operation: 'create', value: asBuffer(value) });
         request.beforeWrite();
         return tracedWrite({ ...write, operation: 'Create', key: made }, (traced) =>
-          store.create(made, asBuffer(value), traced),
+          store.create(made, record, traced),
         );
       },
-      update: ({ key: changed, value, expected, options }: StoreWrite & Expected & StepOptions) => {
+      update: async ({ key: changed, value, expected, options }: StoreWrite & Expected & StepOptions) => {
+        const record = await stillServed(resources, { ...prepared, operation: 'update', value: asBuffer(value) });
         request.beforeWrite();
         return tracedWrite({ ...write, operation: 'GuaranteedUpdate', key: changed }, (traced) =>
-          store.update(changed, asBuffer(value), expected, { ...options, ...traced }),
+          store.update(changed, record, expected, { ...options, ...traced }),
         );
       },
       delete: ({ key: removed, expected }: Pick<StoreWrite, 'key'> & Expected) => {
@@ -190,6 +200,7 @@ export class HeavyWork {
       resourcesOf: (args: LookupArguments<'resourcesOf'>) => resourcesOf(...args),
       heldRules: (args: LookupArguments<'heldRules'>) => heldRules(...args),
       roleRules: (args: LookupArguments<'roleRules'>) => roleRules(...args),
+      namespaceLabels: (args: LookupArguments<'namespaceLabels'>) => namespaceLabels(...args),
     };
   }
 
@@ -332,7 +343,7 @@ interface StepOptions {
   readonly options?: UpdateOptions;
 }
 
-type LookupArguments<Name extends keyof AdmissionLookups> = Parameters<AdmissionLookups[Name]>;
+type LookupArguments<Name extends Exclude<keyof AdmissionLookups, 'webhooks'>> = Parameters<AdmissionLookups[Name]>;
 
 /** Calls of a write that change the store. */
 const commits: ReadonlySet<string> = new Set(['create', 'update', 'delete']);

@@ -6,7 +6,7 @@ import type { Logger } from '../../../base/logger.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { StatusError, serviceUnavailable, unknownOutcome } from '../../../meta/status-error.ts';
 import { fromFailure, toFailure } from './failure.ts';
-import { type FromThread, movable, type Outcome, type ToThread } from './messages.ts';
+import { type FromThread, type JobAnnotation, movable, type Outcome, type ToThread } from './messages.ts';
 
 interface JobThreadOptions {
   readonly clock: Clock;
@@ -30,7 +30,7 @@ export interface JobRequest {
   readonly patient?: boolean;
   /** Aborted jobs are not started; running ones are notified. */
   readonly signal?: AbortSignal;
-  annotate?(key: string, value: string): void;
+  annotate?(...annotation: JobAnnotation): void;
   warn(text: string): void;
 }
 
@@ -206,7 +206,7 @@ export class JobThread implements Closable {
     this.#leave(job);
     const { request } = job;
     for (const text of warnings) request.warn(text);
-    for (const [key, value] of annotations) request.annotate?.(key, value);
+    for (const annotation of annotations) request.annotate?.(...annotation);
     if ('failure' in outcome)
       job.reject(request.signal?.aborted ? request.signal.reason : fromFailure(outcome.failure));
     else job.resolve(outcome.value);

@@ -23,6 +23,7 @@ import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
 import { sentIdentity } from '../audit/sent-identity.ts';
 import { bodyAsJson } from './body-as-json.ts';
 import { type KnownEntry, remoteRegistry } from './remote-registry.ts';
+import { KnownConfigurations } from './remote-webhooks.ts';
 import type { Job, JobContext } from './serve-jobs.ts';
 
 /** A complete write request: bytes in, bytes out. */
@@ -109,7 +110,13 @@ type KindsOf = (
   context: JobContext,
 ) => Promise<readonly Kind[]>;
 
-async function write(input: WriteInput, context: JobContext, kindsOf: KindsOf): Promise<WriteOutput> {
+/** What the thread keeps between jobs. */
+interface Kept {
+  readonly kindsOf: KindsOf;
+  readonly configurations: KnownConfigurations;
+}
+
+async function write(input: WriteInput, context: JobContext, { kindsOf, configurations }: Kept): Promise<WriteOutput> {
   const {
     dialect: name,
     admissionPlugins,
@@ -129,6 +136,7 @@ async function write(input: WriteInput, context: JobContext, kindsOf: KindsOf): 
     custom: input.custom,
     scope: scopeNamed(input.scope),
     admissionPlugins,
+    configurations: configurations.of(`${name} ${input.scope}`),
     features,
     runtimeConfig,
     unsafeDeletion,
@@ -148,7 +156,7 @@ async function write(input: WriteInput, context: JobContext, kindsOf: KindsOf): 
     userAgent,
     body,
     signal: context.signal,
-    annotate: (key, value) => context.annotate(key, value),
+    annotate: (key, value, from) => context.annotate(key, value, from),
     warn: (text) => context.warn(text),
     // The main thread notes the write when it sends it to the store.
     beforeWrite() {},
@@ -223,10 +231,11 @@ export function jobsOf(make: (dialect: Dialect) => readonly Kind[]): Readonly<Re
     return known;
   };
   const added = new AddedKinds();
+  const configurations = new KnownConfigurations();
   const kindsOf: KindsOf = async ({ kinds = 'builtIn', dialect }, context) =>
     kinds === 'builtIn' ? builtIn(dialect) : added.get(kinds, context);
   return {
-    write: (input, context) => write(input as WriteInput, context, kindsOf),
+    write: (input, context) => write(input as WriteInput, context, { kindsOf, configurations }),
     yaml: (input) => yaml(input as YamlInput),
     document: (input) => document(input as DocumentInput),
     body: bodyJob(kindsOf),

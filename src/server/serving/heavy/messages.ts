@@ -1,3 +1,4 @@
+import type { AnnotationLevel } from '../../../request/audit-annotations.ts';
 import type { Failure } from './failure.ts';
 
 /**
@@ -24,8 +25,11 @@ export type FromThread =
       readonly outcome: Outcome;
       /** Texts of `Warning` headers, also of failed jobs. */
       readonly warnings: readonly string[];
-      readonly annotations: readonly (readonly [key: string, value: string])[];
+      readonly annotations: readonly JobAnnotation[];
     };
+
+/** Arguments of `annotate`. */
+export type JobAnnotation = readonly [key: string, value: string, from?: AnnotationLevel];
 
 export type Outcome = { readonly value: unknown } | { readonly failure: Failure };
 

@@ -1,6 +1,7 @@
 import type { NamespacePhase } from '../../../admission/plugins/namespace-lifecycle.ts';
 import type { OwnerResource } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
+import type { WebhookConfigurations } from '../../../admission/webhooks/webhook-configurations.ts';
 import type { HeldRules } from '../../../authz/rbac/rbac-index.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { silentLogger } from '../../../base/logger.ts';
@@ -24,6 +25,7 @@ import type { Committed, Store, StoreRecord } from '../../../store/store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/access/admission.ts';
 import type { SharedVersions } from './jobs.ts';
 import { ownBytes } from './messages.ts';
+import { remoteWebhooks } from './remote-webhooks.ts';
 import type { JobContext } from './serve-jobs.ts';
 
 /** An object as cached on the main thread. */
@@ -42,6 +44,7 @@ interface RemoteRegistryOptions {
   /** Scope of the request. */
   readonly scope: Scope;
   readonly admissionPlugins: readonly PluginName[];
+  readonly configurations: WebhookConfigurations;
   readonly features: ReadonlySet<string>;
   readonly runtimeConfig: RuntimeConfig;
   readonly unsafeDeletion: boolean;
@@ -76,7 +79,7 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
       features,
       clock,
       random,
-      lookups: remoteLookups(context),
+      lookups: remoteLookups(context, options.configurations),
     }),
     servicesFor: () => noServices,
     count: (counted) => void context.call('count', counted),
@@ -235,7 +238,10 @@ function entryOf({ key, revision, bytes, stale }: KnownEntry): CacheEntry {
 }
 
 /** Lookups by the names of the main thread's calls. */
-const remoteLookups = (context: JobContext): AdmissionLookups => ({
+const remoteLookups = (context: JobContext, configurations: WebhookConfigurations): AdmissionLookups => ({
+  namespaceLabels: async (name) =>
+    (await callUntilAborted(context, 'namespaceLabels', [name])) as Readonly<Record<string, string>> | undefined,
+  webhooks: remoteWebhooks(configurations, context),
   namespacePhase: async (name) => (await callUntilAborted(context, 'namespacePhase', [name])) as NamespacePhase,
   object: async (...object) => (await callUntilAborted(context, 'object', object)) as ApiObject | undefined,
   authorize: async (attributes, user) => (await callUntilAborted(context, 'authorize', [attributes, user])) as Decision,

@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { StatusError } from '../../../meta/status-error.ts';
 import { type Annotator, AuditAnnotations } from '../../../request/audit-annotations.ts';
 import { fromFailure, toFailure } from './failure.ts';
-import { type FromThread, movable, type Outcome, type ToThread } from './messages.ts';
+import { type FromThread, type JobAnnotation, movable, type Outcome, type ToThread } from './messages.ts';
 
 /** The interface of a job to the main thread. */
 export interface JobContext extends Annotator {
@@ -31,7 +31,7 @@ export function serveJobs(port: MessagePort, jobs: Readonly<Record<string, Job>>
     const { abort, waiting }: RunningJob = { abort: new AbortController(), waiting: new Map() };
     running.set(job, { abort, waiting });
     const warnings: string[] = [];
-    const annotations = new AuditAnnotations();
+    const annotations = { always: new AuditAnnotations(), Request: new AuditAnnotations() };
     const context: JobContext = {
       signal: abort.signal,
       call: (called, sent) => {
@@ -43,7 +43,7 @@ export function serveJobs(port: MessagePort, jobs: Readonly<Record<string, Job>>
           );
         });
       },
-      annotate: (key, value) => annotations.annotate(key, value),
+      annotate: (key, value, from) => annotations[from ?? 'always'].annotate(key, value),
       warn: (text) => warnings.push(text),
     };
     let outcome: Outcome;
@@ -56,7 +56,7 @@ export function serveJobs(port: MessagePort, jobs: Readonly<Record<string, Job>>
     }
     running.delete(job);
     const value = 'value' in outcome ? outcome.value : undefined;
-    send({ type: 'done', job, outcome, warnings, annotations: [...annotations] }, value);
+    send({ type: 'done', job, outcome, warnings, annotations: marked(annotations) }, value);
   };
   port.on('message', (message: ToThread) => {
     switch (message.type) {
@@ -75,3 +75,11 @@ export function serveJobs(port: MessagePort, jobs: Readonly<Record<string, Job>>
     }
   });
 }
+
+const marked = (annotations: {
+  readonly always: AuditAnnotations;
+  readonly Request: AuditAnnotations;
+}): readonly JobAnnotation[] => [
+  ...annotations.always,
+  ...Array.from(annotations.Request, ([key, value]): JobAnnotation => [key, value, 'Request']),
+];

@@ -1,5 +1,6 @@
 import { admissionMetrics } from '../../../admission/admission-metrics.ts';
 import { type AdmissionPlugin, admissionChain } from '../../../admission/chain.ts';
+import type { NamespaceLabels } from '../../../admission/matching/selects-request.ts';
 import { certificateApproval } from '../../../admission/plugins/certificate-approval.ts';
 import { certificateSigning } from '../../../admission/plugins/certificate-signing.ts';
 import { certificateSubjectRestriction } from '../../../admission/plugins/certificate-subject-restriction.ts';
@@ -13,6 +14,10 @@ import {
 import { serviceAccount } from '../../../admission/plugins/service-account.ts';
 import type { SignerPlugins } from '../../../admission/plugins/signer-permission.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
+import { mutatingWebhooks } from '../../../admission/webhooks/mutating-webhooks.ts';
+import { validatingWebhooks } from '../../../admission/webhooks/validating-webhooks.ts';
+import type { WebhookConfigurations } from '../../../admission/webhooks/webhook-configurations.ts';
+import type { WebhookParts } from '../../../admission/webhooks/webhook-dispatch.ts';
 import type { Authorizer } from '../../../authz/authorizer.ts';
 import type { EscalationContext } from '../../../authz/rbac/escalation.ts';
 import type { RbacIndex } from '../../../authz/rbac/rbac-index.ts';
@@ -29,7 +34,7 @@ import type { ApiObject } from '../../../meta/api-object.ts';
 import { commonNameOfRequest, readCertificateRequest } from '../../../pki/certificate-request.ts';
 import type { Decision } from '../../../request/access.ts';
 import type { Admission } from '../../../request/admission.ts';
-import type { ResourceAttributes } from '../../../request/authorization-attributes.ts';
+import type { Attributes } from '../../../request/authorization-attributes.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
@@ -44,16 +49,25 @@ export interface AdmissionLookups {
   /** An object of the core group, not older than any write acknowledged before the call. */
   object(resource: LookedUp, namespace: string, name: string): ApiObject | undefined | Promise<ApiObject | undefined>;
   /** Decision of the authorizer chain. The signal of the request stays on its thread. */
-  authorize(attributes: ResourceAttributes, user: UserInfo, request: Caller): Decision | Promise<Decision>;
+  authorize(attributes: Attributes, user: UserInfo, request: Caller): Decision | Promise<Decision>;
   /** The served resources of a kind in a version; empty if none. */
   resourcesOf(apiVersion: string, kind: string): readonly OwnerResource[] | Promise<readonly OwnerResource[]>;
   readonly heldRules: EscalationContext['heldRules'];
   readonly roleRules: EscalationContext['roleRules'];
+  /** Labels of a namespace; undefined if there is none. Includes all writes acknowledged before the call. */
+  readonly namespaceLabels: NamespaceLabels;
+  readonly webhooks: WebhookLookups;
+}
+
+/** What the plugins of webhooks ask of the server. */
+export interface WebhookLookups extends Pick<WebhookParts, 'upToDate' | 'send' | 'observed' | 'conditionsObserved'> {
+  readonly configurations: WebhookConfigurations;
 }
 
 type LookedUp = 'serviceaccounts' | 'pods' | 'nodes';
 
 interface LookupParts {
+  readonly webhooks: WebhookLookups;
   readonly cache: WatchCache;
   readonly resources: ResourceRegistry;
   readonly authorizer: Authorizer;
@@ -61,7 +75,7 @@ interface LookupParts {
 }
 
 /** Reads from the cache, and waits for it if it may be behind. */
-export function admissionLookups({ cache, resources, authorizer, rbac }: LookupParts): AdmissionLookups {
+export function admissionLookups({ cache, resources, authorizer, rbac, webhooks }: LookupParts): AdmissionLookups {
   const core = (resource: string) => resources.finder('', 'v1', resource);
   const namespaces = core('namespaces');
   const served: Readonly<Record<LookedUp, () => ServedResource | undefined>> = {
@@ -79,6 +93,11 @@ export function admissionLookups({ cache, resources, authorizer, rbac }: LookupP
     authorize: (attributes, user, request) => authorizer.authorize(attributes, user, request),
     heldRules: (user, namespace) => rbac.heldRules(user, namespace),
     roleRules: (kind, name, namespace) => rbac.roleRules(kind, name, namespace),
+    namespaceLabels: (name) => {
+      if (cache.isFresh()) return labelsOf(objectOf(namespaces(), '', name));
+      return cache.fresh().then(() => labelsOf(objectOf(namespaces(), '', name)));
+    },
+    webhooks,
   };
 }
 
@@ -94,17 +113,17 @@ interface AdmissionParts {
 }
 
 /**
- * The chain of enabled plugins in the order of `names`, followed by escalation prevention, which no flag disables.
+ * The chain of escalation prevention, which no flag disables, and the enabled plugins in the order of `names`.
  */
 export function composeAdmission(names: readonly PluginName[], parts: AdmissionParts): Admission {
   const plugins = [
-    ...names.map((name) => makers[name](parts)),
     escalationPrevention(parts.dialect, {
       heldRules: parts.lookups.heldRules,
       roleRules: parts.lookups.roleRules,
       isAllowed: async (attributes, user, request) =>
         (await parts.lookups.authorize(attributes, user, request)).verdict === 'allow',
     }),
+    ...names.map((name) => makers[name](parts)),
   ];
   if (!parts.metrics) return admissionChain(plugins);
   const measured = admissionMetrics(parts.metrics, parts.clock);
@@ -150,7 +169,16 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       clientSigner: signerNames(dialect).client,
       organizations: async (request) => (await readCertificateRequest(Buffer.from(request, 'base64'))).organizations,
     }),
+  MutatingAdmissionWebhook: (parts) => mutatingWebhooks(webhookParts(parts)),
+  ValidatingAdmissionWebhook: (parts) => validatingWebhooks(webhookParts(parts)),
 };
+
+const webhookParts = ({ dialect, clock, random, lookups }: AdmissionParts): WebhookParts => ({
+  ...{ dialect, clock, random },
+  ...lookups.webhooks,
+  namespaceLabels: lookups.namespaceLabels,
+  authorize: (attributes, user, request) => lookups.authorize(attributes, user, request),
+});
 
 const signerPlugins = ({ dialect, lookups }: AdmissionParts): SignerPlugins => ({
   group: dialect.group('certificates'),
@@ -169,6 +197,9 @@ function phaseOf(served: ServedResource | undefined, name: string): Exclude<Name
   const entry = served?.collection.get(served.objectKey('', name));
   return entry && (entry.field('status.phase') === 'Terminating' ? 'Terminating' : 'Active');
 }
+
+const labelsOf = (object: ApiObject | undefined): Readonly<Record<string, string>> | undefined =>
+  object && (object.metadata.labels ?? {});
 
 function objectOf(served: ServedResource | undefined, namespace: string, name: string): ApiObject | undefined {
   const entry = served?.collection.get(served.objectKey(namespace, name));

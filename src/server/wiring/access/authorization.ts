@@ -1,4 +1,3 @@
-import { groupAccounts } from '../../../authn/service-account/account-user.ts';
 import { abacAuthorizer } from '../../../authz/abac/abac-authorizer.ts';
 import { authorizationMetrics } from '../../../authz/authorization-metrics.ts';
 import type { Authorizer } from '../../../authz/authorizer.ts';
@@ -22,6 +21,7 @@ import type { CacheEntry } from '../../../cache/cache.ts';
 import { loadCel } from '../../../cel/cel.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
+import { groupAccounts } from '../../../request/service-account-user.ts';
 import { groupAuthenticated, groupUnauthenticated, type UserInfo } from '../../../request/user-info.ts';
 import { startSlicedInformer } from '../../../resources/object-informer.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';

@@ -1,0 +1,127 @@
+import type { Caller } from '../../base/caller.ts';
+import type { Random } from '../../base/random.ts';
+import { type Span, spanning } from '../../base/span.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { describeAnswer, isAnswered } from '../../outbound/describe-answer.ts';
+import type { AdmissionAttributes, ServedKind } from '../../request/admission.ts';
+import type { Matched } from '../matching/match-index.ts';
+import { operationName } from '../matching/match-rules.ts';
+import { encodeReview, encodeReviewed } from './admission-review.ts';
+import { type ReviewAnswer, readAnswer, UnusableAnswer } from './review-answer.ts';
+import type { Webhook, WebhookClient } from './webhook.ts';
+
+/** Sends the body of a review. Rejects if no answer comes, with what happened. */
+export type SendReview = (
+  client: WebhookClient,
+  body: Buffer,
+  caller: Caller,
+) => Promise<{ readonly status: number; readonly body: Buffer }>;
+
+export interface CallParts {
+  readonly dialect: Dialect;
+  readonly random: Random;
+  readonly send: SendReview;
+}
+
+/** A call that failed: the failure policy of the webhook decides what becomes of the request. */
+export class CallFailure extends Error {
+  /** Status code, as metrics report it. */
+  readonly code: number;
+
+  constructor(message: string, code: number, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'CallFailure';
+    this.code = code;
+  }
+}
+
+/** The objects of one request as its webhooks are shown them: each version is converted and encoded once. */
+export class ReviewedObjects {
+  readonly #attributes: AdmissionAttributes;
+  readonly #old = new Map<string, Promise<Buffer> | Buffer>();
+  readonly #object = new Map<string, Promise<Buffer> | Buffer>();
+  /** Replacements of the object when it was encoded. */
+  #at = 0;
+
+  constructor(attributes: AdmissionAttributes) {
+    this.#attributes = attributes;
+  }
+
+  object(as: ServedKind): Promise<Buffer> | Buffer {
+    const { object, replacements } = this.#attributes;
+    if (replacements !== this.#at) this.#object.clear();
+    this.#at = replacements;
+    return this.#encoded(this.#object, object, as);
+  }
+
+  old(as: ServedKind): Promise<Buffer> | Buffer {
+    return this.#encoded(this.#old, this.#attributes.old, as);
+  }
+
+  #encoded(
+    known: Map<string, Promise<Buffer> | Buffer>,
+    object: ApiObject | undefined,
+    as: ServedKind,
+  ): Promise<Buffer> | Buffer {
+    const key = `${as.group}/${as.version}`;
+    const found = known.get(key);
+    if (found) return found;
+    const converted = object && this.#attributes.inVersion(object, as);
+    const encoded = converted instanceof Promise ? converted.then(encodeReviewed) : encodeReviewed(converted);
+    known.set(key, encoded);
+    return encoded;
+  }
+}
+
+/** Calls a webhook. Throws a CallFailure. */
+export async function callWebhook(
+  { item: webhook, as }: Matched<Webhook>,
+  objects: ReviewedObjects,
+  attributes: AdmissionAttributes,
+  { dialect, random, send }: CallParts,
+): Promise<ReviewAnswer> {
+  const { reviewVersion: version, type, client } = webhook;
+  if (!version) {
+    const why = 'webhook does not accept known AdmissionReview versions (v1, v1beta1)';
+    throw new CallFailure(`could not create admission objects: ${why}`, 400);
+  }
+  const uid = random.uuid();
+  const [object, old] = [await objects.object(as), await objects.old(as)];
+  const review = encodeReview({ dialect, version, uid, attributes, as, object, old });
+  return traced(webhook, uid, attributes, async (span) => {
+    const { status, body } = await send(client, review, { signal: attributes.signal, span }).catch((error) => {
+      throw new CallFailure(`failed to call webhook: ${messageOf(error)}`, unavailable, { cause: error });
+    });
+    if (!isAnswered(status)) throw new CallFailure(`failed to call webhook: ${describeAnswer(status, body)}`, status);
+    span?.event('Request completed');
+    try {
+      return readAnswer(body, { dialect, version, uid, type });
+    } catch (error) {
+      throw error instanceof UnusableAnswer ? new CallFailure(error.message, unavailable, { cause: error }) : error;
+    }
+  });
+}
+
+const unavailable = 503;
+
+function traced<T>(
+  { type, name, configuration }: Webhook,
+  uid: string,
+  attributes: AdmissionAttributes,
+  work: (span: Span | undefined) => Promise<T>,
+): Promise<T> {
+  const { span, info } = attributes;
+  if (!span) return work(undefined);
+  const call = span.child(type === 'admit' ? 'Call mutating webhook' : 'Call validating webhook', {
+    configuration,
+    webhook: name,
+    resource: `${info.group}/${info.version}, Resource=${info.resource}`,
+    subresource: info.subresource,
+    operation: operationName(attributes),
+    UID: uid,
+  });
+  return spanning(call, () => work(call));
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

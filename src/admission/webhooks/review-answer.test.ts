@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { orch } from '../../dialect/orch.ts';
+import { readAnswer, UnusableAnswer } from './review-answer.ts';
+import type { ReviewVersion, WebhookType } from './webhook.ts';
+
+const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
+const add = base64([{ op: 'add', path: '/data/a', value: 'b' }]);
+
+interface Sent {
+  readonly review?: unknown;
+  readonly response?: unknown;
+  readonly text?: string;
+}
+
+function read(sent: Sent, type: WebhookType = 'admit', version: ReviewVersion = 'v1') {
+  const review = { apiVersion: `admission.orch.io/${version}`, kind: 'AdmissionReview', response: sent.response };
+  const text = sent.text ?? JSON.stringify('review' in sent ? sent.review : review);
+  return readAnswer(Buffer.from(text), { dialect: orch, version, uid: 'u', type });
+}
+
+describe('an answer that cannot be used', () => {
+  const rows: readonly (readonly [what: string, sent: Sent, type: WebhookType, why: RegExp])[] = [
+    ['no JSON', { text: '<html>' }, 'admit', /^failed to call webhook: couldn't get version\/kind; json parse error: /],
+    ['no object', { text: '[]' }, 'admit', /the answer is no object/],
+    ['too deep', { text: `${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}` }, 'admit', /levels of nesting/],
+    [
+      'no response',
+      { response: undefined },
+      'admit',
+      /^received invalid webhook response: webhook response was absent$/,
+    ],
+    ['a response that is none', { response: 'yes' }, 'admit', /webhook response was absent/],
+    ['no uid', { response: { allowed: true } }, 'admit', /expected response\.uid="u", got ""$/],
+    ['another uid', { response: { uid: 'v', allowed: true } }, 'admit', /expected response\.uid="u", got "v"$/],
+    [
+      'another kind',
+      { review: { apiVersion: 'admission.orch.io/v1', kind: 'Review', response: { uid: 'u' } } },
+      'admit',
+      /expected webhook response of admission\.orch\.io\/v1, Kind=AdmissionReview, got admission\.orch\.io\/v1, Kind=Review$/,
+    ],
+    [
+      'another version',
+      { review: { apiVersion: 'v1', kind: 'AdmissionReview', response: { uid: 'u' } } },
+      'admit',
+      /got \/v1, Kind=AdmissionReview$/,
+    ],
+    [
+      'a patch without a type',
+      { response: { uid: 'u', patch: add } },
+      'admit',
+      /response\.patch but not response\.patchType/,
+    ],
+    [
+      'a type without a patch',
+      { response: { uid: 'u', patchType: 'JSONPatch' } },
+      'admit',
+      /response\.patchType but not response\.patch/,
+    ],
+    [
+      'an empty type',
+      { response: { uid: 'u', patch: add, patchType: '' } },
+      'admit',
+      /invalid response\.patchType of ""/,
+    ],
+    [
+      'another type',
+      { response: { uid: 'u', patch: add, patchType: 'Merge' } },
+      'admit',
+      /^unsupported patch type "Merge"$/,
+    ],
+    ['a patch that is no text', { response: { uid: 'u', patch: 1, patchType: 'JSONPatch' } }, 'admit', /not base64/],
+    [
+      'a patch that is no JSON',
+      { response: { uid: 'u', patch: 'eA==', patchType: 'JSONPatch' } },
+      'admit',
+      /^received undecodable patch in webhook response: /,
+    ],
+    [
+      'a patch that is no list',
+      { response: { uid: 'u', patch: base64({}), patchType: 'JSONPatch' } },
+      'admit',
+      /received undecodable patch .* expected an array/,
+    ],
+    [
+      'a patch with an operation that nobody knows',
+      { response: { uid: 'u', patch: base64([{ op: 'merge', path: '/a' }]), patchType: 'JSONPatch' } },
+      'admit',
+      /received undecodable patch .*\[0\]\.op/,
+    ],
+    [
+      'a patch with too many operations',
+      { response: { uid: 'u', patch: base64(Array(10_001).fill({})), patchType: 'JSONPatch' } },
+      'admit',
+      /received undecodable patch .* 10000, got 10001/,
+    ],
+    [
+      'a patch of a validating one',
+      { response: { uid: 'u', patch: add } },
+      'validating',
+      /may not return response\.patch$/,
+    ],
+    [
+      'a type of a validating one',
+      { response: { uid: 'u', patchType: 'JSONPatch' } },
+      'validating',
+      /may not return response\.patchType$/,
+    ],
+    [
+      'warnings that are no list',
+      { response: { uid: 'u', warnings: 'x' } },
+      'admit',
+      /response\.warnings is not a list/,
+    ],
+    [
+      'warnings that are no texts',
+      { response: { uid: 'u', warnings: [1] } },
+      'admit',
+      /response\.warnings is not a list/,
+    ],
+  ];
+  for (const [what, sent, type, why] of rows) {
+    it(what, () => {
+      assert.throws(
+        () => read(sent, type),
+        (error: Error) => error instanceof UnusableAnswer && why.test(error.message),
+      );
+    });
+  }
+});
+
+describe('an answer', () => {
+  it('refuses without a verdict', () => assert.equal(read({ response: { uid: 'u' } }).allowed, false));
+  it('refuses with a verdict that is no boolean', () =>
+    assert.equal(read({ response: { uid: 'u', allowed: 'true' } }).allowed, false));
+  it('has a patch', () => {
+    const { patch } = read({ response: { uid: 'u', allowed: true, patch: add, patchType: 'JSONPatch' } });
+    assert.deepEqual(patch?.document, [{ op: 'add', path: '/data/a', value: 'b' }]);
+  });
+  it('has no patch if it is empty', () => {
+    const { patch } = read({ response: { uid: 'u', allowed: true, patch: base64([]), patchType: 'JSONPatch' } });
+    assert.equal(patch, undefined);
+  });
+  it('keeps of a status what it knows', () => {
+    const status = {
+      ...{ code: 418, message: 'no', reason: 'Teapot', status: 'Success', more: 1 },
+      details: { name: 'x', kind: 1, causes: [{ field: 'a', message: 1 }, 'b'], retryAfterSeconds: -1, extra: {} },
+    };
+    assert.deepEqual(read({ response: { uid: 'u', status } }).result, {
+      ...{ code: 418, message: 'no', reason: 'Teapot' },
+      details: { name: 'x', causes: [{ field: 'a' }] },
+    });
+  });
+  it('keeps 100 warnings and annotations', () => {
+    const auditAnnotations = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`k${n}`, n === 1 ? 1 : 'v']));
+    const warnings = Array.from({ length: 101 }, (_, n) => `w${n}`);
+    const answer = read({ response: { uid: 'u', warnings, auditAnnotations } });
+    assert.equal(answer.warnings.length, 100);
+    assert.equal(Object.keys(answer.auditAnnotations).length, 100);
+    assert.equal(answer.auditAnnotations['k1'], '');
+  });
+  it('of v1beta1 need not repeat the uid, the kind and the type of the patch', () => {
+    const { patch, allowed } = read({ review: { response: { allowed: true, patch: add } } }, 'admit', 'v1beta1');
+    assert.equal(allowed, true);
+    assert.equal(patch?.operations.length, 1);
+  });
+  it('of v1beta1 may have a patch that a validating one does not apply', () => {
+    assert.equal(read({ review: { response: { patch: add } } }, 'validating', 'v1beta1').patch, undefined);
+  });
+});

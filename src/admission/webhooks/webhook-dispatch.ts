@@ -1,0 +1,138 @@
+import type { Clock } from '../../base/time/clock.ts';
+import { badRequest } from '../../meta/status-error.ts';
+import type { AdmissionAttributes } from '../../request/admission.ts';
+import { admissionForbidden } from '../forbidden.ts';
+import type { Matched } from '../matching/match-index.ts';
+import { operationName } from '../matching/match-rules.ts';
+import type { AuthorizeInExpression } from '../matching/request-decisions.ts';
+import { type NamespaceLabels, selectsRequest } from '../matching/selects-request.ts';
+import { admissionRequest } from './admission-review.ts';
+import { CallFailure, type CallParts, callWebhook, type ReviewedObjects } from './call-webhook.ts';
+import type { ReviewAnswer } from './review-answer.ts';
+import type { Webhook } from './webhook.ts';
+import type { WebhookConfigurations } from './webhook-configurations.ts';
+import type { ConditionsOutcome, WebhookOutcome } from './webhook-outcome.ts';
+import { callFailed, describeFailure, webhookRefusal } from './webhook-refusal.ts';
+
+/** What the plugins of webhooks need of the server. */
+export interface WebhookParts extends CallParts {
+  readonly clock: Clock;
+  readonly configurations: Pick<WebhookConfigurations, 'index'>;
+  /** Resolves when `configurations` include all writes acknowledged before the call, on whichever server. */
+  readonly upToDate: (signal: AbortSignal) => Promise<void> | undefined;
+  readonly namespaceLabels: NamespaceLabels;
+  readonly authorize: AuthorizeInExpression;
+  readonly observed: (outcome: WebhookOutcome) => void;
+  readonly conditionsObserved: (outcome: ConditionsOutcome) => void;
+}
+
+/** Configurations and policies are never sent to webhooks: one that is down could not be taken away. */
+export const isExempt = ({ kind }: AdmissionAttributes, { dialect }: Pick<WebhookParts, 'dialect'>): boolean =>
+  kind.group === dialect.group('admissionregistration');
+
+/** Whether a webhook is to be called: its selectors and conditions. Throws or rejects if that cannot be found out. */
+export function isSelected(
+  { item: webhook, as }: Matched<Webhook>,
+  attributes: AdmissionAttributes,
+  parts: WebhookParts,
+): boolean | Promise<boolean> {
+  const selected = selectsRequest(webhook, attributes, parts.namespaceLabels);
+  const { conditions } = webhook;
+  if (!conditions || selected === false) return selected;
+  return meetsConditions({ item: webhook, as }, attributes, selected, parts);
+}
+
+async function meetsConditions(
+  { item: webhook, as }: Matched<Webhook>,
+  attributes: AdmissionAttributes,
+  selected: boolean | Promise<boolean>,
+  { clock, authorize, conditionsObserved }: WebhookParts,
+): Promise<boolean> {
+  if (!(await selected) || !webhook.conditions) return false;
+  const { object, old } = attributes;
+  const began = clock.monotonic();
+  const match = await webhook.conditions.evaluate({
+    request: admissionRequest(attributes, as),
+    object: object && (await attributes.inVersion(object, as)),
+    oldObject: old && (await attributes.inVersion(old, as)),
+    ...{ attributes, authorize, clock },
+  });
+  const { name, type } = webhook;
+  conditionsObserved({
+    ...{ name, type, kind: 'webhook', operation: operationName(attributes) },
+    seconds: (clock.monotonic() - began) / 1000,
+    errors: match.type === 'failed' ? match.errors.length : 0,
+    excluded: match.type === 'excluded',
+  });
+  if (match.type !== 'failed') return match.type === 'match';
+  if (webhook.failurePolicy === 'Ignore') return false;
+  throw admissionForbidden(
+    attributes,
+    match.errors.length === 1 ? `${match.errors[0]}` : `[${match.errors.join(', ')}]`,
+  );
+}
+
+/** What a webhook said, after its warnings and annotations were passed on; undefined if its failure does not count. */
+export async function consult(
+  matched: Matched<Webhook>,
+  objects: ReviewedObjects,
+  attributes: AdmissionAttributes,
+  parts: WebhookParts,
+): Promise<ReviewAnswer | undefined> {
+  const { item: webhook } = matched;
+  const observe = observerOf(webhook, attributes, parts);
+  const answer = await answerOf(matched, objects, attributes, { parts, observe });
+  if (!answer) return undefined;
+  for (const [key, value] of Object.entries(answer.auditAnnotations)) {
+    attributes.annotate(`${webhook.name}/${key}`, value);
+  }
+  for (const warning of answer.warnings) attributes.warn(warning);
+  if (answer.allowed) observe({ end: 'allowed', code: 200 });
+  else {
+    const refusal = webhookRefusal(webhook.name, answer.result);
+    observe({ end: 'refused', code: refusal.code });
+    throw refusal;
+  }
+  return answer;
+}
+
+type Observe = (end: Pick<WebhookOutcome, 'end' | 'code'> & { readonly problem?: string }) => void;
+
+function observerOf({ name, type }: Webhook, attributes: AdmissionAttributes, parts: WebhookParts): Observe {
+  const began = parts.clock.monotonic();
+  return (end) =>
+    parts.observed({
+      ...{ webhook: name, type, operation: operationName(attributes), aborted: attributes.signal.aborted },
+      seconds: (parts.clock.monotonic() - began) / 1000,
+      problem: undefined,
+      ...end,
+    });
+}
+
+/** Undefined if there is none and none is needed. */
+async function answerOf(
+  matched: Matched<Webhook>,
+  objects: ReviewedObjects,
+  attributes: AdmissionAttributes,
+  { parts, observe }: { readonly parts: WebhookParts; readonly observe: Observe },
+): Promise<ReviewAnswer | undefined> {
+  const { name, sideEffects, failurePolicy } = matched.item;
+  try {
+    if (attributes.dryRun && sideEffects === 'some') {
+      throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`);
+    }
+    attributes.leaveTurn();
+    return await callWebhook(matched, objects, attributes, parts);
+  } catch (error) {
+    if (!(error instanceof CallFailure)) {
+      observe({ end: 'broken', code: 0, problem: String(error) });
+      throw error;
+    }
+    const { code, message } = error;
+    const isIgnored = failurePolicy === 'Ignore';
+    observe({ end: isIgnored ? 'ignored' : 'failed', code, problem: describeFailure(name, message) });
+    if (!isIgnored) throw callFailed(name, message, error);
+    attributes.signal.throwIfAborted();
+    return undefined;
+  }
+}

@@ -1,0 +1,73 @@
+import type { Metrics } from '../../base/metrics.ts';
+import type { ConditionsOutcome, WebhookOutcome } from './webhook-outcome.ts';
+
+/** Counts calls of webhooks, under the metric names of kube-apiserver. */
+export function webhookMetrics(metrics: Metrics): (outcome: WebhookOutcome) => void {
+  const requests = metrics.counter({
+    name: 'apiserver_admission_webhook_request_total',
+    help: 'Calls of admission webhooks.',
+    labels: ['name', 'type', 'operation', 'code', 'rejected'],
+  });
+  const seconds = metrics.histogram({
+    name: 'apiserver_admission_webhook_admission_duration_seconds',
+    stability: 'STABLE',
+    help: 'Duration of calls of admission webhooks in seconds.',
+    labels: ['name', 'type', 'operation', 'rejected'],
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25],
+  });
+  const rejections = metrics.counter({
+    name: 'apiserver_admission_webhook_rejection_count',
+    help: 'Requests that admission webhooks refused, or that were refused because one could not be called.',
+    labels: ['name', 'type', 'operation', 'error_type', 'rejection_code'],
+  });
+  const failedOpen = metrics.counter({
+    name: 'apiserver_admission_webhook_fail_open_count',
+    help: 'Failed calls of admission webhooks that let a request pass.',
+    labels: ['name', 'type'],
+  });
+  return ({ webhook: name, type, operation, seconds: taken, end, code: sent, aborted }) => {
+    const code = String(Math.min(sent, highestCode));
+    const rejected = String(end !== 'allowed' && end !== 'ignored');
+    requests.add({ name, type, operation, code, rejected });
+    seconds.observe({ name, type, operation, rejected }, taken);
+    const error = errorTypes[end];
+    if (error && !aborted) rejections.add({ name, type, operation, error_type: error, rejection_code: code });
+    if (end === 'ignored' && !aborted) failedOpen.add({ name, type });
+  };
+}
+
+/** Higher ones count as this one. */
+const highestCode = 600;
+
+const errorTypes: Readonly<Partial<Record<WebhookOutcome['end'], string>>> = {
+  refused: 'no_error',
+  failed: 'calling_webhook_error',
+  broken: 'apiserver_internal_error',
+};
+
+/** Counts evaluations of match conditions, under the metric names of kube-apiserver. */
+export function conditionMetrics(metrics: Metrics): (outcome: ConditionsOutcome) => void {
+  const labels = ['name', 'kind', 'type', 'operation'] as const;
+  const seconds = metrics.histogram({
+    name: 'apiserver_admission_match_condition_evaluation_seconds',
+    help: 'Duration of the evaluation of match conditions in seconds.',
+    labels,
+    buckets: [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25],
+  });
+  const errors = metrics.counter({
+    name: 'apiserver_admission_match_condition_evaluation_errors_total',
+    help: 'Match conditions that could not be evaluated.',
+    labels,
+  });
+  const exclusions = metrics.counter({
+    name: 'apiserver_admission_match_condition_exclusions_total',
+    help: 'Requests that match conditions exclude from a webhook or policy.',
+    labels,
+  });
+  return ({ name, kind, type, operation, seconds: taken, errors: count, excluded }) => {
+    const series = { name, kind, type, operation };
+    seconds.observe(series, taken);
+    if (count > 0) errors.add(series, count);
+    if (excluded) exclusions.add(series);
+  };
+}

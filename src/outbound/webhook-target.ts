@@ -1,0 +1,28 @@
+/** Whom a configuration names: an URL, or a Service. */
+export interface WebhookTarget {
+  /** https. */
+  readonly url: string | undefined;
+  readonly service: WebhookService | undefined;
+}
+
+export interface WebhookService {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+  readonly path: string;
+}
+
+/** The URL of a call. The webhook is told how long it is waited for, in whole seconds. */
+export function webhookUrl({ url, service }: WebhookTarget, timeoutMs: number): URL {
+  const { name = '', namespace = '', port = 443, path = '' } = service ?? {};
+  const target = new URL(url ?? `https://${name}.${namespace}.svc:${port}${path}`);
+  target.searchParams.set('timeout', `${Math.ceil(timeoutMs / 1000)}s`);
+  return target;
+}
+
+/** Why a Service cannot be called. */
+export const noSuchService = ({ service }: WebhookTarget): string =>
+  `service ${JSON.stringify(service?.name ?? '')} not found: Services are not served, a webhook needs a url`;
+
+/** A failed call, in the form of Go's HTTP client. */
+export const failedPost = (url: URL, why: string): string => `Post ${JSON.stringify(String(url))}: ${why}`;
