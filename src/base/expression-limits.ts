@@ -15,6 +15,8 @@ export const expressionLimits = {
   /** Instructions of a compiled pattern; and how many may run when an object is validated, at some nanoseconds each. */
   patternProgramMax: 5_000,
   patternStepsMax: 100_000_000,
+  /** The same where others wait: instructions, of which an alternative counts as some. Beyond, another thread does the work. */
+  inlineCheckSteps: 1_000_000,
   /** Short names, categories and versions of a definition, and errors in a condition; columns, selectable fields of a version. */
   definitionListMax: 100,
   printerColumnsMax: 200,
@@ -26,7 +28,11 @@ export const expressionLimits = {
   /** Definitions of custom resources whose objects are loaded, or removed, at once. */
   definitionsAtOnce: 32,
   /** Schemas, and values of enums, in the schema of one version of a custom resource; large ones in use have 2,500. */
-  schemaPartsMax: 50_000,
+  schemaPartsMax: 25_000,
+  /** Values, and characters, in all defaults of a schema; values that defaults add to one object. */
+  schemaDefaultsMax: 5_000,
+  schemaDefaultCharactersMax: 64 * 1024,
+  defaultedValuesMax: 100_000,
   /** Schemas within `allOf`, `anyOf`, `oneOf` and `not` of one field; each looks at each value. */
   schemaAlternativesMax: 250,
   /** Digits after the decimal point that `format` writes. */
@@ -49,5 +55,7 @@ export const expressionLimits = {
   ruleCostPerStep: 2_000,
   /** Cost of an expression of a rule that is evaluated at once; others are evaluated in steps, from their beginning. */
   ruleCostAtOnce: 20_000,
+  /** Cost of one call of a function, such as `matches`, that is not left to another thread. */
+  inlineCallCost: 50_000,
   ruleStepsPerTurn: 8,
 } as const;

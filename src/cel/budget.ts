@@ -5,13 +5,20 @@ import { limits } from '../base/limits.ts';
  * counted as in kube-apiserver 1.32: roughly one per value examined, and a tenth per character.
  */
 export class CelBudget {
+  /** Cost of one step that cannot be interrupted, such as a call of `matches`: beyond it, evaluations throw LongWork. */
+  readonly stepMax: number;
   #left: number;
   #work: number;
 
   /** `work` limits what evaluations may do at once, without questions to others. */
-  constructor(total: number = limits.celBudget, work = Number.POSITIVE_INFINITY) {
+  constructor(
+    total: number = limits.celBudget,
+    work = Number.POSITIVE_INFINITY,
+    { stepMax = Number.POSITIVE_INFINITY }: { readonly stepMax?: number } = {},
+  ) {
     this.#left = total;
     this.#work = work;
+    this.stepMax = stepMax;
   }
 
   get left(): number {

@@ -58,7 +58,7 @@ function fromOwn<T>(variables: Readonly<Record<string, T>>, name: string, read: 
 }
 
 function evaluate(step: Step, variable: Frame['variable'], budget: CelBudget | undefined): CelValue {
-  const meter = new Meter(Math.min(limits.celCostMax, budget?.left ?? limits.celCostMax), budget?.work);
+  const meter = new Meter(Math.min(limits.celCostMax, budget?.left ?? limits.celCostMax), budget);
   try {
     return step({ meter, variable, slots: [] });
   } catch (error) {
@@ -74,7 +74,7 @@ function* evaluateSliced(
   variable: Frame['variable'],
   budget: CelBudget | undefined,
 ): Generator<void, CelValue> {
-  const meter = new Meter(Math.min(limits.celCostMax, budget?.left ?? limits.celCostMax), budget?.work);
+  const meter = new Meter(Math.min(limits.celCostMax, budget?.left ?? limits.celCostMax), budget);
   try {
     return yield* step({ meter, variable, slots: [] });
   } catch (error) {

@@ -1,3 +1,5 @@
+import { LongWork } from '../base/long-work.ts';
+import type { CelBudget } from './budget.ts';
 import { CelFault } from './fault.ts';
 import type { FoldOperation } from './syntax.ts';
 
@@ -5,14 +7,22 @@ import type { FoldOperation } from './syntax.ts';
 export class Meter {
   readonly #costMax: number;
   readonly #workMax: number;
+  readonly #stepMax: number;
   #spent = 0;
   #work = 0;
   #pausedAt = 0;
 
-  /** `workMax` bounds an evaluation at once. */
-  constructor(costMax: number, workMax = Number.POSITIVE_INFINITY) {
+  /** `work` bounds an evaluation at once, `stepMax` what it does without a pause. */
+  constructor(
+    costMax: number,
+    {
+      work = Number.POSITIVE_INFINITY,
+      stepMax = Number.POSITIVE_INFINITY,
+    }: Partial<Pick<CelBudget, 'work' | 'stepMax'>> = {},
+  ) {
     this.#costMax = costMax;
-    this.#workMax = workMax;
+    this.#workMax = work;
+    this.#stepMax = stepMax;
   }
 
   get spent(): number {
@@ -36,6 +46,7 @@ export class Meter {
     this.charge(cost);
     this.#work += cost;
     if (this.#work > this.#workMax) throw new CelFault('the evaluation takes long', 'work');
+    if (cost > this.#stepMax) throw new LongWork();
   }
 
   /** As `spend`, of what has a price but is no work: a question to somebody else. */

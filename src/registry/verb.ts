@@ -35,6 +35,11 @@ export interface RegistryParts {
   readonly isSameNamespace: (name: string, at: Revision) => Promise<boolean> | boolean;
   /** Increases a counter of a kind. */
   readonly count: (counted: Counted) => void;
+  /**
+   * Others wait for this thread: a write whose checks would hold it too long rejects with LongWork before anything is written,
+   * and is done on another one. What its admission has asked others is asked again there.
+   */
+  readonly inline?: boolean | undefined;
   /** Enabled feature gates. Fields of disabled features are dropped on write. */
   readonly features: ReadonlySet<string>;
   /** Feature gate `AllowUnsafeMalformedObjectDeletion`. */

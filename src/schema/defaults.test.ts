@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { limits } from '../base/limits.ts';
 import { applyDefaults } from './defaults.ts';
 import { int32, list, map, opt, ptr, type StructSchema, string, struct } from './schema.ts';
 
@@ -68,4 +69,17 @@ test('defaulting is idempotent', () => {
   const once = structuredClone(value);
   applyDefaults(thing, value);
   assert.deepEqual(value, once);
+});
+
+test('defaults add a bounded number of values to an object', () => {
+  const item = struct('test.v1.Item', 'An item.', { a: opt(1, string(), 'Text.', { default: 'x' }) });
+  const schema = struct('test.v1.Items', 'Items.', { list: opt(1, list(item), 'Items.') });
+  const itemsOf = (length: number) => ({ list: Array.from({ length }, () => ({})) });
+  const largest = itemsOf(limits.defaultedValuesMax);
+  applyDefaults(schema, largest);
+  assert.deepEqual(largest.list.at(-1), { a: 'x' });
+  assert.throws(() => applyDefaults(schema, itemsOf(limits.defaultedValuesMax + 1)), {
+    reason: 'RequestEntityTooLarge',
+    message: /defaults would add more than 100000 values/,
+  });
 });

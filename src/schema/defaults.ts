@@ -1,3 +1,5 @@
+import { limits } from '../base/limits.ts';
+import { entityTooLarge } from '../meta/status-error.ts';
 import { fieldListsOf } from './field-lists.ts';
 import { nestedTest } from './nested-schemas.ts';
 import { getOwn, isRecord, setOwn } from './own-property.ts';
@@ -15,10 +17,15 @@ import {
 /**
  * Sets the schema's defaults on absent fields of a decoded value, in place, at any depth. Fields that are present keep
  * their value, including null. An absent struct without a default of its own stays absent. Each default is a fresh copy.
+ * Throws RequestEntityTooLarge if defaults would add more than `limits.defaultedValuesMax` values.
  */
 export function applyDefaults(schema: Schema, value: unknown): void {
+  valuesLeft = limits.defaultedValuesMax;
   fillerOf(schema)?.(value);
 }
+
+/** Values that defaults may still add to the present object: each item of a list may get all of them. */
+let valuesLeft = 0;
 
 /** Applies the defaults of one schema to `value`, which need not conform to it. */
 type Filler = (value: unknown) => void;
@@ -141,6 +148,9 @@ function fieldFillers(struct: StructSchema): readonly FieldFiller[] {
 
 /** A copy of a JSON value. */
 function copyOf(value: unknown): unknown {
+  if (valuesLeft-- <= 0) {
+    throw entityTooLarge(`defaults would add more than ${limits.defaultedValuesMax} values to the object`);
+  }
   if (Array.isArray(value)) return value.map(copyOf);
   if (!isRecord(value)) return value;
   const copy: Record<string, unknown> = {};

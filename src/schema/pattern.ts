@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { WeakValues } from '../base/collections/weak-values.ts';
 import { limits } from '../base/limits.ts';
+import { LongWork } from '../base/long-work.ts';
 
 /** A compiled pattern; matching takes time linear in the text. */
 interface CompiledPattern {
@@ -23,13 +24,28 @@ function compilePattern(pattern: string): CompiledPattern {
 const loadEngine = (): typeof import('re2js').RE2JS =>
   (createRequire(import.meta.url)('re2js') as typeof import('re2js')).RE2JS;
 
-/** The work that patterns may do for one object. Matching takes time linear in the text and in the compiled pattern. */
+/** The work that checks may do for one object. Matching takes time linear in the text and in the compiled pattern. */
 let stepsLeft = 0;
+let isInline = false;
 
-/** Call before an object is validated. Validation is synchronous, so that no other object spends of it. */
-export function beginPatterns(): void {
-  stepsLeft = limits.patternStepsMax;
+/**
+ * Call before an object is validated. Validation is synchronous, so that no other object spends of it. `inline`: checks that
+ * would hold the event loop too long throw LongWork.
+ */
+export function beginChecks(inline: boolean): void {
+  isInline = inline;
+  stepsLeft = inline ? limits.inlineCheckSteps : limits.patternStepsMax;
 }
+
+/** To be called before alternatives are tried: they look at one value many times. */
+export function spendOnAlternatives(count: number): void {
+  if (!isInline) return;
+  stepsLeft -= count * stepsOfAlternative;
+  if (stepsLeft < 0) throw new LongWork();
+}
+
+/** One takes some tenths of a microsecond. */
+const stepsOfAlternative = 50;
 
 type Match = 'found' | 'missing' | 'tooLong';
 
@@ -51,7 +67,10 @@ function compileSearch(pattern: string): (text: string) => Match {
   const size = made.programSize();
   return (text) => {
     stepsLeft -= text.length * size;
-    if (stepsLeft < 0) return 'tooLong';
+    if (stepsLeft < 0) {
+      if (isInline) throw new LongWork();
+      return 'tooLong';
+    }
     return made.matcher(text).find() ? 'found' : 'missing';
   };
 }

@@ -5,7 +5,7 @@ import { invalid, notSupported, required, tooLong, tooMany } from '../meta/field
 import { all, type Check, checkPart, type Finding, oldPart } from './check.ts';
 import type { Constraint } from './constraint.ts';
 import { getOwn, isRecord } from './own-property.ts';
-import { patternSearch } from './pattern.ts';
+import { patternSearch, spendOnAlternatives } from './pattern.ts';
 import { type ListSchema, type Schema, schemaOf } from './schema.ts';
 import { oldItems, ratcheted } from './validate-structural.ts';
 
@@ -300,6 +300,7 @@ function compileAlternatives(
 ): Check {
   const checks = alternatives.map((each) => compileConstraint(each, schema));
   return (value, errors, old) => {
+    spendOnAlternatives(checks.length);
     const results = checks.map((check) => errorsOf(check, value, old));
     const valid = results.filter(({ length }) => length === 0).length;
     const problem = problemOf(valid);
@@ -313,6 +314,7 @@ function compileAlternatives(
 function compileAllOf(constraints: readonly Constraint[], schema: Schema | undefined): Check {
   const checks = constraints.map((each) => compileConstraint(each, schema));
   return (value, errors, old) => {
+    spendOnAlternatives(checks.length);
     const results = checks.map((check) => errorsOf(check, value, old));
     const failed = results.filter(({ length }) => length > 0);
     if (failed.length === 0) return;

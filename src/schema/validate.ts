@@ -6,7 +6,7 @@ import { joinPath } from './field-path.ts';
 import { LazyFields } from './lazy-fields.ts';
 import { nestedSchemas } from './nested-schemas.ts';
 import { getOwn, isRecord } from './own-property.ts';
-import { beginPatterns } from './pattern.ts';
+import { beginChecks } from './pattern.ts';
 import {
   type AnySchema,
   type Field,
@@ -33,6 +33,8 @@ interface ValidateOptions {
    * errors of the type and metadata of embedded objects never are.
    */
   readonly old?: unknown;
+  /** Others wait: throws LongWork instead of doing what would hold the event loop too long. */
+  readonly inline?: boolean | undefined;
 }
 
 /**
@@ -44,7 +46,7 @@ export function validate(schema: Schema, value: unknown, path = '', options: Val
   const check = checkOf(schema);
   const old = schema.structural ? options.old : undefined;
   let findings: Finding[] = [];
-  beginPatterns();
+  beginChecks(options.inline === true);
   check?.(value, findings, old);
   if (findings.length === 0) return [];
   if (old !== undefined) findings = withoutOldDuplicates(findings, check, old);
@@ -60,6 +62,10 @@ function withoutOldDuplicates(findings: Finding[], check: Check | undefined, old
   return before.some(isDuplicate) ? findings.filter((finding) => !isDuplicate(finding)) : findings;
 }
 
+interface FieldsOptions extends ValidateOptions {
+  readonly names: readonly string[];
+}
+
 /**
  * Errors of an object of a structural schema whose fields `names` are updated by a subresource such as `status`. As in
  * kube-apiserver, no other field is looked at, and errors count even if the update does not change the value that has them;
@@ -69,10 +75,10 @@ function withoutOldDuplicates(findings: Finding[], check: Check | undefined, old
 export function validateFields(
   schema: StructSchema,
   object: Readonly<Record<string, unknown>>,
-  { names, old }: { readonly names: readonly string[]; readonly old: unknown },
+  { names, old, inline = false }: FieldsOptions,
 ): readonly FieldError[] {
   const errors: FieldError[] = [];
-  beginPatterns();
+  beginChecks(inline);
   for (const name of names) {
     const value = getOwn(object, name);
     const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;

@@ -175,7 +175,7 @@ export class ObjectWriter {
     const errors = [
       ...validateObjectMeta(kind, object),
       ...validateEmbeddedObjects(kind.schema, object),
-      ...validate(kind.schema, object),
+      ...validate(kind.schema, object, '', { inline: this.#parts.inline }),
     ];
     const validating = requireValid(context, object, [
       errors,
@@ -374,7 +374,7 @@ export class ObjectWriter {
     }
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
-    const errors = updateErrors(kind, object, { old, view });
+    const errors = updateErrors(kind, object, { old, view, inline: this.#parts.inline });
     const validating = requireValid(context, object, [
       errors,
       this.#validateRules(context, object, { old, errors, ratcheting: ratchets(kind, view) }),
@@ -394,8 +394,9 @@ export class ObjectWriter {
   #validateRules({ served, request }: WriteContext, object: ApiObject, change: RuledChange): Validation {
     const { old, errors, ratcheting } = change;
     const onRatcheted = (error: FieldError): void => request.warn(`${error.field}: ${describeFieldError(error)}`);
-    const { clock } = this.#parts;
-    return validateRules(served.written.schema, object, { old, errors, clock, ...(ratcheting && { onRatcheted }) });
+    const { clock, inline } = this.#parts;
+    const options = { old, errors, clock, inline, ...(ratcheting && { onRatcheted }) };
+    return validateRules(served.written.schema, object, options);
   }
 
   /** Spec section 3.2: an object marked for deletion is removed with its last finalizer. */
@@ -482,16 +483,16 @@ const ratchets = ({ schema }: Kind, { fields }: UpdateView): boolean => !(schema
 function updateErrors(
   kind: Kind,
   object: ApiObject,
-  { old, view }: { readonly old: ApiObject; readonly view: UpdateView },
+  { old, view, inline }: Pick<RegistryParts, 'inline'> & { readonly old: ApiObject; readonly view: UpdateView },
 ): readonly FieldError[] {
   const ofMetadata = [...validateObjectMeta(kind, object, old), ...validateObjectMetaUpdate(object, old)];
   if (view.fields && !ratchets(kind, view)) {
-    return [...ofMetadata, ...validateFields(kind.schema, object, { names: view.fields, old })];
+    return [...ofMetadata, ...validateFields(kind.schema, object, { names: view.fields, old, inline })];
   }
   return [
     ...ofMetadata,
     ...validateEmbeddedObjects(kind.schema, object),
-    ...validate(kind.schema, object, '', { old }),
+    ...validate(kind.schema, object, '', { old, inline }),
     ...validateUpdate(kind.schema, object, old),
   ];
 }

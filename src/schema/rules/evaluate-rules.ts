@@ -22,7 +22,11 @@ interface EvaluationOptions {
   readonly budget?: CelBudget;
   /** Before the paths of errors. */
   readonly path?: string;
+  /** Others wait: throws LongWork instead of doing what cannot be interrupted and takes too long. */
+  readonly inline?: boolean | undefined;
 }
+
+const inlineSteps = { stepMax: limits.inlineCallCost };
 
 /** Evaluates the rules of an object: `steps` does the work, and may be left alone between its steps. */
 export class RuleEvaluation {
@@ -38,7 +42,7 @@ export class RuleEvaluation {
 
   constructor(options: EvaluationOptions = {}) {
     this.#options = options;
-    this.#budget = options.budget ?? new CelBudget(limits.celBudget);
+    this.#budget = options.budget ?? new CelBudget(limits.celBudget, undefined, options.inline ? inlineSteps : {});
     this.#budgetAtStart = this.#budget.left;
   }
 

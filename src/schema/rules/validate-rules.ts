@@ -13,6 +13,8 @@ interface ValidateRulesOptions {
   /** Called with errors that are passed over because the update does not change the value that has them. Default: none are. */
   readonly onRatcheted?: (error: FieldError) => void;
   readonly clock: Pick<Clock, 'monotonic'>;
+  /** See `validate`. */
+  readonly inline?: boolean | undefined;
 }
 
 type Evaluator = typeof RuleEvaluation;
@@ -64,8 +66,8 @@ const notChecked = invalid(
 );
 
 function evaluate(Loaded: Evaluator, tree: RuleTree, value: unknown, options: ValidateRulesOptions) {
-  const { old, onRatcheted } = options;
-  const evaluation = new Loaded({ old, ...(onRatcheted && { onRatcheted }) });
+  const { old, onRatcheted, inline } = options;
+  const evaluation = new Loaded({ old, inline, ...(onRatcheted && { onRatcheted }) });
   const steps = evaluation.steps(tree, value);
   if (steps.next().done) return evaluation.errors;
   const slice = new TimeSlice(options.clock);

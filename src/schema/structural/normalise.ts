@@ -1,3 +1,4 @@
+import { StatusError } from '../../meta/status-error.ts';
 import { decodeValue } from '../decode.ts';
 import { applyDefaults } from '../defaults.ts';
 import { equalValues } from '../equal-values.ts';
@@ -27,7 +28,13 @@ interface Normalised {
  */
 export function normalise(schema: StructSchema, object: unknown): Normalised {
   if (!isRecord(object) || conformsAtRoot(schema, object)) return { value: object, changed: false };
-  return { value: whole(schema, object), changed: true };
+  try {
+    return { value: whole(schema, object), changed: true };
+  } catch (error) {
+    // Its defaults are too many: it is shown as it is stored, and can be corrected.
+    if (error instanceof StatusError) return { value: object, changed: false };
+    throw error;
+  }
 }
 
 function whole(schema: Schema, sent: unknown): unknown {

@@ -513,6 +513,11 @@ const rows: Readonly<Record<string, Row>> = {
     `: Invalid value: "": must have no more than ${limits.schemaPartsMax} schemas and values of enums`,
   ),
   'too many values': spec({ ...text, enum: Array.from({ length: limits.schemaPartsMax }, (_, n) => `${n}`) }),
+  'too many values in defaults': spec({
+    ...{ type: 'array', items: text },
+    default: Array.from({ length: limits.schemaDefaultsMax }, () => 'x'),
+  }),
+  'too long defaults': spec({ ...text, default: 'x'.repeat(limits.schemaDefaultCharactersMax + 1) }),
   'too many alternatives': spec({
     ...text,
     anyOf: Array.from({ length: limits.schemaAlternativesMax + 1 }, (_, n) => ({ maxLength: n })),
@@ -522,6 +527,12 @@ const rows: Readonly<Record<string, Row>> = {
 const overridden: Readonly<Record<string, readonly string[]>> = {
   'too many values': [
     `: Invalid value: "": must have no more than ${limits.schemaPartsMax} schemas and values of enums`,
+  ],
+  'too many values in defaults': [
+    `: Invalid value: "": must have no more than ${limits.schemaDefaultsMax} values in all defaults`,
+  ],
+  'too long defaults': [
+    `: Invalid value: "": must have no more than ${limits.schemaDefaultCharactersMax} characters in all defaults`,
   ],
   'too many alternatives': [
     `: Invalid value: "": must have no more than ${limits.schemaAlternativesMax} schemas in allOf, anyOf, oneOf and not`,

@@ -32,6 +32,8 @@ class Surveyor {
   hasPatterns = false;
   problem: string | undefined;
   #parts = 0;
+  #defaultValues = 0;
+  #defaultCharacters = 0;
 
   visit(schema: JsonSchema, within: Alternatives | undefined): void {
     this.#count(1, within);
@@ -63,11 +65,24 @@ class Surveyor {
           break;
         case 'default':
           this.hasDefaults = true;
+          this.#countDefault(value);
           break;
         case 'pattern':
           this.hasPatterns = true;
       }
     }
+  }
+
+  #countDefault(value: unknown): void {
+    if (typeof value === 'string') this.#defaultCharacters += value.length;
+    if (++this.#defaultValues > limits.schemaDefaultsMax) {
+      this.problem ??= `must have no more than ${limits.schemaDefaultsMax} values in all defaults`;
+    }
+    if (this.#defaultCharacters > limits.schemaDefaultCharactersMax) {
+      this.problem ??= `must have no more than ${limits.schemaDefaultCharactersMax} characters in all defaults`;
+    }
+    if (this.problem !== undefined || typeof value !== 'object' || value === null) return;
+    for (const part of Object.values(value)) this.#countDefault(part);
   }
 
   #visitNamed(schemas: unknown, within: Alternatives | undefined): void {

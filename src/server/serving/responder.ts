@@ -1,5 +1,6 @@
 import type { IssuerDiscovery } from '../../authn/service-account/issuer-discovery.ts';
 import { limits } from '../../base/limits.ts';
+import { LongWork } from '../../base/long-work.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { spanning } from '../../base/span.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -23,6 +24,7 @@ import { noSuchPath } from '../../meta/status-error.ts';
 import { ApiDocuments } from '../../registry/documents/documents.ts';
 import { checkRequest, type Registry } from '../../registry/registry.ts';
 import type { ListReply, ObjectReply, Reply, WatchReply } from '../../registry/reply.ts';
+import type { RequestBody } from '../../registry/verb.ts';
 import { isReadVerb, type ResourceRequest } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
@@ -206,17 +208,20 @@ export class Responder {
     if (heavy.takesWrite(request)) {
       return heavy.write(request, audit && ((sent) => audit.noteBody(sent)));
     }
-    const body = heavy.body(request);
-    if (!(body instanceof Promise)) {
+    const serve = (body: RequestBody | undefined): Reply | Promise<Reply> => {
       request.body = body;
       audit?.noteBody(sentIdentity(body));
-      return registry.serve(request);
-    }
-    return body.then((read) => {
-      request.body = read;
-      audit?.noteBody(sentIdentity(read));
-      return registry.serve(request);
-    });
+      const reply = registry.serve(request);
+      return reply instanceof Promise ? reply.catch((error) => this.#serveLong(request, error)) : reply;
+    };
+    const body = heavy.body(request);
+    return body instanceof Promise ? body.then(serve) : serve(body);
+  }
+
+  /** Only its checks tell that a write is heavy. */
+  #serveLong(request: ReceivedRequest, error: unknown): Promise<Reply> {
+    if (!(error instanceof LongWork)) throw error;
+    return this.#parts.heavy.write(request);
   }
 
   /** Sends the reply, in a span of its own if the request is traced. */

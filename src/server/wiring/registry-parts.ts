@@ -33,6 +33,7 @@ export function registryParts(
     isSameNamespace: namespaceIdentity(resources.finder('', 'v1', 'namespaces'), store),
     requireUnsafeDelete: (info, user, request) => requireUnsafeDelete(authorizer, info, user, request),
     count: kindCounters(metrics),
+    inline: true,
     features,
     storeName: config.storage.backend,
     unsafeDeletion: config.features.AllowUnsafeMalformedObjectDeletion,
