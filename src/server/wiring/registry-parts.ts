@@ -22,7 +22,7 @@ export function registryParts(
   const { dialect, clock, random, logger, metrics, store, cache, resources, identities, ...access } = parts;
   const { authorizer, index: rbac } = access.authorization;
   const webhooks = openWebhooks(parts);
-  const lookups = admissionLookups({ cache, resources, authorizer, rbac, webhooks });
+  const lookups = admissionLookups({ dialect, cache, resources, authorizer, rbac, webhooks });
   const features = namesOfEnabled(config.features);
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },

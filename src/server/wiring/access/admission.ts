@@ -11,6 +11,7 @@ import {
   type OwnerResource,
   ownerReferencesPermissionEnforcement,
 } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
+import { type PolicyResource, policyParameters } from '../../../admission/plugins/policy-parameters.ts';
 import { serviceAccount } from '../../../admission/plugins/service-account.ts';
 import type { SignerPlugins } from '../../../admission/plugins/signer-permission.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
@@ -46,7 +47,7 @@ import { escalationPrevention } from './rbac.ts';
  */
 export interface AdmissionLookups {
   namespacePhase(name: string): NamespacePhase | Promise<NamespacePhase>;
-  /** An object of the core group, not older than any write acknowledged before the call. */
+  /** An object, not older than any write acknowledged before the call. */
   object(resource: LookedUp, namespace: string, name: string): ApiObject | undefined | Promise<ApiObject | undefined>;
   /** Decision of the authorizer chain. The signal of the request stays on its thread. */
   authorize(attributes: Attributes, user: UserInfo, request: Caller): Decision | Promise<Decision>;
@@ -64,10 +65,11 @@ export interface WebhookLookups extends Pick<WebhookParts, 'upToDate' | 'send' |
   readonly configurations: WebhookConfigurations;
 }
 
-type LookedUp = 'serviceaccounts' | 'pods' | 'nodes';
+type LookedUp = 'serviceaccounts' | 'pods' | 'nodes' | PolicyResource;
 
 interface LookupParts {
   readonly webhooks: WebhookLookups;
+  readonly dialect: Dialect;
   readonly cache: WatchCache;
   readonly resources: ResourceRegistry;
   readonly authorizer: Authorizer;
@@ -75,13 +77,16 @@ interface LookupParts {
 }
 
 /** Reads from the cache, and waits for it if it may be behind. */
-export function admissionLookups({ cache, resources, authorizer, rbac, webhooks }: LookupParts): AdmissionLookups {
+export function admissionLookups(parts: LookupParts): AdmissionLookups {
+  const { dialect, cache, resources, authorizer, rbac, webhooks } = parts;
   const core = (resource: string) => resources.finder('', 'v1', resource);
   const namespaces = core('namespaces');
   const served: Readonly<Record<LookedUp, () => ServedResource | undefined>> = {
     serviceaccounts: core('serviceaccounts'),
     pods: core('pods'),
     nodes: core('nodes'),
+    validatingadmissionpolicies: resources.finder(policyGroup(dialect), 'v1', 'validatingadmissionpolicies'),
+    mutatingadmissionpolicies: resources.finder(policyGroup(dialect), 'v1alpha1', 'mutatingadmissionpolicies'),
   };
   return {
     namespacePhase: (name) =>
@@ -101,6 +106,8 @@ export function admissionLookups({ cache, resources, authorizer, rbac, webhooks 
   };
 }
 
+const policyGroup = (dialect: Dialect): string => dialect.group('admissionregistration');
+
 interface AdmissionParts {
   readonly dialect: Dialect;
   /** Names of the enabled feature gates. */
@@ -113,7 +120,8 @@ interface AdmissionParts {
 }
 
 /**
- * The chain of escalation prevention, which no flag disables, and the enabled plugins in the order of `names`.
+ * The chain of what no flag disables, because it keeps users from getting rights that they do not have, and the enabled
+ * plugins in the order of `names`.
  */
 export function composeAdmission(names: readonly PluginName[], parts: AdmissionParts): Admission {
   const plugins = [
@@ -122,6 +130,12 @@ export function composeAdmission(names: readonly PluginName[], parts: AdmissionP
       roleRules: parts.lookups.roleRules,
       isAllowed: async (attributes, user, request) =>
         (await parts.lookups.authorize(attributes, user, request)).verdict === 'allow',
+    }),
+    policyParameters({
+      group: policyGroup(parts.dialect),
+      authorize: (attributes, user, request) => parts.lookups.authorize(attributes, user, request),
+      resourcesOf: (apiVersion, kind) => parts.lookups.resourcesOf(apiVersion, kind),
+      policy: (resource, name) => parts.lookups.object(resource, '', name),
     }),
     ...names.map((name) => makers[name](parts)),
   ];
