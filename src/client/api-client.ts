@@ -23,6 +23,10 @@ export class ApiError extends Error {
 export const hasReason = (error: unknown, ...reasons: readonly Status['reason'][]): boolean =>
   error instanceof ApiError && reasons.includes(error.status.reason);
 
+/** True if the object that was asked for is not there; false if nothing is served at its path. */
+export const isAbsence = (error: unknown): boolean =>
+  error instanceof ApiError && error.status.reason === 'NotFound' && (error.status.details?.name ?? '') !== '';
+
 /** True for an ApiError whose details contain this cause. */
 export const hasCause = (error: unknown, reason: string): boolean =>
   error instanceof ApiError && (error.status.details?.causes ?? []).some((cause) => cause.reason === reason);

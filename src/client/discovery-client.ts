@@ -37,7 +37,7 @@ export interface DiscoveryFailure {
   readonly message: string;
 }
 
-interface Discovered {
+export interface Discovered {
   readonly resources: readonly DiscoveredResource[];
   readonly failures: readonly DiscoveryFailure[];
 }

@@ -321,10 +321,15 @@ describe('what every namespace has', () => {
     await fixture.object('POST', inNamespace('configmaps'), wrong);
     start('root-ca-cert-publisher');
     const writes = () => transport.requests.filter((each) => each === `PUT ${authority}`).length;
-    await until(() => writes() === 1, 'was not tried');
+    await until(() => writes() > 0, 'was not tried');
+    // A pass for each list that the namespace or the authority is in.
     await make(namespaces, 'later');
     await there(authority.replace('/n/', '/later/'));
-    assert.equal(writes(), 1);
+    const tried = writes();
+    assert.ok(tried <= 2, `${tried} writes`);
+    await make(namespaces, 'last');
+    await there(authority.replace('/n/', '/last/'));
+    assert.equal(writes(), tried);
     await fixture.call('DELETE', authority);
     await there(authority);
     assert.deepEqual((await fixture.object('GET', authority))['data'], { 'ca.crt': 'PEM\n' });

@@ -222,9 +222,13 @@ describe('token Secrets', () => {
     await makeAccount('bob');
     await makeSecret('s', 'bob', { immutable: true });
     const writes = () => transport.requests.filter((each) => each === `PUT ${secrets}/s`).length;
-    await until(async () => writes() === 1, 'was not tried');
+    await until(() => writes() > 0, 'was not tried');
+    // A pass for each of the lists and events that the Secret and its account are in.
     await settled();
-    assert.equal(writes(), 1);
+    const tried = writes();
+    assert.ok(tried <= 2, `${tried} writes`);
+    await settled();
+    assert.equal(writes(), tried);
   });
 
   it('are tried again after a failure', async () => {

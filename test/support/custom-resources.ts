@@ -56,10 +56,14 @@ export const definitionPath = (name?: string, dialect: Dialect = orch): string =
   resourcePath({ apiVersion: `${dialect.group('apiextensions')}/v1`, resource: 'customresourcedefinitions', name });
 
 /** Creates a definition and waits until it is established. */
-export async function define(client: ApiClient, definition: ReturnType<typeof definitionOf>): Promise<void> {
-  await client.create(definitionPath(), definition);
+export async function define(
+  client: ApiClient,
+  definition: ReturnType<typeof definitionOf>,
+  dialect: Dialect = orch,
+): Promise<void> {
+  await client.create(definitionPath(undefined, dialect), definition);
   await until(async () => {
-    const { status } = await client.get<ApiObject & Definition>(definitionPath(definition.metadata.name));
+    const { status } = await client.get<ApiObject & Definition>(definitionPath(definition.metadata.name, dialect));
     const established = status?.conditions?.find(({ type }) => type === 'Established');
     return established?.status === 'True';
   });

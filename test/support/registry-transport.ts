@@ -1,8 +1,9 @@
-import { StatusError } from '../../src/meta/status-error.ts';
+import { noSuchPath, StatusError } from '../../src/meta/status-error.ts';
 import type { ClientRequest, ClientResponse, Transport } from '../../src/outbound/transport.ts';
 import { allowedVerbs } from '../../src/registry/registry.ts';
 import type { RegistryFixture } from '../../src/registry/registry-fixture.ts';
 import type { ListReply, Reply, WatchReply } from '../../src/registry/reply.ts';
+import { parseRequestInfo } from '../../src/request/request-info.ts';
 import type { ServedResource } from '../../src/resources/resource.ts';
 
 /** Requests of a client to a registry, without HTTP, with discovery, and with failures where a test wants them. */
@@ -12,6 +13,8 @@ export class RegistryTransport implements Transport {
   readonly requests: string[] = [];
   /** Thrown instead of an answer. */
   failure: (request: ClientRequest) => Error | undefined = () => undefined;
+  /** What a request waits for before it is served. */
+  hold: (request: ClientRequest) => Promise<void> | undefined = () => undefined;
 
   constructor(fixture: RegistryFixture) {
     this.#fixture = fixture;
@@ -23,6 +26,9 @@ export class RegistryTransport implements Transport {
     try {
       const failure = this.failure(request);
       if (failure) throw failure;
+      const held = this.hold(request);
+      if (held) await held;
+      request.signal?.throwIfAborted();
       return this.#discovery(request.target) ?? (await this.#serve(request));
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
@@ -37,10 +43,14 @@ export class RegistryTransport implements Transport {
       return document(200, { groups: [...names].map((name) => groupOf(name, all)) });
     }
     const [, alone] = /^\/apis\/([^/?]+)$/.exec(target) ?? [];
-    if (alone !== undefined) return document(200, groupOf(alone, all));
+    if (alone !== undefined) {
+      if (!all.some(({ name }) => name.group === alone)) throw noSuchPath();
+      return document(200, groupOf(alone, all));
+    }
     const [, core, named] = /^\/(?:api\/(v1)|apis\/([^/]+\/[^/?]+))$/.exec(target) ?? [];
     const groupVersion = core ?? named;
     if (groupVersion === undefined) return undefined;
+    if (!all.some(({ apiVersion }) => apiVersion === groupVersion)) throw noSuchPath();
     const resources = all
       .filter(({ apiVersion }) => apiVersion === groupVersion)
       .map((served) => ({
@@ -53,6 +63,10 @@ export class RegistryTransport implements Transport {
   }
 
   async #serve({ method, target, body, signal }: ClientRequest): Promise<ClientResponse> {
+    const info = parseRequestInfo(method, target);
+    if (info.type === 'resource' && !this.#fixture.resources.find(info.group, info.version, info.resource)) {
+      throw noSuchPath();
+    }
     const value = body === undefined ? undefined : JSON.parse(Buffer.from(body).toString());
     const reply = await this.#fixture.call(method, target, value, signal);
     return responseTo(reply, signal);

@@ -58,7 +58,8 @@ class InstantServer {
     if (at === path) return answer(200, { metadata: { resourceVersion: '1' }, items: this.#objects });
     const found = this.#objects.find(({ metadata }) => at.endsWith(`/${metadata.name}`));
     if (method !== 'GET') return answer(200, found ?? {});
-    return found ? answer(200, found) : answer(404, { kind: 'Status', reason: 'NotFound', code: 404 });
+    const details = { name: at.split('/').at(-1), kind: 'configmaps' };
+    return found ? answer(200, found) : answer(404, { kind: 'Status', reason: 'NotFound', details, code: 404 });
   }
 }
 

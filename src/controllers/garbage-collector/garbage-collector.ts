@@ -1,20 +1,15 @@
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
-import { Backoff, type BackoffPolicy } from '../../base/time/backoff.ts';
 import { WorkSlices } from '../../base/time/work-slices.ts';
-import { type ApiClient, hasReason, type ObjectEvent } from '../../client/api-client.ts';
-import {
-  type DiscoveredResource,
-  type DiscoveryFailure,
-  discoverGroups,
-  discoverResources,
-  pathOf,
-} from '../../client/discovery-client.ts';
+import { type ApiClient, isAbsence, type ObjectEvent } from '../../client/api-client.ts';
+import { type DiscoveredResource, pathOf } from '../../client/discovery-client.ts';
 import { readMetadata, readMetadataEvent } from '../../client/read-metadata.ts';
 import { reflect } from '../../client/reflector.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { AwaitedKinds } from './awaited-kinds.ts';
+import { CollectedResources, groupKindOf, type Monitor } from './collected-resources.ts';
 import { ForeignOwners } from './foreign-owners.ts';
 import {
   foregroundFinalizer,
@@ -30,10 +25,6 @@ type GarbageCollectorOptions = Pick<
   'client' | 'clock' | 'random' | 'logger' | 'queueMetrics' | 'events' | 'onGroupsChanged'
 >;
 
-/** Interval of discovery. */
-const discoveryMs = 30_000;
-/** Backoff of discovery after a partial or complete failure. */
-const discoveryRetries: BackoffPolicy = { firstMs: 1_000, maxMs: discoveryMs };
 const parallel = 16;
 /**
  * Limit of the cache of absent owners, by namespace and UID; a UID never returns. The namespace is part of the key
@@ -42,6 +33,12 @@ const parallel = 16;
 const absentOwnersMax = 1_000;
 /** Limit of the cache of owners that existed when last read and have had no delete event since. */
 const presentOwnersMax = 20_000;
+/**
+ * How long, and of how many owners, it is known that their dependents were to stay: events of one watch may come later than
+ * those of another, so that a dependent may be seen after its owner has gone.
+ */
+const orphanedMs = 60_000;
+const orphanedOwnersMax = 10_000;
 
 /**
  * Deletes objects whose owners are gone, and processes foreground deletion and orphaning. In-process clients may
@@ -49,7 +46,7 @@ const presentOwnersMax = 20_000;
  */
 export function startGarbageCollector(options: GarbageCollectorOptions): Closable {
   const collector = new GarbageCollector(options);
-  void collector.run();
+  collector.start();
   return collector;
 }
 
@@ -62,132 +59,71 @@ class GarbageCollector implements Closable {
   readonly #absent = new Set<string>();
   /** By owner UID: the references that resolved to it. */
   readonly #present = new Map<string, Set<string>>();
+  /** By owner UID: when the last of its known dependents was orphaned, monotonic. */
+  readonly #orphaned = new Map<string, number>();
   readonly #foreignOwners: ForeignOwners;
   readonly #slices = new WorkSlices(limits.collectorStepsPerSlice);
   readonly #stop = new AbortController();
-  /** By path of the collection: the watched resource, and the controller that stops its watch. */
-  readonly #monitors = new Map<string, { readonly resource: DiscoveredResource; readonly stop: AbortController }>();
-  readonly #pathsByGroup = new Map<string, Set<string>>();
-  /** Resources that were never listed completely: until they are, an owner may wrongly seem to have no dependents. */
-  readonly #unlisted = new Set<string>();
-  /** Group versions that could never be discovered: they may contain dependents of any object. */
-  #undiscovered: readonly string[] = [];
-  readonly #discoveryBackoff: Backoff;
-  #timer: Closable | undefined;
-  readonly #following: Closable | undefined;
-  /** Groups that changed since their last discovery. */
-  #changedGroups = new Set<string>();
-  /** Completion of the last discovery requested: discoveries run one after another. */
-  #discovering: Promise<unknown> = Promise.resolve();
+  readonly #resources: CollectedResources;
+  readonly #awaited = new AwaitedKinds();
 
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
     this.#client = options.client;
-    this.#discoveryBackoff = new Backoff(discoveryRetries, options.random);
     const queue = (name: string, work: (uid: string) => Promise<void>): WorkQueue<string> =>
       new WorkQueue({ ...options, name: `garbage_collector_${name}`, parallel, work });
     this.#toDelete = queue('attempt_to_delete', (uid) => this.#attemptToDelete(uid));
     this.#toOrphan = queue('attempt_to_orphan', (uid) => this.#attemptToOrphan(uid));
     this.#foreignOwners = new ForeignOwners({ ...options, signal: this.#stop.signal });
-    this.#following = options.onGroupsChanged?.((groups) => this.#groupsChanged(groups));
+    this.#resources = new CollectedResources({
+      ...options,
+      entered: (monitor) => this.#follow(monitor),
+      left: (monitors) => this.#left(monitors),
+    });
   }
 
-  /** Runs discovery periodically until closed. */
-  async run(): Promise<void> {
-    const failures = await this.#inTurn(() => this.#discover()).catch((error: unknown) => [error]);
-    if (this.#stop.signal.aborted) return;
-    if (failures.length > 0) {
-      const message = 'resources could not be discovered';
-      if (this.#discoveryBackoff.failures === 0) this.#options.logger.warn(message, { failures });
-      else this.#options.logger.debug(message, { failures });
-    }
-    if (failures.length === 0) this.#discoveryBackoff.reset();
-    const afterMs = failures.length === 0 ? discoveryMs : this.#discoveryBackoff.next();
-    this.#timer = this.#options.clock.after(afterMs, () => void this.run());
+  start(): void {
+    this.#resources.start();
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#discovering.then(work);
-    this.#discovering = done.catch(() => undefined);
-    return done;
-  }
-
-  /** Rediscovers these groups immediately. Failures are retried by the periodic discovery. */
-  #groupsChanged(groups: ReadonlySet<string>): void {
-    const isFirst = this.#changedGroups.size === 0;
-    for (const group of groups) this.#changedGroups.add(group);
-    if (!isFirst) return;
-    this.#inTurn(async () => {
-      if (this.#stop.signal.aborted) return;
-      const changed = this.#changedGroups;
-      this.#changedGroups = new Set();
-      const { resources, failures } = await discoverGroups(this.#client, changed, this.#stop.signal);
-      if (failures.length > 0) return;
-      await this.#follow(
-        resources,
-        [...changed].flatMap((group) => [...(this.#pathsByGroup.get(group) ?? [])]),
-      );
-    }).catch((error: unknown) => this.#options.logger.debug('resources could not be discovered', { error }));
-  }
-
-  /** Returns the discovery failures. Rejects if discovery fails entirely. */
-  async #discover(): Promise<readonly DiscoveryFailure[]> {
-    const { resources, failures } = await discoverResources(this.#client, this.#stop.signal);
-    const unknown = new Set(failures.map(({ groupVersion }) => groupVersion));
-    // Resources of a failed group version may still exist.
-    const looked = [...this.#monitors].filter(([, { resource }]) => !unknown.has(resource.apiVersion));
-    await this.#follow(
-      resources,
-      looked.map(([path]) => path),
-    );
-    const known = new Set([...this.#monitors.values()].map(({ resource }) => resource.apiVersion));
-    // A malformed group version has no resources.
-    const away = failures.filter(({ type, groupVersion }) => type === 'unavailable' && !known.has(groupVersion));
-    this.#undiscovered = away.map(({ groupVersion }) => groupVersion);
-    return failures;
-  }
-
-  /** Starts watches of these resources, and stops those at the paths `before` that are not among them. */
-  async #follow(resources: readonly DiscoveredResource[], before: readonly string[]): Promise<void> {
-    const found = new Map<string, DiscoveredResource>();
-    for (const resource of resources) if (isCollected(resource)) found.set(pathOf(resource, ''), resource);
-    for (const path of before) {
-      const monitor = found.has(path) ? undefined : this.#monitors.get(path);
-      if (!monitor) continue;
-      const { resource, stop } = monitor;
-      this.#pathsByGroup.get(groupOf(resource.apiVersion))?.delete(path);
-      stop.abort(new Error('the resource is no longer served'));
-      this.#monitors.delete(path);
-      this.#unlisted.delete(path);
-      // They may still be there: a version is switched off, or comes back. Deletions were reported before.
-      for (const uid of [...this.#graph.ofResource(resource)]) {
-        await this.#slices.step();
-        this.#disconnect(uid);
-      }
-    }
-    for (const [path, resource] of found) if (!this.#monitors.has(path)) this.#monitor(path, resource);
-  }
-
-  #monitor(path: string, resource: DiscoveredResource): void {
-    const stop = new AbortController();
-    this.#monitors.set(path, { resource, stop });
-    const group = groupOf(resource.apiVersion);
-    this.#pathsByGroup.set(group, (this.#pathsByGroup.get(group) ?? new Set()).add(path));
-    this.#unlisted.add(path);
+  #follow(monitor: Monitor): void {
+    const { resource, signal } = monitor;
     void reflect<Listed>({
       ...this.#options,
-      path,
-      signal: AbortSignal.any([stop.signal, this.#stop.signal]),
+      path: pathOf(resource, ''),
+      signal,
       select: (object) => {
         const node = nodeOf(resource, object);
         return isKept(node) ? node : node.uid;
       },
-      listed: (items) => this.#listed(path, resource, items),
-      changed: (event) => this.#changed(resource, event),
+      listed: (items) => this.#listed(monitor, items),
+      changed: (event) => this.#changed(monitor, event),
       skip: (line) => !this.#concerns(resource, line),
       read: readMetadataEvent,
       readItem: readMetadata,
     });
+  }
+
+  /**
+   * Objects of resources that are no longer served may still be there: a version is switched off, or comes back. They are not
+   * taken for deleted; but from now on their deletion may be seen by nobody.
+   */
+  async #left(monitors: readonly Monitor[]): Promise<void> {
+    const resources = new Set(monitors.map(({ resource }) => resource));
+    const kinds = new Set(monitors.map(({ resource }) => groupKindOf(resource)));
+    for (const { uid } of [...this.#graph.nodes()]) {
+      await this.#slices.step();
+      const node = this.#graph.get(uid);
+      if (node && resources.has(node.resource)) this.#disconnect(uid);
+      else if (node) this.#checkOwners(node, (owner) => kinds.has(groupKindOf(owner)));
+    }
+  }
+
+  /** Looks again whether the owners are there that are selected, at those who have some. */
+  #checkOwners(node: GraphNode, isSelected: (owner: OwnerReference) => boolean): void {
+    const owners = node.owners.filter(isSelected);
+    for (const { uid } of owners) this.#present.delete(uid);
+    if (owners.length > 0) this.#toDelete.add(node.uid);
   }
 
   /**
@@ -201,54 +137,57 @@ class GarbageCollector implements Closable {
     return !line.includes(modifiedEvent) || this.#graph.countOf(resource) > 0;
   }
 
-  async #listed(path: string, resource: DiscoveredResource, items: readonly Listed[]): Promise<void> {
-    const again = !this.#unlisted.has(path);
+  async #listed(monitor: Monitor, items: readonly Listed[]): Promise<void> {
+    const { resource } = monitor;
     const uids = new Set<string>();
     for (const item of items) {
       await this.#slices.step();
+      if (!monitor.isServed) return;
       const uid = typeof item === 'string' ? item : item.uid;
       uids.add(uid);
       if (typeof item !== 'string') this.#see(item);
       else if (this.#graph.get(uid)) this.#disconnect(uid);
     }
-    this.#unlisted.delete(path);
-    if (again) await this.#forgetUnlisted(resource, uids);
+    if (!monitor.isServed) return;
+    this.#resources.listed(monitor);
+    if (monitor.lists > 1) await this.#forgetUnlisted(resource, uids);
+    for (const uid of this.#awaited.take(groupKindOf(resource))) {
+      await this.#slices.step();
+      this.#toDelete.add(uid);
+    }
   }
 
   /** Handles deletions that no event reported: of objects in the graph, and of owners of such objects. */
   async #forgetUnlisted(resource: DiscoveredResource, listed: ReadonlySet<string>): Promise<void> {
-    for (const uid of [...this.#graph.ofResource(resource)]) {
+    const kind = groupKindOf(resource);
+    const isMissing = (owner: OwnerReference): boolean => groupKindOf(owner) === kind && !listed.has(owner.uid);
+    for (const { uid } of [...this.#graph.nodes()]) {
       await this.#slices.step();
-      if (!listed.has(uid)) this.#forget(uid, this.#graph.get(uid)?.namespace ?? '');
-    }
-    const isOfResource = ({ apiVersion, kind }: OwnerReference): boolean =>
-      kind === resource.kind && groupOf(apiVersion) === groupOf(resource.apiVersion);
-    for (const node of [...this.#graph.nodes()]) {
-      await this.#slices.step();
-      for (const owner of node.owners) {
-        if (!isOfResource(owner) || listed.has(owner.uid)) continue;
-        this.#present.delete(owner.uid);
-        this.#toDelete.add(node.uid);
-      }
+      const node = this.#graph.get(uid);
+      if (node?.resource === resource && !listed.has(uid)) this.#forget(uid, node.namespace);
+      else if (node) this.#checkOwners(node, isMissing);
     }
   }
 
   /** An object in the graph no longer has owners or finalizers of the collector. */
   #disconnect(uid: string): void {
     const before = this.#graph.forget(uid);
+    this.#awaited.drop(uid);
     this.#enqueueWaiting(before?.owners ?? []);
   }
 
-  #changed(resource: DiscoveredResource, { type, object }: ObjectEvent): void {
+  #changed({ resource, isServed }: Monitor, { type, object }: ObjectEvent): void {
     if (type === 'DELETED') this.#forget(object.metadata.uid ?? '', object.metadata.namespace ?? '');
-    else this.#see(nodeOf(resource, object));
+    else if (isServed) this.#see(nodeOf(resource, object));
   }
 
   #see(node: GraphNode): void {
     const before = this.#graph.see(node);
+    const isSame = sameOwners(before?.owners, node.owners);
+    if (!isSame) this.#awaited.drop(node.uid);
     if (node.orphansDependents) this.#toOrphan.add(node.uid);
     if (node.waitsForDependents) this.#toDelete.add(node.uid);
-    if (node.owners.length > 0 && !sameOwners(before?.owners, node.owners)) this.#toDelete.add(node.uid);
+    if (node.owners.length > 0 && !isSame) this.#toDelete.add(node.uid);
     this.#enqueueWaiting(before?.owners ?? []);
     for (const { uid } of node.owners) if (this.#graph.get(uid)?.waitsForDependents) this.#toDelete.add(node.uid);
     if (node.waitsForDependents && !before?.waitsForDependents) void this.#enqueueDependents(node.uid);
@@ -267,6 +206,7 @@ class GarbageCollector implements Closable {
     if (uid === '') return;
     this.#present.delete(uid);
     this.#rememberAbsent(uid, namespace);
+    this.#awaited.drop(uid);
     const before = this.#graph.forget(uid);
     void this.#enqueueDependents(uid);
     this.#enqueueWaiting(before?.owners ?? []);
@@ -278,10 +218,15 @@ class GarbageCollector implements Closable {
   }
 
   #rememberAbsent(uid: string, namespace: string): void {
+    this.#graph.noteAbsent(uid, namespace);
     this.#absent.add(`${namespace}/${uid}`);
     if (this.#absent.size <= absentOwnersMax) return;
     const [oldest] = this.#absent;
     if (oldest !== undefined) this.#absent.delete(oldest);
+  }
+
+  #isAbsent(uid: string, namespace: string): boolean {
+    return this.#absent.has(`${namespace}/${uid}`) || this.#graph.isAbsent(uid, namespace);
   }
 
   #rememberPresent(uid: string, reference: string): void {
@@ -290,6 +235,21 @@ class GarbageCollector implements Closable {
     if (this.#present.size <= presentOwnersMax) return;
     const [oldest] = this.#present.keys();
     if (oldest !== undefined) this.#present.delete(oldest);
+  }
+
+  #rememberOrphaned(uid: string): void {
+    const now = this.#options.clock.monotonic();
+    this.#orphaned.delete(uid);
+    this.#orphaned.set(uid, now);
+    for (const [oldest, since] of this.#orphaned) {
+      if (now - since <= orphanedMs && this.#orphaned.size <= orphanedOwnersMax) return;
+      this.#orphaned.delete(oldest);
+    }
+  }
+
+  #wasOrphaned({ uid }: OwnerReference): boolean {
+    const since = this.#orphaned.get(uid);
+    return since !== undefined && this.#options.clock.monotonic() - since <= orphanedMs;
   }
 
   /** All owners are known to exist and none waits for its dependents, so that no request is needed. */
@@ -311,6 +271,8 @@ class GarbageCollector implements Closable {
     if (!live) return;
     if (node.waitsForDependents) return this.#finishForeground(node, live);
     const owners = await this.#classify(node, live.metadata.ownerReferences ?? []);
+    if (owners.unknown.length > 0) return;
+    if (owners.orphaned.length > 0) return this.#keepOwners(node, live, without(live, owners.orphaned));
     if (owners.dangling.length === 0 && owners.waiting.length === 0) return;
     if (owners.solid.length > 0) return this.#keepOwners(node, live, owners.solid);
     // Dependents of an object that its owner waits for are deleted before it.
@@ -320,8 +282,8 @@ class GarbageCollector implements Closable {
 
   /** An owner's existence is checked by live reads, but its dependents are known only from complete lists. */
   #requireWholeGraph(): void {
-    const [missing = this.#undiscovered[0]] = this.#unlisted;
-    if (missing !== undefined) throw new Error(`not all resources have been listed yet: ${missing}`);
+    const { unseen } = this.#resources;
+    if (unseen !== undefined) throw new Error(`not all resources have been listed yet: ${unseen}`);
   }
 
   /** Current metadata of the object; undefined if it, or the object with this UID, is gone. */
@@ -330,29 +292,37 @@ class GarbageCollector implements Closable {
       const live = await this.#client.getMetadata(pathOf(node.resource, node.namespace, node.name), this.#stop.signal);
       if (live.metadata.uid === node.uid) return live;
     } catch (error) {
-      if (!hasReason(error, 'NotFound')) throw error;
+      if (!isAbsence(error)) throw error;
     }
     this.#forget(node.uid, node.namespace);
     return undefined;
   }
 
-  /** Classifies owners: existing, waiting for this object to be deleted, or gone. */
+  /** Classifies owners. */
   async #classify(node: GraphNode, references: readonly OwnerReference[]) {
-    const owners: Record<OwnerState, OwnerReference[]> = { solid: [], waiting: [], dangling: [] };
+    const owners: Record<OwnerState, OwnerReference[]> = {
+      solid: [],
+      waiting: [],
+      dangling: [],
+      orphaned: [],
+      unknown: [],
+    };
     for (const reference of references) {
       await this.#slices.step();
-      owners[await this.#stateOf(node, reference)].push(reference);
+      const state = await this.#stateOf(node, reference);
+      owners[state === 'dangling' && this.#wasOrphaned(reference) ? 'orphaned' : state].push(reference);
     }
     return owners;
   }
 
   async #stateOf(node: GraphNode, reference: OwnerReference): Promise<OwnerState> {
-    const resource = this.#resourceOf(reference);
-    if (!resource) {
-      // Its kind may have gone after it, as custom resources do.
-      if (this.#isKnownAbsent(node, reference)) return 'dangling';
-      throw new Error(`no resource is served for the owner kind ${reference.kind} of ${reference.apiVersion}`);
-    }
+    const monitor = this.#resources.ofOwner(reference);
+    const lists = monitor?.lists ?? 0;
+    // Before the owner is looked for: it may go before the first list, and be in no event.
+    if (lists === 0 && this.#graph.get(node.uid)) this.#awaited.add(groupKindOf(reference), node.uid);
+    // Its kind may have gone after it, as custom resources do.
+    if (!monitor) return this.#wasSeenToGo(node, reference) ? 'dangling' : 'unknown';
+    const { resource } = monitor;
     // A cluster-scoped object cannot have a namespaced owner: the namespace would be ambiguous. The reference is
     // ignored.
     if (resource.namespaced && !node.resource.namespaced) {
@@ -360,7 +330,7 @@ class GarbageCollector implements Closable {
       return 'solid';
     }
     const namespace = resource.namespaced ? node.namespace : '';
-    if (this.#absent.has(`${namespace}/${reference.uid}`)) return 'dangling';
+    if (this.#isAbsent(reference.uid, namespace)) return 'dangling';
     const owner = await this.#owner(pathOf(resource, node.namespace, reference.name));
     if (owner?.metadata.uid !== reference.uid) {
       this.#rememberAbsent(reference.uid, namespace);
@@ -368,8 +338,8 @@ class GarbageCollector implements Closable {
       return 'dangling';
     }
     if (nodeOf(resource, owner).waitsForDependents) return 'waiting';
-    // A delete event may have arrived during the request.
-    if (!this.#absent.has(`${namespace}/${reference.uid}`)) {
+    // A delete event may have arrived during the request, or a list that it is missing from.
+    if (lists > 0 && lists === monitor.lists && !this.#isAbsent(reference.uid, namespace)) {
       this.#rememberPresent(reference.uid, referenceText(node, reference));
     }
     return 'solid';
@@ -379,28 +349,19 @@ class GarbageCollector implements Closable {
     try {
       return await this.#client.getMetadata(path, this.#stop.signal);
     } catch (error) {
-      if (hasReason(error, 'NotFound')) return undefined;
+      if (isAbsence(error)) return undefined;
       throw error;
     }
   }
 
-  /** Any version of the group identifies the same objects. */
-  #resourceOf({ apiVersion, kind }: OwnerReference): DiscoveredResource | undefined {
-    const group = groupOf(apiVersion);
-    for (const { resource } of this.#monitors.values()) {
-      if (resource.kind === kind && groupOf(resource.apiVersion) === group) return resource;
-    }
-    return undefined;
+  /** In the namespace of the object, or without one. */
+  #wasSeenToGo({ namespace }: GraphNode, { uid }: OwnerReference): boolean {
+    return this.#isAbsent(uid, namespace) || this.#isAbsent(uid, '');
   }
 
-  /** Its deletion was seen, in the namespace of the object or without one. */
-  #isKnownAbsent({ namespace }: GraphNode, { uid }: OwnerReference): boolean {
-    return this.#absent.has(`${namespace}/${uid}`) || this.#absent.has(`/${uid}`);
-  }
-
-  /** Some owners remain: removes only the references to owners that are gone or waiting. */
-  async #keepOwners(node: GraphNode, live: ApiObject, solid: readonly OwnerReference[]): Promise<void> {
-    await this.#patch(node, live, { ownerReferences: solid });
+  /** Removes only references to others: to owners that are gone or waiting where some remain, or that were orphaned. */
+  async #keepOwners(node: GraphNode, live: ApiObject, kept: readonly OwnerReference[]): Promise<void> {
+    await this.#patch(node, live, { ownerReferences: kept });
   }
 
   /** Removes the finalizer of an object in foreground deletion once no blocking dependent is left. */
@@ -433,15 +394,17 @@ class GarbageCollector implements Closable {
     this.#requireWholeGraph();
     for (const dependent of this.#graph.dependentsOf(uid)) await this.#disown(dependent, uid);
     const live = await this.#live(node);
-    if (live) await this.#removeFinalizer(node, live, orphanFinalizer);
+    if (!live) return;
+    this.#rememberOrphaned(uid);
+    await this.#removeFinalizer(node, live, orphanFinalizer);
   }
 
   async #disown(dependent: GraphNode, owner: string): Promise<void> {
     await this.#slices.step();
     const live = await this.#live(dependent);
     const references = live?.metadata.ownerReferences ?? [];
-    const ownerReferences = references.filter(({ uid }) => uid !== owner);
-    if (live && ownerReferences.length < references.length) await this.#patch(dependent, live, { ownerReferences });
+    const kept = references.filter(({ uid }) => uid !== owner);
+    if (live && kept.length < references.length) await this.#keepOwners(dependent, live, kept);
   }
 
   async #removeFinalizer(node: GraphNode, live: ApiObject, finalizer: string): Promise<void> {
@@ -468,21 +431,23 @@ class GarbageCollector implements Closable {
     try {
       await this.#client.delete(pathOf(resource, namespace, name), options, this.#stop.signal);
     } catch (error) {
-      if (!hasReason(error, 'NotFound')) throw error;
+      if (!isAbsence(error)) throw error;
     }
   }
 
   close(): void {
     this.#stop.abort(new Error('the controller was stopped'));
-    this.#timer?.close();
-    this.#following?.close();
+    this.#resources.close();
     this.#toDelete.close();
     this.#toOrphan.close();
   }
 }
 
-/** As in kube-controller-manager: existing, waiting for its dependents' deletion, or gone. */
-type OwnerState = 'solid' | 'waiting' | 'dangling';
+/**
+ * As in kube-controller-manager: existing, waiting for its dependents' deletion, or gone; or gone and its dependents are to
+ * stay. Of a kind that is not served it is unknown, and the object is looked at again when the kind comes.
+ */
+type OwnerState = 'solid' | 'waiting' | 'dangling' | 'orphaned' | 'unknown';
 
 /** A listed object: its node if it is kept in the graph, otherwise its UID. */
 type Listed = GraphNode | string;
@@ -490,16 +455,12 @@ type Listed = GraphNode | string;
 const addedEvent = '{"type":"ADDED"';
 const modifiedEvent = '{"type":"MODIFIED"';
 
-/** Events are short-lived and too numerous. */
-function isCollected({ resource, verbs }: DiscoveredResource): boolean {
-  return resource !== 'events' && ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb));
-}
-
 /** Equal for references that resolve to the same object. */
 const referenceText = ({ namespace }: GraphNode, { apiVersion, kind, name, uid }: OwnerReference): string =>
   JSON.stringify([namespace, apiVersion, kind, name, uid]);
 
-const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
+const without = ({ metadata }: ApiObject, others: readonly OwnerReference[]): readonly OwnerReference[] =>
+  (metadata.ownerReferences ?? []).filter(({ uid }) => !others.some((other) => other.uid === uid));
 
 const blocks = (owners: readonly OwnerReference[], uid: string): boolean =>
   owners.some((owner) => owner.uid === uid && owner.blockOwnerDeletion === true);

@@ -50,6 +50,8 @@ export const isKept = ({ owners, waitsForDependents, orphansDependents }: GraphN
 export class OwnershipGraph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #dependents = new Map<string, Set<string>>();
+  /** By UID of an owner: the namespaces from which it is known not to be there. */
+  readonly #absent = new Map<string, Set<string>>();
   /** Number of kept objects by the path of their collection. */
   readonly #counts = new Map<string, number>();
 
@@ -95,35 +97,59 @@ export class OwnershipGraph {
 
   /** Records the latest state of an object; returns the previous one if it was kept. */
   see(node: GraphNode): GraphNode | undefined {
-    const before = this.forget(node.uid);
-    if (!isKept(node)) return before;
+    if (!isKept(node)) return this.forget(node.uid);
+    const before = this.#nodes.get(node.uid);
     this.#nodes.set(node.uid, node);
-    const path = pathOf(node.resource, '');
-    this.#counts.set(path, (this.#counts.get(path) ?? 0) + 1);
-    for (const { uid } of node.owners) {
+    this.#count(node.resource, 1);
+    const owners = new Set(node.owners.map(({ uid }) => uid));
+    for (const uid of owners) {
       const dependents = this.#dependents.get(uid);
       if (dependents) dependents.add(node.uid);
       else this.#dependents.set(uid, new Set([node.uid]));
     }
+    if (before) this.#remove(before, owners);
     return before;
   }
 
   /** Removes an object; returns its last state if it was kept. */
   forget(uid: string): GraphNode | undefined {
     const before = this.#nodes.get(uid);
-    if (before) this.#remove(before);
+    if (!before) return undefined;
+    this.#nodes.delete(uid);
+    this.#remove(before, new Set());
     return before;
   }
 
-  #remove({ uid, owners, resource }: GraphNode): void {
-    this.#nodes.delete(uid);
-    const path = pathOf(resource, '');
-    this.#counts.set(path, (this.#counts.get(path) ?? 0) - 1);
+  /** Removes what is known by a state that is no longer the latest, but for these owners. */
+  #remove({ uid, owners, resource }: GraphNode, except: ReadonlySet<string>): void {
+    this.#count(resource, -1);
     for (const owner of owners) {
+      if (except.has(owner.uid)) continue;
       const dependents = this.#dependents.get(owner.uid);
       dependents?.delete(uid);
-      if (dependents?.size === 0) this.#dependents.delete(owner.uid);
+      if (dependents?.size !== 0) continue;
+      this.#dependents.delete(owner.uid);
+      this.#absent.delete(owner.uid);
     }
+  }
+
+  #count(resource: DiscoveredResource, by: number): void {
+    const path = pathOf(resource, '');
+    const count = (this.#counts.get(path) ?? 0) + by;
+    if (count === 0) this.#counts.delete(path);
+    else this.#counts.set(path, count);
+  }
+
+  /** Notes that references from a namespace to the object with this UID lead nowhere, for as long as it has dependents. */
+  noteAbsent(uid: string, namespace: string): void {
+    if (!this.#dependents.has(uid)) return;
+    const namespaces = this.#absent.get(uid);
+    if (namespaces) namespaces.add(namespace);
+    else this.#absent.set(uid, new Set([namespace]));
+  }
+
+  isAbsent(uid: string, namespace: string): boolean {
+    return this.#absent.get(uid)?.has(namespace) === true;
   }
 
   /** All kept objects. */
@@ -134,12 +160,5 @@ export class OwnershipGraph {
   /** Number of kept objects of a resource. */
   countOf(resource: DiscoveredResource): number {
     return this.#counts.get(pathOf(resource, '')) ?? 0;
-  }
-
-  /** UIDs of the kept objects of a resource, to find those missing from a list. */
-  *ofResource({ apiVersion, resource }: DiscoveredResource): IterableIterator<string> {
-    for (const node of this.#nodes.values()) {
-      if (node.resource.apiVersion === apiVersion && node.resource.resource === resource) yield node.uid;
-    }
   }
 }
