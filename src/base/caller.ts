@@ -8,4 +8,9 @@ export interface Caller {
   readonly annotate?: ((key: string, value: string) => unknown) | undefined;
   /** The operation that calls, if it is traced. Of callers that share a call, the first one's. */
   readonly span?: Span | undefined;
+  /**
+   * Waits for the answer of a webhook without the seat that the caller holds. Rejects, without asking, if too many requests of
+   * its tenant wait so; also when the signal aborts. Absent: the caller holds no seat.
+   */
+  awaitWebhook?<T>(ask: () => Promise<T>): Promise<T>;
 }

@@ -12,6 +12,11 @@ export class KeyedMutex {
     return this.#last.size;
   }
 
+  /** Whether work on the key is queued or in its turn. */
+  isBusy(key: string): boolean {
+    return this.#last.has(key);
+  }
+
   async run<T>(key: string, work: (turn: Turn) => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
     const { promise: left, resolve } = Promise.withResolvers<void>();

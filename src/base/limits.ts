@@ -41,6 +41,8 @@ export const limits = {
   /** Kinds added at run time that the thread for heavy work caches. */
   heavyKindsMax: 500,
   heavyBytesAtOnceMax: 8 * 1024 * 1024,
+  /** Bytes of heavy requests of all tenants that wait for a webhook: meanwhile others run. */
+  heavyBytesWaitingMax: 8 * 1024 * 1024,
   /**
    * Heap of the thread for heavy work; how long it may be unresponsive with work pending; how long it is kept when
    * idle.
@@ -89,6 +91,8 @@ export const limits = {
   requestsUnderWayMax: 20_000,
   /** Requests of all tenants waiting for an authorizer: fewer than may wait for one webhook. */
   authorizationsWaitingMax: 800,
+  /** Requests of all tenants waiting, without a seat, for a webhook's answer: fewer than may wait for one webhook. */
+  webhookWaitsMax: 800,
   /** Bodies of all tenants being received at once. */
   bodiesReceivedAtOnceMax: 4_096,
   /** Bytes of bodies of all tenants, from receipt until their request is answered. */
@@ -396,8 +400,6 @@ export const limits = {
   /** One question to a conversion webhook: time, and bytes of its answer, which may be larger than what was asked. */
   conversionMsMax: 30_000,
   conversionAnswerBytesMax: 8 * 1024 * 1024,
-  /** Calls that may wait for one conversion webhook: fewer than requests have places, so that other kinds have some. */
-  conversionQuestionsMax: 100,
   /** Admission webhooks whose connections are kept; calls that may wait for one of them. */
   admissionConnectionsKept: 1_000,
   admissionCallsMax: 1_000,

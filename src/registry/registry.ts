@@ -23,7 +23,7 @@ import { getScale, writeScale } from './verbs/scale.ts';
 import { update } from './verbs/update.ts';
 import { watch } from './verbs/watch.ts';
 import { checkCreation } from './write/check-creation.ts';
-import { ObjectWriter } from './write/object-writer.ts';
+import { type InTurn, ObjectWriter } from './write/object-writer.ts';
 
 /**
  * Dispatches a request to its verb (`verbs/`). Verbs parse the options of the request; `read/` serves from the cache,
@@ -44,8 +44,8 @@ export class Registry {
   }
 
   /** Runs a write of one object that is made elsewhere, serialized by store key with the writes of the registry. */
-  inTurn<T>(key: string, work: (turn: Turn) => Promise<T>): Promise<T> {
-    return this.#writer.inTurn(key, work);
+  inTurn<T>(request: InTurn, key: string, work: (turn: Turn) => Promise<T>): Promise<T> {
+    return this.#writer.inTurn(request, key, work);
   }
 
   #serveObject(request: VerbRequest): Reply | Promise<Reply> {

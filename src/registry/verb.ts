@@ -73,6 +73,8 @@ export interface VerbRequest {
   readonly owner?: unknown;
   /** The operation under way, if the request is traced. */
   readonly span?: Span | undefined;
+  /** See Caller. */
+  awaitWebhook?<T>(ask: () => Promise<T>): Promise<T>;
   /** See Annotator. */
   annotate(key: string, value: string, from?: AnnotationLevel): string | undefined;
   /** The ID that log lines about the request carry. */

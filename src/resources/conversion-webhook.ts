@@ -80,7 +80,6 @@ export class ConversionWebhook implements Closable {
         ...{ clock, network, files, pluginHost: noPlugins, userAgent: 'orch' },
         timeoutMs: limits.conversionMsMax,
         answerBytesMax: limits.conversionAnswerBytesMax,
-        questionsMax: limits.conversionQuestionsMax,
       },
     );
   }

@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.ts';
 import type { Span } from '../base/span.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
 import { insertResourceVersion } from '../codec/object-bytes.ts';
@@ -21,6 +22,13 @@ export interface CustomVersions {
   /** Objects may have been stored in other versions, which the definition remembers. */
   readonly storedInOthers: boolean;
 }
+
+/** Who waits for a conversion. Others may share the result, so that it does not end with one of them. */
+export type ConversionCaller = Pick<Caller, 'span' | 'awaitWebhook'>;
+
+/** Asks and waits, without the seat that the caller has. */
+export const askingFor = <T>(caller: ConversionCaller, ask: () => Promise<T>): Promise<T> =>
+  caller.awaitWebhook?.(ask) ?? ask();
 
 /** Strategy `None`: the object in the version of a kind, pruned by its schema. The same object if it is in that version. */
 export function inVersion(object: ApiObject, kind: Kind): ApiObject {

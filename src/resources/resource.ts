@@ -1,5 +1,4 @@
 import type { ConvertObject } from '../apply/versions.ts';
-import type { Span } from '../base/span.ts';
 import type { CachedResource, Collection, WatchCache } from '../cache/cache.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
@@ -9,7 +8,14 @@ import type { ApiObject } from '../meta/api-object.ts';
 import type { Scope } from '../meta/scope.ts';
 import type { SelectableField } from '../meta/selectable-field.ts';
 import type { ResourceName } from '../meta/status-error.ts';
-import { type CustomVersions, convertAll, inVersion, normaliser } from './custom-versions.ts';
+import {
+  askingFor,
+  type ConversionCaller,
+  type CustomVersions,
+  convertAll,
+  inVersion,
+  normaliser,
+} from './custom-versions.ts';
 import { type ConvertStored, VersionForms } from './version-forms.ts';
 import { compareVersions } from './version-priority.ts';
 
@@ -46,7 +52,7 @@ type ObjectConversion =
 export type ConvertLater = (
   object: Readonly<Record<string, unknown>>,
   apiVersion: string,
-  span?: Span,
+  caller: ConversionCaller,
 ) => Promise<ReturnType<ConvertObject>> | undefined;
 
 /** A resource in one served version, as the path of a request names it. Immutable. */
@@ -76,7 +82,7 @@ export interface ServedResource {
   /** Converts an object from the written form to this version. Returns it unchanged if there is no difference. */
   fromWritten(written: ApiObject): ApiObject;
   /** The value to store for an object in the written form, of which `encoded` is the encoding. */
-  toStored(written: ApiObject, encoded: Buffer, span?: Span): Buffer | Promise<Buffer>;
+  toStored(written: ApiObject, encoded: Buffer, caller: ConversionCaller): Buffer | Promise<Buffer>;
   /** Converts objects between versions; undefined if the resource has a single version. */
   readonly conversion: ObjectConversion | undefined;
   /** Store key prefix of the objects of one namespace, or of all if `namespace` is ''. Ends with '/'. */
@@ -221,7 +227,7 @@ function customForms(custom: CustomVersions, kind: Kind, before: VersionForms | 
     written: kind,
     fromWritten: same,
     toStored:
-      kind === stored ? asEncoded : (object, encoded, span) => encodeAs(custom, stored, { object, encoded, span }),
+      kind === stored ? asEncoded : (object, encoded, caller) => encodeAs(custom, stored, { object, encoded, caller }),
   };
 }
 
@@ -231,23 +237,28 @@ const conversionTo = (custom: CustomVersions, kind: Kind): ConvertStored =>
     : { type: 'now', convert: (object) => inVersion(object, kind) };
 
 /** A stored value of any version of a custom resource, as it is to be stored now. */
-export function inStoredVersion({ custom, kind }: Resource, value: Buffer, span?: Span): Buffer | Promise<Buffer> {
-  return custom ? encodeAs(custom, kind, { object: parseStored(value) as ApiObject, encoded: value, span }) : value;
+export function inStoredVersion(
+  { custom, kind }: Resource,
+  value: Buffer,
+  caller: ConversionCaller,
+): Buffer | Promise<Buffer> {
+  return custom ? encodeAs(custom, kind, { object: parseStored(value) as ApiObject, encoded: value, caller }) : value;
 }
 
 interface WrittenObject {
   readonly object: ApiObject;
   readonly encoded: Buffer;
-  readonly span: Span | undefined;
+  readonly caller: ConversionCaller;
 }
 
 function encodeAs(
   custom: CustomVersions,
   stored: Kind,
-  { object, encoded, span }: WrittenObject,
+  { object, encoded, caller }: WrittenObject,
 ): Buffer | Promise<Buffer> {
   if (!custom.webhook) return encodeObject(inVersion(object, stored));
-  return convertAll(custom, [encoded], stored, span).then(([converted]) => converted as Buffer);
+  const converting = askingFor(caller, () => convertAll(custom, [encoded], stored, caller.span));
+  return converting.then(([converted]) => converted as Buffer);
 }
 
 /**
@@ -289,13 +300,14 @@ function customConversion(custom: CustomVersions): ObjectConversion {
   const target = ({ apiVersion: from }: Readonly<Record<string, unknown>>, apiVersion: string): Kind | undefined =>
     byVersion.has(String(from)) ? byVersion.get(apiVersion) : undefined;
   if (custom.webhook) {
-    const convert = async (object: ApiObject, to: Kind, span?: Span) => {
-      const [converted] = await convertAll(custom, [encodeObject(object)], to, span);
+    const convert = async (object: ApiObject, to: Kind, caller: ConversionCaller) => {
+      const ask = () => convertAll(custom, [encodeObject(object)], to, caller.span);
+      const [converted] = await askingFor(caller, ask);
       return { schema: to.schema, object: parseStored(converted as Buffer) as ApiObject };
     };
-    const later: ConvertLater = (object, apiVersion, span) => {
+    const later: ConvertLater = (object, apiVersion, caller) => {
       const to = target(object, apiVersion);
-      return to && convert(object as ApiObject, to, span);
+      return to && convert(object as ApiObject, to, caller);
     };
     return { type: 'later', convert: later };
   }

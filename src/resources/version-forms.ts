@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.ts';
 import { identityOf } from '../base/collections/shared-content.ts';
 import { limits } from '../base/limits.ts';
 import type { Span } from '../base/span.ts';
@@ -11,6 +12,7 @@ import type { GroupVersionKind } from '../kinds/kind.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { ConvertingSink } from './converting-sink.ts';
+import { askingFor, type ConversionCaller } from './custom-versions.ts';
 
 /** Converted encodings by cache entry, under one memory budget for all versions. */
 const memo = new EncodingMemo(limits.versionFormsBytesMax);
@@ -64,15 +66,15 @@ export class VersionForms {
   }
 
   /** The same, also if somebody else is asked. */
-  converted(stored: Buffer, span?: Span): Bytes {
+  converted(stored: Buffer, caller: ConversionCaller): Bytes {
     const form = this.#form;
-    return form.convert.type === 'now' || form.isHere(stored) ? form.bytes(stored) : form.ask(stored, span);
+    return form.convert.type === 'now' || form.isHere(stored) ? form.bytes(stored) : form.ask(stored, caller);
   }
 
   /** The bytes of an entry in this version, cached while the memory budget allows. */
-  bytesOf(stored: CacheEntry, span?: Span): Bytes {
+  bytesOf(stored: CacheEntry, caller: ConversionCaller): Bytes {
     const form = this.#form;
-    return form.known(stored) ?? form.askAll([stored], span).then(([bytes]) => bytes as Buffer);
+    return form.known(stored) ?? form.askAll([stored], caller).then(([bytes]) => bytes as Buffer);
   }
 
   /** The entries in this version, converted when their bytes are read. Selectors see labels and fields of the stored form. */
@@ -82,14 +84,17 @@ export class VersionForms {
   }
 
   /** The same entries, of which all are converted when it resolves. They are asked for in batches, one after the other. */
-  async convertedEntries(stored: Iterable<CacheEntry>, options: AllOptions): Promise<readonly CacheEntry[]> {
+  async convertedEntries(
+    stored: Iterable<CacheEntry>,
+    slice: TimeSlice,
+    caller: Caller,
+  ): Promise<readonly CacheEntry[]> {
     const form = this.#form;
-    const { slice, signal, span } = options;
     const made: CacheEntry[] = [];
     /** Entries to be asked for, and where they belong. */
     let [batch, places, bytes]: [CacheEntry[], number[], number] = [[], [], 0];
     const finish = async (): Promise<void> => {
-      const converted = await untilAborted(form.askAll(batch, span), signal);
+      const converted = await untilAborted(form.askAll(batch, caller), caller.signal);
       for (const [index, entry] of batch.entries()) {
         made[places[index] as number] = new ConvertedEntry(entry, converted[index] as Buffer);
       }
@@ -119,7 +124,7 @@ export class VersionForms {
         return bytes && new ConvertedEntry(entry, bytes);
       },
       convert: async (entries) => {
-        const converted = await this.#form.askAll(entries);
+        const converted = await this.#form.askAll(entries, {});
         return entries.map((entry, index) => new ConvertedEntry(entry, converted[index] as Buffer));
       },
       ended: () => void this.#open.delete(converting),
@@ -133,12 +138,6 @@ export class VersionForms {
   end(): void {
     for (const open of [...this.#open]) open.end();
   }
-}
-
-interface AllOptions {
-  readonly slice: TimeSlice;
-  readonly signal: AbortSignal;
-  readonly span?: Span | undefined;
 }
 
 /** One way to convert. Another one has results of its own. */
@@ -194,16 +193,27 @@ class Form {
     return bytes;
   }
 
-  async ask(stored: Buffer, span?: Span): Promise<Buffer> {
-    if (this.convert.type === 'now') return this.bytes(stored);
-    const [bytes] = await this.convert.convert([stored], span);
+  async ask(stored: Buffer, caller: ConversionCaller): Promise<Buffer> {
+    const { convert } = this;
+    if (convert.type === 'now') return this.bytes(stored);
+    const [bytes] = await askingFor(caller, () => convert.convert([stored], caller.span));
     return bytes as Buffer;
   }
 
   /** The bytes of entries, in their order. What is known or asked for already is not asked for again. */
-  askAll(stored: readonly CacheEntry[], span?: Span): Promise<readonly Buffer[]> {
-    const { convert } = this;
+  askAll(stored: readonly CacheEntry[], caller: ConversionCaller): Promise<readonly Buffer[]> {
     const found = stored.map((entry) => this.known(entry));
+    return found.every((bytes) => bytes !== undefined)
+      ? Promise.resolve(found)
+      : askingFor(caller, () => this.#askFor(stored, found, caller.span));
+  }
+
+  #askFor(
+    stored: readonly CacheEntry[],
+    found: readonly (Buffer | undefined)[],
+    span: Span | undefined,
+  ): Promise<readonly Buffer[]> {
+    const { convert } = this;
     const missing = stored.filter((entry, index) => !found[index] && !this.#asked.has(entry));
     if (convert.type === 'later' && missing.length > 0) {
       const asked = convert.convert(

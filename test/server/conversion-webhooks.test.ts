@@ -1,71 +1,35 @@
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { limits } from '../../src/base/limits.ts';
 import { until, within } from '../../src/base/waits-fixture.ts';
 import { type ApiClient, ApiError, type ApiList } from '../../src/client/api-client.ts';
-import { resourcePath } from '../../src/client/resource-path.ts';
-import type { ApiObject } from '../../src/meta/api-object.ts';
 import type { Status } from '../../src/meta/status-error.ts';
 import { systemEnvironment } from '../../src/server/wiring/environment.ts';
-import { type ConversionQuestion, ConversionWebhook } from '../support/conversion-webhook.ts';
-import { define, definitionOf, definitionPath, versionOf } from '../support/custom-resources.ts';
+import {
+  type Address,
+  address,
+  addressDefinition,
+  addressVersions,
+  addressPath as at,
+  webhookForSuite,
+} from '../support/addresses.ts';
+import type { ConversionWebhook } from '../support/conversion-webhook.ts';
+import { define, definitionPath } from '../support/custom-resources.ts';
 import { root, serverForSuite } from '../support/in-process-server.ts';
 import { memoryConfiguration } from '../support/server-configuration.ts';
 
-/** Conversion of custom resources by a webhook. In v1 an address is host and port, in v2 one text. */
-
-interface Address extends ApiObject {
-  readonly host?: string;
-  readonly port?: string;
-  readonly hostPort?: string;
-}
-
-const one = { host: { type: 'string' }, port: { type: 'string' } };
-const two = { hostPort: { type: 'string' } };
-
-function convertAddress(object: Readonly<Record<string, unknown>>, apiVersion: string): unknown {
-  const { host, port, hostPort, ...rest } = object as unknown as Address;
-  if (apiVersion.endsWith('/v2')) return { ...rest, hostPort: `${host}:${port}` };
-  const [first, second] = String(hostPort).split(':');
-  return { ...rest, host: first, port: second };
-}
+/** Conversion of custom resources by a converting.webhook. In v1 an address is host and port, in v2 one text. */
 
 describe('conversion webhooks', () => {
   // Collectors ask as well, for what they watch.
   const { controllers } = memoryConfiguration;
   const suite = serverForSuite(systemEnvironment, { controllers });
   const client = (): ApiClient => suite.server.clientAs(root, 'test');
-  let webhook: ConversionWebhook;
-  before(async () => {
-    webhook = await ConversionWebhook.start();
-  });
-  after(() => webhook[Symbol.asyncDispose]());
-  beforeEach(() => {
-    webhook.questions.length = 0;
-    webhook.convert = convertAddress;
-    webhook.answer = (usual) => usual;
-    webhook.instead = undefined;
-  });
-
-  const versions = (storage: 'v1' | 'v2') => [
-    versionOf(one, { storage: storage === 'v1' }),
-    versionOf(two, { name: 'v2', storage: storage === 'v2' }),
-  ];
-  const at = (group: string, version: string, name?: string): string =>
-    resourcePath({ apiVersion: `${group}/${version}`, resource: 'widgets', namespace: 'default', name });
-  const address = (group: string, name: string, more: object = {}) => ({
-    ...{ apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name }, host: 'a', port: '1' },
-    ...more,
-  });
-  const defineAddresses = async (group: string, conversion: unknown = webhook.conversion()): Promise<void> => {
-    const definition = definitionOf({ group, versions: versions('v1') });
-    await define(client(), { ...definition, spec: { ...definition.spec, conversion } as typeof definition.spec });
-  };
-
-  /** The questions about objects of a group. */
-  const asked = (group: string): readonly ConversionQuestion[] =>
-    webhook.questions.filter(({ desiredAPIVersion }) => desiredAPIVersion.startsWith(`${group}/`));
+  const converting = webhookForSuite();
+  const { asked } = converting;
+  const defineAddresses = (group: string, conversion = converting.webhook.conversion()): Promise<void> =>
+    define(client(), addressDefinition(group, conversion));
 
   /** The version in which an object is stored. */
   const storedVersion = (group: string, name: string): string => {
@@ -140,7 +104,8 @@ describe('conversion webhooks', () => {
     })();
     await until(() => seen.length === 1);
     const held = Promise.withResolvers<void>();
-    webhook.instead = (response, question) => void held.promise.then(() => webhook.reply(response, question));
+    converting.webhook.instead = (response, question) =>
+      void held.promise.then(() => converting.webhook.reply(response, question));
     for (const name of ['a', 'b', 'c']) await client().create(at(group, 'v1'), address(group, name));
     await client().delete(at(group, 'v1', 'a'));
     await until(() => asked(group).length >= 2);
@@ -171,7 +136,7 @@ describe('conversion webhooks', () => {
     })();
     await client().create(at(group, 'v1'), address(group, 'fine'));
     await until(() => seen.length === 1);
-    webhook.instead = (response) => response.writeHead(404).end();
+    converting.webhook.instead = (response) => response.writeHead(404).end();
     await client().create(at(group, 'v1'), address(group, 'broken'));
     await within(watching, 'the watch goes on');
     const { type, object } = seen.at(-1) ?? assert.fail('there is no event');
@@ -210,7 +175,7 @@ describe('conversion webhooks', () => {
   it('convert what is written on the other thread', async () => {
     for (const webhookAsked of [true, false]) {
       const group = webhookAsked ? 'heavy.example.com' : 'heavy-none.example.com';
-      await defineAddresses(group, webhookAsked ? webhook.conversion() : { strategy: 'None' });
+      await defineAddresses(group, webhookAsked ? converting.webhook.conversion() : { strategy: 'None' });
       const send = async (method: 'POST' | 'PUT', version: string, name: string | undefined, object: object) => {
         const response = await suite.server.transportAs(root).send({
           ...{ method, target: at(group, version, name), headers: { 'content-type': 'application/yaml' } },
@@ -237,7 +202,6 @@ describe('conversion webhooks', () => {
     const group = 'wrong.example.com';
     const kind = `${group}/v1, Kind=Widget`;
     before(async () => {
-      webhook.convert = convertAddress;
       await defineAddresses(group);
       await client().create(at(group, 'v1'), address(group, 'x', { metadata: { name: 'x', labels: { a: 'b' } } }));
     });
@@ -341,7 +305,7 @@ describe('conversion webhooks', () => {
     ];
     for (const [what, answer, message] of rows) {
       it(`${what}: 500 with the published text, for each way to ask`, async () => {
-        webhook.answer = answer;
+        converting.webhook.answer = answer;
         const before = await client().get<Address>(at(group, 'v1', 'x'));
         const asks: readonly (() => Promise<unknown>)[] = [
           () => client().get(at(group, 'v2', 'x')),
@@ -386,7 +350,7 @@ describe('conversion webhooks', () => {
     ];
     for (const [what, instead, message] of responses) {
       it(`${what}: 500 with the published text`, async () => {
-        webhook.instead = instead;
+        converting.webhook.instead = instead;
         await assert.rejects(client().get(at(group, 'v2', 'x')), (error) => isFailure(error, message));
         await assert.rejects(
           client().create(at(group, 'v2'), { ...address(group, 'y'), apiVersion: `${group}/v2`, hostPort: 'b:2' }),
@@ -400,7 +364,7 @@ describe('conversion webhooks', () => {
     }
 
     it('metadata other than labels and annotations is restored', async () => {
-      webhook.answer = withMetadata({
+      converting.webhook.answer = withMetadata({
         ...{ labels: { c: 'd' }, annotations: { e: 'f' }, generation: 77, finalizers: ['x/y'], resourceVersion: '1' },
         ...{ creationTimestamp: '2020-01-01T00:00:00Z', ownerReferences: [{}], managedFields: 'none' },
       });
@@ -412,9 +376,9 @@ describe('conversion webhooks', () => {
 
   it('are asked in the first version of ConversionReview that is known', async () => {
     const group = 'beta.example.com';
-    await defineAddresses(group, webhook.conversion({}, ['v7', 'v1beta1', 'v1']));
+    await defineAddresses(group, converting.webhook.conversion({}, ['v7', 'v1beta1', 'v1']));
     await client().create(at(group, 'v1'), address(group, 'x'));
-    webhook.answer = ({ response }) => ({
+    converting.webhook.answer = ({ response }) => ({
       kind: 'ConversionReview',
       apiVersion: 'any',
       response: { ...response, uid: 'any' },
@@ -428,7 +392,7 @@ describe('conversion webhooks', () => {
     await defineAddresses(group);
     await client().create(at(group, 'v1'), address(group, 'x'));
     await client().get(at(group, 'v2', 'x'));
-    webhook.answer = () => ({ kind: 'ConversionReview', apiVersion: 'apiextensions.orch.io/v1' });
+    converting.webhook.answer = () => ({ kind: 'ConversionReview', apiVersion: 'apiextensions.orch.io/v1' });
     await assert.rejects(
       client().create(at(group, 'v2'), { ...address(group, 'y'), apiVersion: `${group}/v2`, hostPort: 'b:2' }),
     );
@@ -460,7 +424,7 @@ describe('conversion webhooks', () => {
       ],
     ];
     for (const [group, config, message] of rows) {
-      await defineAddresses(group, webhook.conversion(config as never));
+      await defineAddresses(group, converting.webhook.conversion(config as never));
       await client().create(at(group, 'v1'), address(group, 'x'));
       await assert.rejects(client().get(at(group, 'v2', 'x')), message);
       await client().mergePatch(at(group, 'v1', 'x'), { host: 'b' });
@@ -470,7 +434,7 @@ describe('conversion webhooks', () => {
   it('that hang do not hold up other requests', async () => {
     const group = 'hanging.example.com';
     await defineAddresses(group);
-    webhook.instead = () => {};
+    converting.webhook.instead = () => {};
     const { metadata } = await client().create<Address>(at(group, 'v1'), address(group, 'x'));
     const { resourceVersion } = metadata;
     const reads = Array.from({ length: 20 }, () =>
@@ -483,17 +447,17 @@ describe('conversion webhooks', () => {
     assert.equal((await client().get<Address>(at(group, 'v1', 'x'))).host, 'b');
     const first = asked(group).filter(({ objects }) => objects[0]?.metadata['resourceVersion'] === resourceVersion);
     assert.equal(first.length, 1, 'the same object is asked for once');
-    webhook.fixture.dropConnections();
+    converting.webhook.fixture.dropConnections();
     for (const error of await Promise.all(reads)) assert.match(String(error), /conversion webhook for/);
   });
 
   it('that a definition changes are asked at the next request', async () => {
     const group = 'changing.example.com';
-    await defineAddresses(group, webhook.conversion({ url: 'https://127.0.0.1:1/' }));
+    await defineAddresses(group, converting.webhook.conversion({ url: 'https://127.0.0.1:1/' }));
     await client().create(at(group, 'v1'), address(group, 'x'));
     await assert.rejects(client().get(at(group, 'v2', 'x')));
     const path = definitionPath(`widgets.${group}`);
-    await client().mergePatch(path, { spec: { conversion: webhook.conversion() } });
+    await client().mergePatch(path, { spec: { conversion: converting.webhook.conversion() } });
     assert.equal((await client().get<Address>(at(group, 'v2', 'x'))).hostPort, 'a:1');
     await client().mergePatch(path, { spec: { conversion: { strategy: 'None', webhook: null } } });
     assert.equal((await client().get<Address>(at(group, 'v2', 'x'))).hostPort, undefined);
@@ -503,7 +467,7 @@ describe('conversion webhooks', () => {
     const group = 'moving.example.com';
     await defineAddresses(group);
     await client().create(at(group, 'v1'), address(group, 'x'));
-    await client().mergePatch(definitionPath(`widgets.${group}`), { spec: { versions: versions('v2') } });
+    await client().mergePatch(definitionPath(`widgets.${group}`), { spec: { versions: addressVersions('v2') } });
     const before = await client().get<Address>(at(group, 'v1', 'x'));
     assert.equal(storedVersion(group, 'x'), `${group}/v1`);
     assert.equal(asked(group).length, 0, 'it is stored in v1');

@@ -20,20 +20,35 @@ interface Review {
 }
 
 type Converted = Fields & { readonly metadata: Fields };
+type Convert = (object: Converted, apiVersion: string) => unknown;
 
 /** A service on the loopback interface that converts objects, over TLS. */
 export class ConversionWebhook implements AsyncDisposable {
   readonly fixture = new TlsFixture(['127.0.0.1']);
   readonly questions: ConversionQuestion[] = [];
   /** What becomes of an object, besides its apiVersion. */
-  convert: (object: Converted, apiVersion: string) => unknown = (object) => object;
+  convert: Convert;
+  readonly #usual: Convert;
   /** The answer instead of the usual one. */
   answer: (usual: Fields & { readonly response: Fields }, question: ConversionQuestion) => unknown = (usual) => usual;
   /** Instead of an answer. */
   instead: ((response: Parameters<Handler>[1], question: ConversionQuestion) => void) | undefined;
 
-  static async start(): Promise<ConversionWebhook> {
-    const webhook = new ConversionWebhook();
+  constructor(usual: Convert) {
+    this.convert = usual;
+    this.#usual = usual;
+  }
+
+  /** Forgets questions, and answers as usual again. */
+  reset(): void {
+    this.questions.length = 0;
+    this.convert = this.#usual;
+    this.answer = (usual) => usual;
+    this.instead = undefined;
+  }
+
+  static async start(usual: Convert = (object) => object): Promise<ConversionWebhook> {
+    const webhook = new ConversionWebhook(usual);
     await webhook.fixture.listen();
     webhook.fixture.handle = (...exchange) => void webhook.#answer(...exchange);
     return webhook;

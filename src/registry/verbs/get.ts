@@ -25,7 +25,7 @@ function read(request: VerbRequest): Reply | Promise<Reply> {
   const key = served.objectKey(info.namespace, info.name);
   const entry = served.collection.get(key);
   if (entry) {
-    const bytes = served.forms?.bytesOf(entry, request.span) ?? entry.bytes;
+    const bytes = served.forms?.bytesOf(entry, request) ?? entry.bytes;
     return bytes instanceof Promise ? converted(request, bytes) : { type: 'object', status: 200, served, bytes };
   }
   refuseCorrupt(served.collection.snapshot(), key);

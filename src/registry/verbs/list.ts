@@ -25,14 +25,14 @@ export async function list(parts: RegistryParts, request: VerbRequest): Promise<
 async function inServedVersion(
   { clock }: Pick<RegistryParts, 'clock'>,
   reply: ListReply,
-  { owner, signal, span }: VerbRequest,
+  request: VerbRequest,
 ): Promise<ListReply> {
   const { type, served, metadata, items, count } = reply;
   const { forms } = served;
   if (!forms) return reply;
   if (!forms.isLater) return { type, served, metadata, items: forms.entries(items), count };
-  const slice = new TimeSlice(clock, { owner });
-  return { type, served, metadata, items: await forms.convertedEntries(items, { slice, signal, span }), count };
+  const converted = await forms.convertedEntries(items, new TimeSlice(clock, request), request);
+  return { type, served, metadata, items: converted, count };
 }
 
 /** Reads the list that the options describe, in stored form. */

@@ -55,12 +55,13 @@ export async function watch(parts: RegistryParts, request: VerbRequest): Promise
 /** The initial objects in the version that is asked for. */
 async function initialEntries(
   { clock }: RegistryParts,
-  { served: { forms }, owner, signal, span }: VerbRequest,
+  request: VerbRequest,
   entries: Iterable<CacheEntry>,
 ): Promise<Iterable<CacheEntry>> {
+  const { forms } = request.served;
   if (!forms) return entries;
   if (!forms.isLater) return forms.entries(entries);
-  return forms.convertedEntries(entries, { slice: new TimeSlice(clock, { owner }), signal, span });
+  return forms.convertedEntries(entries, new TimeSlice(clock, request), request);
 }
 
 interface StartingPoint {

@@ -116,7 +116,7 @@ class WriteAttributes implements AdmissionAttributes {
     const { conversion } = this.#context.served;
     if (object.apiVersion === apiVersion || this.#admitted.kind || !conversion) return object;
     if (conversion.type === 'now') return objectOf(conversion.convert(object, apiVersion), apiVersion);
-    const converting = conversion.convert(object, apiVersion, this.#context.request.span);
+    const converting = conversion.convert(object, apiVersion, this.#context.request);
     if (!converting) throw noSuchVersion(apiVersion);
     return converting.then((converted) => objectOf(converted, apiVersion));
   }

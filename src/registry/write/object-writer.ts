@@ -21,7 +21,7 @@ import type { ServedResource } from '../../resources/resource.ts';
 import { dropDisabledFields } from '../../schema/feature-gates.ts';
 import { validateRules } from '../../schema/rules/validate-rules.ts';
 import { validate, validateFields, validateUpdate } from '../../schema/validate.ts';
-import { isStoreError, StoreError, type WriteOptions } from '../../store/store.ts';
+import { isStoreError, StoreError, type StoreRecord, type WriteOptions } from '../../store/store.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { admissionAttributes } from './admission-attributes.ts';
@@ -72,7 +72,13 @@ interface WriteTurn {
 }
 
 /** What the write path uses of a request. */
-type WriteRequest = Pick<VerbRequest, 'signal' | 'span' | 'annotate' | 'warn' | 'beforeWrite'>;
+type WriteRequest = Pick<
+  VerbRequest,
+  'served' | 'signal' | 'span' | 'awaitWebhook' | 'annotate' | 'warn' | 'beforeWrite'
+>;
+
+/** What waits for its turn to change an object. */
+export type InTurn = Pick<VerbRequest, 'served' | 'awaitWebhook'>;
 
 /** Result of a write. */
 export type Written =
@@ -219,7 +225,7 @@ export class ObjectWriter {
     absent?: () => Promise<Written>,
   ): Promise<Written> {
     const key = context.served.objectKey(context.info.namespace, name);
-    return this.#keys.run(key, (turn) => {
+    return this.inTurn(context.request, key, (turn) => {
       // Waiting for its turn may have used up the deadline.
       if (turn.waited) context.request.signal.throwIfAborted();
       context.turn.current = turn;
@@ -227,9 +233,21 @@ export class ObjectWriter {
     });
   }
 
-  /** Runs a change of one object that is made elsewhere, after the queued changes of that object. */
-  inTurn<T>(key: string, work: (turn: Turn) => Promise<T>): Promise<T> {
-    return this.#keys.run(key, work);
+  /** Runs a change of one object, which may be made elsewhere, after the queued changes of that object. */
+  inTurn<T>(request: InTurn, key: string, work: (turn: Turn) => Promise<T>): Promise<T> {
+    const { served } = request;
+    if (served.conversion?.type !== 'later' || !request.awaitWebhook || !this.#keys.isBusy(key)) {
+      return this.#keys.run(key, work);
+    }
+    // Whoever has the turn may wait for the webhook, so this is a wait for it, too.
+    const begun = Promise.withResolvers<void>();
+    const waited = request.awaitWebhook(() => begun.promise);
+    const done = this.#keys.run(key, async (turn) => {
+      begun.resolve();
+      await waited;
+      return work(turn);
+    });
+    return Promise.all([done, waited]).then(([result]) => result);
   }
 
   async #changeInTurn(context: WriteContext, { name, key, step, absent }: ObjectChange): Promise<Written> {
@@ -249,9 +267,9 @@ export class ObjectWriter {
         if (raced && attempt >= limits.writeAttemptsMax) throw conflict(served.name, name, staleObject);
         if (!raced && fresh) throw toStatusError(error, served.name, name);
         request.signal.throwIfAborted();
-        const latest = await this.#read(context, key);
+        const latest = await this.#latest(context, key);
         if (!raced && latest?.revision === stored?.revision) throw toStatusError(error, served.name, name);
-        stored = latest;
+        stored = latest && (await storedOfRecord(served, latest, request));
         fresh = true;
       }
     }
@@ -262,13 +280,16 @@ export class ObjectWriter {
     return entry && storedOfEntry(served, entry, request);
   }
 
-  async #read({ served, request }: WriteContext, key: string): Promise<Stored | undefined> {
-    const { signal } = request;
-    const record = await untilAborted(this.#parts.store.get(key), signal).catch((error) => {
+  async #read(context: WriteContext, key: string): Promise<Stored | undefined> {
+    const record = await this.#latest(context, key);
+    return record && storedOfRecord(context.served, record, context.request);
+  }
+
+  #latest({ served, request: { signal } }: WriteContext, key: string): Promise<StoreRecord | undefined> {
+    return untilAborted(this.#parts.store.get(key), signal).catch((error) => {
       signal.throwIfAborted();
       throw toStatusError(error, served.name, '');
     });
-    return record && storedOfRecord(served, record, request);
   }
 
   async #commit(context: WriteContext, key: string, stored: Stored, step: Step): Promise<Written> {
@@ -421,20 +442,20 @@ export class ObjectWriter {
 
   /** The value to store for an object that is encoded as it is written. A promise only where somebody else converts. */
   #record(
-    { served, request: { span, signal } }: WriteContext,
+    { served, request }: WriteContext,
     operation: PreparedValue['operation'],
     object: ApiObject,
     encoded: Buffer,
   ): Buffer | Promise<Buffer> {
     const { resources } = this.#parts;
     const { resource } = served;
-    const stored = served.toStored(object, encoded, span);
+    const stored = served.toStored(object, encoded, request);
     const value =
       stored instanceof Promise
-        ? stored.then((converted) => stillServed(resources, { operation, resource, value: converted, span }))
-        : stillServed(resources, { operation, resource, value: stored, span });
+        ? stored.then((converted) => stillServed(resources, { operation, resource, value: converted, caller: request }))
+        : stillServed(resources, { operation, resource, value: stored, caller: request });
     if (!(value instanceof Promise)) return value;
-    return untilAborted(value, signal).then((record) => {
+    return untilAborted(value, request.signal).then((record) => {
       requireObjectSize(record);
       return record;
     });

@@ -32,7 +32,7 @@ interface PreparedWrite {
 /** The write with the value in the version to be stored. */
 const stored = async (write: PreparedWrite): Promise<PreparedWrite> => ({
   ...write,
-  value: await write.served.toStored(write.object, write.value),
+  value: await write.served.toStored(write.object, write.value, {}),
 });
 
 /**

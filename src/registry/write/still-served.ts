@@ -1,5 +1,5 @@
-import type { Span } from '../../base/span.ts';
 import { noSuchPath } from '../../meta/status-error.ts';
+import type { ConversionCaller } from '../../resources/custom-versions.ts';
 import { inStoredVersion, type Resource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { checkCreation } from './check-creation.ts';
@@ -10,7 +10,7 @@ export interface PreparedValue {
   readonly resource: Resource;
   /** To be stored, in the storage version of that resource. */
   readonly value: Buffer;
-  readonly span?: Span | undefined;
+  readonly caller: ConversionCaller;
 }
 
 /**
@@ -20,7 +20,7 @@ export interface PreparedValue {
  */
 export function stillServed(
   resources: Pick<ResourceRegistry, 'current'>,
-  { operation, resource, value, span }: PreparedValue,
+  { operation, resource, value, caller }: PreparedValue,
 ): Buffer | Promise<Buffer> {
   if (resource.builtIn) return value;
   const current = resources.current(resource);
@@ -28,7 +28,7 @@ export function stillServed(
   if (!current) throw noSuchPath();
   if (operation === 'create') checkCreation(current);
   if (current.kind.version === resource.kind.version) return value;
-  const converted = inStoredVersion(current, value, span);
-  const again = (next: Buffer) => stillServed(resources, { operation, resource: current, value: next, span });
+  const converted = inStoredVersion(current, value, caller);
+  const again = (next: Buffer) => stillServed(resources, { operation, resource: current, value: next, caller });
   return converted instanceof Promise ? converted.then(again) : converted;
 }

@@ -22,7 +22,7 @@ export interface Stored {
 }
 
 /** Who waits for a conversion. */
-type Reader = Pick<Caller, 'signal' | 'span'>;
+type Reader = Pick<Caller, 'signal' | 'span' | 'awaitWebhook'>;
 
 /**
  * The state of a cached object in the form in which objects are written. Cached values were decoded when they entered the
@@ -33,7 +33,7 @@ export function storedOfEntry(served: ServedResource, entry: CacheEntry, reader:
   const convert = convertedForms(served);
   if (!convert) return { object: readStored(entry.bytes), bytes: entry.bytes, revision, stale };
   const state = { revision, stale: stale || isOtherVersion(served, entry.bytes) };
-  return whenConverted(convert.bytesOf(entry, reader.span), reader, (bytes) => ({
+  return whenConverted(convert.bytesOf(entry, reader), reader, (bytes) => ({
     ...{ object: readStored(bytes), bytes },
     ...state,
   }));
@@ -45,7 +45,7 @@ export function storedOfRecord(served: ServedResource, record: StoreRecord, read
   const convert = convertedForms(served);
   if (!convert) return stored;
   const state = { ...stored, stale: stored.stale || stored.object.apiVersion !== served.resource.stored.apiVersion };
-  return whenConverted(convert.converted(stored.bytes, reader.span), reader, (bytes) =>
+  return whenConverted(convert.converted(stored.bytes, reader), reader, (bytes) =>
     bytes === stored.bytes ? state : { ...state, object: readStored(bytes), bytes },
   );
 }

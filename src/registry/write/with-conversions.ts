@@ -1,5 +1,5 @@
 import type { ConvertObject } from '../../apply/versions.ts';
-import type { Span } from '../../base/span.ts';
+import type { Caller } from '../../base/caller.ts';
 import { untilAborted } from '../../base/time/until-aborted.ts';
 import { stringifyJson } from '../../codec/json.ts';
 import type { ConvertLater, ServedResource } from '../../resources/resource.ts';
@@ -7,10 +7,7 @@ import type { ConvertLater, ServedResource } from '../../resources/resource.ts';
 type Fields = Readonly<Record<string, unknown>>;
 type Converted = ReturnType<ConvertObject>;
 
-interface ConversionClient {
-  readonly signal: AbortSignal;
-  readonly span?: Span | undefined;
-}
+type ConversionClient = Pick<Caller, 'signal' | 'span' | 'awaitWebhook'>;
 
 /**
  * Runs a computation that converts objects between versions of a resource. Where somebody else converts, it is run again with
@@ -73,8 +70,8 @@ class Conversions {
   }
 
   async #fetch({ object, apiVersion }: Missing): Promise<void> {
-    const { signal, span } = this.#client;
-    const asked = this.#convert(object, apiVersion, span);
+    const { signal } = this.#client;
+    const asked = this.#convert(object, apiVersion, this.#client);
     try {
       this.#known.set(this.#keyOf(object, apiVersion), asked && (await untilAborted(asked, signal)));
     } catch (error) {

@@ -56,6 +56,11 @@ export class ServedRequest implements VerbRequest {
     return this.#context.auditId;
   }
 
+  awaitWebhook<T>(ask: () => Promise<T>): Promise<T> {
+    const { ticket } = this.#context;
+    return ticket ? ticket.awaitWebhook(ask) : ask();
+  }
+
   annotate(key: string, value: string, from?: AnnotationLevel): string | undefined {
     return annotate(this.#context, key, value, from);
   }

@@ -194,7 +194,7 @@ test('seats and waiting requests are counted by flow schema', async () => {
     const { ticket } = admit(user('jane'));
     const seat = control.pools.mutating.tryAcquire(ticket);
     if (!seat) break;
-    ticket.seated(seat);
+    ticket.seated(seat, control.pools.mutating);
     seated.push(ticket);
   }
   const { ticket: late } = admit(user('jane'));
@@ -203,7 +203,7 @@ test('seats and waiting requests are counted by flow schema', async () => {
   // Executing, waiting, dispatched.
   assert.equal(shown(), `${length} 1 ${length}`);
   seated[0]?.release();
-  late.seated(await waiting);
+  late.seated(await waiting, control.pools.mutating);
   assert.equal(shown(), `${length} 0 ${length + 1}`);
   for (const ticket of [...seated.slice(1), late]) ticket.release();
   late.release();
@@ -227,7 +227,7 @@ test('the seats of a level', () => {
 test('seat and body are released when the answer is handed over, not when it is read', () => {
   const { ticket } = admit(user('jane'));
   const seat = control.pools.mutating.tryAcquire(ticket);
-  if (seat) ticket.seated(seat);
+  if (seat) ticket.seated(seat, control.pools.mutating);
   let given = 0;
   ticket.body = { bytes: Buffer.alloc(0), release: () => given++ };
   control.answered(ticket);

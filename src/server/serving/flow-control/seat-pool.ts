@@ -132,7 +132,7 @@ export class SeatPool implements Closable {
       return this.#exempt;
     }
     const queue = this.#queueOf(schema.level, tenant);
-    return queue.waiting.size === 0 && queue.inFlight < this.#available(queue.level) ? this.#take(queue) : undefined;
+    return queue.waiting.size === 0 && queue.inFlight < this.#available(queue.level) ? this.#seat(queue) : undefined;
   }
 
   /**
@@ -148,6 +148,11 @@ export class SeatPool implements Closable {
     if (queue.waiting.size < limits.waitingPerLevelMax - queue.level.waiting) return this.#wait(queue, flow, signal);
     this.#metrics.rejected(schema, 'queue-full');
     return Promise.reject(tooManyRequests());
+  }
+
+  /** A seat, which is waited for if none is free. */
+  take(flow: Flow, signal: AbortSignal): Seat | Promise<Seat> {
+    return this.tryAcquire(flow) ?? this.wait(flow, signal);
   }
 
   close(): void {
@@ -168,7 +173,7 @@ export class SeatPool implements Closable {
     return this.#common + Math.max(0, guaranteed - inFlight);
   }
 
-  #take(queue: TenantQueue): Seat {
+  #seat(queue: TenantQueue): Seat {
     const { level } = queue;
     if (level.inFlight >= level.guaranteed) this.#common -= 1;
     level.inFlight += 1;
@@ -236,7 +241,7 @@ export class SeatPool implements Closable {
   }
 
   #serveWaiting(): void {
-    for (let queue = this.#nextQueue(); queue; queue = this.#nextQueue()) passTurn(queue)?.grant(this.#take(queue));
+    for (let queue = this.#nextQueue(); queue; queue = this.#nextQueue()) passTurn(queue)?.grant(this.#seat(queue));
   }
 
   /**

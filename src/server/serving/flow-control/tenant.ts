@@ -12,6 +12,7 @@ export class Tenant {
   readonly shared: SharedLimits;
   readonly requests: Holding = { held: 0 };
   readonly authorizations: Holding = { held: 0 };
+  readonly webhookWaits: Holding = { held: 0 };
   readonly bodies: Holding = { held: 0 };
   readonly bodyBytes: Holding = { held: 0 };
   readonly unreadBytes: Holding = { held: 0 };
@@ -26,7 +27,8 @@ export class Tenant {
 
   /** True if the tenant holds nothing. A request whose client is gone may keep its seat until its work ends. */
   get isIdle(): boolean {
-    if (this.requests.held + this.bodies.held + this.bodyBytes.held + this.unreadBytes.held > 0) return false;
+    const { requests, webhookWaits, bodies, bodyBytes, unreadBytes } = this;
+    for (const { held } of [requests, webhookWaits, bodies, bodyBytes, unreadBytes]) if (held > 0) return false;
     for (const { inFlight, waiting } of this.queues.values()) if (inFlight + waiting.size > 0) return false;
     return true;
   }
@@ -38,6 +40,8 @@ export class SharedLimits {
   readonly requests = new FairShare(limits.requestsUnderWayMax);
   /** Requests waiting for an asynchronous authorizer, for example a webhook. */
   readonly authorizations = new FairShare(limits.authorizationsWaitingMax);
+  /** Requests waiting for a webhook, without a seat. */
+  readonly webhookWaits = new FairShare(limits.webhookWaitsMax);
   /** Bodies being received. */
   readonly bodies = new FairShare(limits.bodiesReceivedAtOnceMax);
   /** Bytes of bodies, from their arrival until the request is answered. */

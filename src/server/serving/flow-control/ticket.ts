@@ -1,10 +1,12 @@
 import type { RosterPlace } from '../../../base/collections/roster.ts';
+import { untilAborted } from '../../../base/time/until-aborted.ts';
 import type { Exchange } from '../../../http/exchange.ts';
 import type { ReceivedBody } from './body-intake.ts';
 import type { SchemaUsage } from './flow-metrics.ts';
 import type { FlowSchema } from './flow-schemas.ts';
 import type { Tenant } from './tenant.ts';
 import type { Seat } from './tenant-queue.ts';
+import { tooManyRequests } from './too-many-requests.ts';
 
 /** The flow of a request. */
 export interface Flow {
@@ -12,6 +14,11 @@ export interface Flow {
   readonly tenant: Tenant;
   /** Distinguishes the flows of a tenant, which are served round-robin. */
   readonly key: string;
+}
+
+interface SeatSource {
+  /** A seat, which is waited for if none is free. */
+  take(flow: Flow, signal: AbortSignal): Seat | Promise<Seat>;
 }
 
 /** What one request holds of the shared capacity. Each request has one from authentication on. */
@@ -28,6 +35,13 @@ export class Ticket implements Flow {
   /** Length of the body, also after its release; undefined if none was received. */
   bodyBytes: number | undefined = undefined;
   #seat: Seat | undefined = undefined;
+  /** Where the seat came from. */
+  #pool: SeatSource | undefined = undefined;
+  /** Waits for webhooks under way; the request counts once. */
+  #waits = 0;
+  /** The seat that is taken again. */
+  #returning: Promise<void> | undefined = undefined;
+  #released = false;
   /** Bytes of the answer that were handed over and are accounted as unread by the client. */
   unreadBytes = 0;
   /** Among the unread answers of the tenant. */
@@ -44,20 +58,64 @@ export class Ticket implements Flow {
     this.key = key;
   }
 
-  /** The request got its seat. */
-  seated(seat: Seat): void {
-    this.#seat = seat;
+  /** The request got its seat, from a pool in which it will wait for another one. */
+  seated(seat: Seat, pool: SeatSource): void {
+    this.#pool = pool;
     this.#usage.dispatched += 1;
+    this.#sit(seat);
+  }
+
+  #sit(seat: Seat): void {
+    this.#seat = seat;
     this.#usage.executing += 1;
+  }
+
+  #stand(): void {
+    if (!this.#seat) return;
+    this.#usage.executing -= 1;
+    this.#seat.release();
+    this.#seat = undefined;
+  }
+
+  /**
+   * See `Caller.awaitWebhook`. Parts of a request may wait at the same time: it has a seat again as soon as one of them goes
+   * on, until the next one waits.
+   */
+  async awaitWebhook<T>(ask: () => Promise<T>): Promise<T> {
+    const { signal } = this.exchange;
+    signal.throwIfAborted();
+    const { webhookWaits } = this.tenant.shared;
+    if (this.#waits === 0 && !webhookWaits.take(this.tenant.webhookWaits, 1)) throw tooManyRequests();
+    this.#waits += 1;
+    this.#stand();
+    try {
+      return await untilAborted(ask(), signal);
+    } finally {
+      this.#waits -= 1;
+      if (this.#waits === 0) webhookWaits.release(this.tenant.webhookWaits, 1);
+      if (!signal.aborted) await this.#return();
+    }
+  }
+
+  async #return(): Promise<void> {
+    if (!this.#pool || this.#seat || this.#released) return;
+    this.#returning ??= this.#takeAgain(this.#pool).finally(() => {
+      this.#returning = undefined;
+    });
+    await this.#returning;
+  }
+
+  async #takeAgain(pool: SeatSource): Promise<void> {
+    const seat = await pool.take(this, this.exchange.signal);
+    if (this.#released) seat.release();
+    else this.#sit(seat);
   }
 
   /** Releases seat and body when the work is done. */
   release(): void {
     this.body?.release();
     this.body = undefined;
-    if (!this.#seat) return;
-    this.#usage.executing -= 1;
-    this.#seat.release();
-    this.#seat = undefined;
+    this.#released = true;
+    this.#stand();
   }
 }

@@ -19,6 +19,7 @@ import type { RegistryParts, RequestBody, VerbRequest } from '../../../registry/
 import { stillServed } from '../../../registry/write/still-served.ts';
 import { tracedWrite } from '../../../registry/write/traced-write.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
+import { askingFor } from '../../../resources/custom-versions.ts';
 import type { Resource, ServedResource } from '../../../resources/resource.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
 import type { UpdateOptions } from '../../../store/store.ts';
@@ -115,6 +116,7 @@ export class HeavyWork {
           ...webhookCalls(this.#parts.lookups.webhooks, { signal: request.signal, turn }),
           bodyRead: async (sent: SentIdentity) => bodyRead?.(sent),
         },
+        asks,
         commits,
         signal: request.signal,
         annotate: (key, value, from) => void request.annotate(key, value, from),
@@ -122,7 +124,7 @@ export class HeavyWork {
       });
       return output as WriteOutput;
     };
-    const output = await (key === undefined ? work() : registry.inTurn(key, work));
+    const output = await (key === undefined ? work() : registry.inTurn(request, key, work));
     if (output.type === 'status') return output;
     return { ...output, served, bytes: asBuffer(output.bytes) };
   }
@@ -150,7 +152,7 @@ export class HeavyWork {
     const { store, storeName, cache, lookups, count, resources, requireCreate, requireUnsafeDelete } = this.#parts;
     const { info, served, user, signal, span } = request;
     const write = { span, storeName, served };
-    const prepared = { resource: served.resource, span };
+    const prepared = { resource: served.resource, caller: request };
     const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules, namespaceLabels } = lookups;
     return {
       ...kindCalls(served.resource.kinds),
@@ -191,7 +193,11 @@ export class HeavyWork {
       }: {
         readonly objects: readonly Uint8Array[];
         readonly apiVersion: string;
-      }) => served.resource.custom?.webhook?.convert(objects.map(asBuffer), apiVersion, (converted) => converted, span),
+      }) => {
+        const { webhook } = served.resource.custom ?? {};
+        const ask = () => webhook?.convert(objects.map(asBuffer), apiVersion, (converted) => converted, span);
+        return askingFor(request, async () => ask());
+      },
       requireCreate: () => requireCreate(info, user, request),
       requireUnsafeDelete: () => requireUnsafeDelete(info, user, request),
       namespacePhase: (args: LookupArguments<'namespacePhase'>) => namespacePhase(...args),
@@ -344,6 +350,9 @@ interface StepOptions {
 }
 
 type LookupArguments<Name extends Exclude<keyof AdmissionLookups, 'webhooks'>> = Parameters<AdmissionLookups[Name]>;
+
+/** Calls of a write that ask a webhook. */
+const asks: ReadonlySet<string> = new Set(['convert']);
 
 /** Calls of a write that change the store. */
 const commits: ReadonlySet<string> = new Set(['create', 'update', 'delete']);

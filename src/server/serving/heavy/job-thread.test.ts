@@ -154,6 +154,37 @@ describe('jobs on the thread', () => {
     thread.close();
   });
 
+  it('that ask somebody else let others run meanwhile', async () => {
+    const { workers, thread, run, outcomes, done, settled } = silentThread();
+    const [share, some] = [limits.heavyBytesWaitingMax / 2, limits.heavyJobsAtOnceMax];
+    const answer = Promise.withResolvers<void>();
+    const asking = { calls: { convert: () => answer.promise }, asks: new Set(['convert']) };
+    const ask = (job: number): void =>
+      workers[0]?.answer({ type: 'call', job, call: 1, name: 'convert', input: undefined });
+    const bytes = share / some;
+    for (let n = 0; n < some; n++) run('asks', { ...asking, bytes });
+    run('next', { ...asking, bytes });
+    assert.equal(workers[0]?.jobs.length, some);
+    for (let job = 1; job <= some; job++) ask(job);
+    assert.equal(workers[0]?.jobs.at(-1), 'next', 'those that wait do not count');
+    const refused = () =>
+      workers[0]?.sent.some((message) => message.type === 'answer' && 'failure' in message.outcome) ?? false;
+    ask(some + 1);
+    await settled();
+    assert(refused(), 'the owner has its share of those that wait');
+    run('other', { ...asking, owner: 'other', bytes });
+    ask(some + 2);
+    for (let n = 0; n < some; n++) run('late');
+    assert.equal(workers[0]?.jobs.length, 2 * some + 1, 'the refused one still runs');
+    answer.resolve();
+    await settled();
+    for (let job = 1; job <= 2 * some + 2; job++) done(job, 0);
+    await settled();
+    assert.equal(outcomes.length, 2 * some + 2);
+    assert.equal(thread.size, 0);
+    thread.close();
+  });
+
   it('of several owners run round-robin', () => {
     const { workers, thread, run, done } = silentThread();
     const bytes = limits.heavyBytesAtOnceMax;

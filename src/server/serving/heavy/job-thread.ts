@@ -1,10 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import { FairQueue } from '../../../base/collections/fair-queue.ts';
+import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { StatusError, serviceUnavailable, unknownOutcome } from '../../../meta/status-error.ts';
+import { FairShare, type Holding } from '../flow-control/fair-share.ts';
 import { fromFailure, toFailure } from './failure.ts';
 import { type FromThread, type JobAnnotation, movable, type Outcome, type ToThread } from './messages.ts';
 
@@ -24,6 +26,8 @@ export interface JobRequest {
   /** Size of the job's input, counted against the limit of concurrent bytes. */
   readonly bytes: number;
   readonly calls: Readonly<Record<string, (input: never) => unknown>>;
+  /** Calls that ask somebody else: others run while the job waits for one. Refused with TooManyRequests if too many do. */
+  readonly asks?: ReadonlySet<string>;
   /** Calls that write: if the job is lost after one of them, its outcome is unknown. */
   readonly commits?: ReadonlySet<string>;
   /** Exempt from the limit of waiting jobs: the caller limits them itself, and nothing is held meanwhile. */
@@ -44,6 +48,8 @@ interface RunningJob {
   /** Calls in progress on this side; 0 while the thread is working. */
   callsHere: number;
   committing: boolean;
+  /** Calls in progress that ask somebody else: the job counts among those that wait, not those that run. */
+  asking: number;
   /** Removes the job's listener from its signal. */
   unlisten: () => void;
 }
@@ -64,7 +70,12 @@ export class JobThread implements Closable {
   #worker: Worker | undefined;
   /** Number of patient jobs among the waiting ones. */
   #patient = 0;
+  /** Jobs that run and do not wait for somebody else, and their bytes. */
+  #active = 0;
   #bytes = 0;
+  /** Bytes of the other ones, by owner. */
+  readonly #asking = new Map<unknown, Holding>();
+  readonly #bytesAsking = new FairShare(limits.heavyBytesWaitingMax);
   #lastJob = 0;
   #heardAt = 0;
   #timer: Closable | undefined;
@@ -88,7 +99,17 @@ export class JobThread implements Closable {
     if (request.patient) this.#patient += 1;
     return new Promise((resolve, reject) => {
       const id = ++this.#lastJob;
-      const job = { request, id, resolve, reject, alone: false, callsHere: 0, committing: false, unlisten() {} };
+      const job = {
+        request,
+        id,
+        resolve,
+        reject,
+        alone: false,
+        callsHere: 0,
+        committing: false,
+        asking: 0,
+        unlisten() {},
+      };
       this.#waiting.add(request.owner, job);
       this.#next();
     });
@@ -118,9 +139,10 @@ export class JobThread implements Closable {
 
   #hasRoomFor({ request, alone }: RunningJob): boolean {
     if (this.#running.size === 0) return true;
-    if (alone || this.#running.size >= limits.heavyJobsAtOnceMax) return false;
+    if (alone) return false;
     for (const other of this.#running.values()) if (other.alone) return false;
-    return this.#bytes + request.bytes <= limits.heavyBytesAtOnceMax;
+    if (this.#active === 0) return true;
+    return this.#active < limits.heavyJobsAtOnceMax && this.#bytes + request.bytes <= limits.heavyBytesAtOnceMax;
   }
 
   #start(job: RunningJob): void {
@@ -134,7 +156,7 @@ export class JobThread implements Closable {
     this.#noteTurn();
     if (this.#running.size === 0) this.#stopWatching();
     this.#running.set(job.id, job);
-    this.#bytes += job.request.bytes;
+    this.#activate(job);
     this.#worker ??= this.#open();
     this.#post({ type: 'job', job: job.id, name: job.request.name, input }, input);
     this.#watch();
@@ -189,17 +211,59 @@ export class JobThread implements Closable {
     if (job.request.commits?.has(name)) job.committing = true;
     const worker = this.#worker;
     let outcome: Outcome;
+    let asks = false;
     try {
       const handler = job.request.calls[name];
       if (!handler) throw new Error(`a job calls ${name}, which is not there`);
+      if (job.request.asks?.has(name)) {
+        this.#beginAsking(job);
+        asks = true;
+      }
       outcome = { value: await handler(input as never) };
     } catch (error) {
       outcome = { failure: toFailure(error) };
     }
     if (worker !== this.#worker || !this.#running.has(job.id)) return;
+    if (asks) this.#endAsking(job);
     this.#noteTurn();
     this.#post({ type: 'answer', job: job.id, call, outcome }, 'value' in outcome ? outcome.value : undefined);
     job.callsHere--;
+  }
+
+  /** Lets others run until the answer has come. */
+  #beginAsking(job: RunningJob): void {
+    if (job.asking === 0) {
+      const { owner, bytes } = job.request;
+      const holding = getOrAdd(this.#asking, owner, () => ({ held: 0 }));
+      if (!this.#bytesAsking.take(holding, bytes)) throw tooMany();
+      this.#deactivate(job);
+    }
+    job.asking += 1;
+    this.#next();
+  }
+
+  #endAsking(job: RunningJob): void {
+    job.asking -= 1;
+    if (job.asking > 0) return;
+    this.#forgetAsking(job);
+    this.#activate(job);
+  }
+
+  #forgetAsking({ request: { owner, bytes } }: RunningJob): void {
+    const holding = this.#asking.get(owner);
+    if (!holding) return;
+    this.#bytesAsking.release(holding, bytes);
+    if (holding.held === 0) this.#asking.delete(owner);
+  }
+
+  #activate({ request }: RunningJob): void {
+    this.#active += 1;
+    this.#bytes += request.bytes;
+  }
+
+  #deactivate({ request }: RunningJob): void {
+    this.#active -= 1;
+    this.#bytes -= request.bytes;
   }
 
   #finish(job: RunningJob, { outcome, warnings, annotations }: Extract<FromThread, { type: 'done' }>): void {
@@ -217,7 +281,9 @@ export class JobThread implements Closable {
   #leave(job: RunningJob): void {
     job.unlisten();
     this.#running.delete(job.id);
-    this.#bytes -= job.request.bytes;
+    if (job.asking > 0) this.#forgetAsking(job);
+    else this.#deactivate(job);
+    job.asking = 0;
   }
 
   /** One timer for both silence and idleness. */

@@ -16,12 +16,12 @@ export const seat = ({
     if (!ticket || operation?.type !== 'resource' || !operation.seat) return undefined;
     const pool = pools[operation.seat];
     const free = pool.tryAcquire(ticket);
-    if (free) return ticket.seated(free);
+    if (free) return ticket.seated(free, pool);
     const since = clock.monotonic();
     return pool.wait(ticket, exchange.signal).then((granted) => {
       context.waitedMs = clock.monotonic() - since;
       stages.priorityAndFairness.observe(context.waitedMs / 1000);
-      ticket.seated(granted);
+      ticket.seated(granted, pool);
     });
   },
 });
