@@ -57,5 +57,8 @@ export const expressionLimits = {
   ruleCostAtOnce: 20_000,
   /** Cost of one call of a function, such as `matches`, that is not left to another thread. */
   inlineCallCost: 50_000,
+  /** Characters of an expression, and characters and instructions of patterns, that are compiled where others wait. */
+  inlineRuleLength: 2_000,
+  inlinePatternsWork: 4_000,
   ruleStepsPerTurn: 8,
 } as const;

@@ -27,6 +27,8 @@ export interface StrategyContext {
   readonly user: UserInfo;
   /** Wall-clock milliseconds. */
   readonly now: number;
+  /** Others wait for this thread: validation may throw LongWork, and is then called on another one. */
+  readonly inline?: boolean | undefined;
   /** The version that the client writes. The objects passed to the strategy are in the stored form. */
   readonly requested: Pick<GroupVersionKind, 'group' | 'version'>;
 }

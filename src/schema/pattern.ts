@@ -56,9 +56,19 @@ type Match = 'found' | 'missing' | 'tooLong';
 export function patternSearch(pattern: string): (text: string) => Match {
   let search: ((text: string) => Match) | undefined;
   return (text) => {
-    search ??= compileSearch(pattern);
+    if (!search) {
+      search = compileSearch(pattern);
+      spendOnCompiling(pattern);
+    }
     return search(text);
   };
+}
+
+/** What was compiled is kept: whoever comes next finds it. */
+function spendOnCompiling(pattern: string): void {
+  if (!isInline) return;
+  stepsLeft -= Math.ceil((inspectPattern(pattern).work * limits.inlineCheckSteps) / limits.inlinePatternsWork);
+  if (stepsLeft < 0) throw new LongWork();
 }
 
 function compileSearch(pattern: string): (text: string) => Match {

@@ -93,6 +93,32 @@ describe('long checks of small custom objects', () => {
     );
   });
 
+  const long = Array.from({ length: 400 }, (_, at) => `self != '${at}'`).join(' && ');
+  const patternOf = (at: number): string => `^(${'[a-y]|'.repeat(300)}[a-z]{${at + 10}})*$`;
+  const definitions: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+    'a long rule': {
+      one: { ...text, maxLength: 10, 'x-kubernetes-validations': [{ rule: long, message: 'forbidden' }] },
+    },
+    'many patterns': Object.fromEntries(
+      Array.from({ length: 8 }, (_, at) => [`f${at}`, { ...text, pattern: patternOf(at) }]),
+    ),
+  };
+  for (const [what, fields] of Object.entries(definitions)) {
+    it(`definitions with ${what}, and objects of their kinds`, async () => {
+      const other = `${what.replaceAll(' ', '-')}.example.com`;
+      const wrong = { ...fields, wrong: { ...text, pattern: '(' } };
+      await assert.rejects(define(client(), definitionOf({ group: other, properties: wrong })), refused(/pattern/));
+      await define(client(), definitionOf({ group: other, properties: fields }));
+      const path = resourcePath({ apiVersion: `${other}/v1`, resource: 'widgets', namespace: 'default' });
+      const objectOf = (name: string, value: string) => ({
+        ...{ apiVersion: `${other}/v1`, kind: 'Widget', metadata: { name } },
+        ...Object.fromEntries(Object.keys(fields).map((field) => [field, value])),
+      });
+      await client().create(path, objectOf('good', 'a'));
+      await assert.rejects(client().create(path, objectOf('bad', '7')), refused(/forbidden|should match/));
+    });
+  }
+
   it('the event loop does not do them', () => {
     const { resource } = suite.server.resources.find(group, 'v1', 'widgets') ?? assert.fail('it is served');
     for (const what of ['a pattern', 'alternatives']) {

@@ -58,10 +58,10 @@ export function customResourceDefinition(dialect: Dialect): Kind {
         object['status'] = structuredClone(noStatus);
         addStoredVersion(definition);
       },
-      validateCreate: (object, context) => allErrors(definitionErrors(asDefinition(object), context.dialect), definitionRuleErrors(definitionOf(object), undefined)),
+      validateCreate: (object, context) => allErrors(definitionErrors(asDefinition(object), context), definitionRuleErrors(definitionOf(object), undefined, context)),
       prepareForUpdate: (object) => addStoredVersion(definitionOf(object)),
       validateUpdate: (object, old, context) =>
-        allErrors(updatedDefinitionErrors(asDefinition(object), asDefinition(old), context.dialect), definitionRuleErrors(definitionOf(object), definitionOf(old))),
+        allErrors(updatedDefinitionErrors(asDefinition(object), asDefinition(old), context), definitionRuleErrors(definitionOf(object), definitionOf(old), context)),
       // Its objects go first. The finalizer says so once the deletion has begun.
       finalizers: ({ metadata }) => (metadata.deletionTimestamp === undefined ? [cleanupFinalizer(dialect)] : []),
       prepareForDelete(object, { now }) {

@@ -5,6 +5,7 @@ import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
 import { isDnsSubdomain } from '../../meta/formats.ts';
+import type { StrategyContext } from '../kind.ts';
 import { approvalErrors } from './api-approval.ts';
 import { conversionAllowances, conversionErrors } from './conversion-errors.ts';
 import type { Definition, DefinitionSpec, DefinitionStatus } from './custom-resource-definition.ts';
@@ -13,18 +14,19 @@ import { missingNames, namesErrors } from './names-errors.ts';
 import { versionsErrors } from './versions-errors.ts';
 
 type DefinitionObject = Definition & ApiObject;
+type ValidationContext = Pick<StrategyContext, 'dialect' | 'inline'>;
 
 /** Errors of a new definition. Paths and texts are those of kube-apiserver 1.32. */
-export function definitionErrors(object: DefinitionObject, dialect: Dialect): readonly FieldError[] {
+export function definitionErrors(object: DefinitionObject, context: ValidationContext): readonly FieldError[] {
   const { metadata, spec = {} } = object;
   const name = `${spec.names?.plural ?? ''}.${spec.group ?? ''}`;
   const nameErrors = metadata.name === undefined || metadata.name === name ? [] : [invalid('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group')];
-  return bounded([...nameErrors, ...specErrors(spec, undefined, dialect), ...laterErrors(object, undefined, dialect)]);
+  return bounded([...nameErrors, ...specErrors(spec, undefined, context), ...laterErrors(object, undefined, context.dialect)]);
 }
 
 /** Errors of an updated definition. What is wrong in the stored one, and is not changed, passes as published. */
-export function updatedDefinitionErrors(object: DefinitionObject, old: DefinitionObject, dialect: Dialect): readonly FieldError[] {
-  return bounded([...specErrors(object.spec ?? {}, old, dialect), ...immutableErrors(object.spec ?? {}, old), ...laterErrors(object, old, dialect)]);
+export function updatedDefinitionErrors(object: DefinitionObject, old: DefinitionObject, context: ValidationContext): readonly FieldError[] {
+  return bounded([...specErrors(object.spec ?? {}, old, context), ...immutableErrors(object.spec ?? {}, old), ...laterErrors(object, old, context.dialect)]);
 }
 
 /** Errors of a status. Stored versions may be dropped once their objects are migrated: nobody else can know. */
@@ -33,13 +35,13 @@ export const statusErrors = ({ acceptedNames = {} }: DefinitionStatus): readonly
 const bounded = (errors: readonly FieldError[]): readonly FieldError[] => errors.slice(0, limits.findingsMax);
 
 /** `old`: the definition that is replaced, if any. */
-function specErrors(spec: DefinitionSpec, old: Definition | undefined, dialect: Dialect): FieldError[] {
+function specErrors(spec: DefinitionSpec, old: Definition | undefined, { dialect, inline }: ValidationContext): FieldError[] {
   const { group = '', scope = '', names = {}, versions = [], conversion } = spec;
   const established = old !== undefined && isEstablished(old);
   return [
     ...groupErrors(group, dialect),
     ...scopeErrors(scope),
-    ...versionsErrors(versions, old?.spec?.versions ?? []),
+    ...versionsErrors(versions, old?.spec?.versions ?? [], { inline }),
     ...missingNames(names, 'spec.names'),
     ...namesErrors(names, 'spec.names'),
     ...(conversion ? conversionErrors(conversion, conversionAllowances(old?.spec?.conversion, established)) : []),

@@ -1,4 +1,5 @@
 import { ruleErrors } from '../../schema/rules/rule-errors.ts';
+import type { StrategyContext } from '../kind.ts';
 import { validateEmbeddedMetadata } from '../meta/embedded-metadata-validation.ts';
 import { objectMeta } from '../meta/object-meta.ts';
 import { allErrors, type Validation } from '../validation.ts';
@@ -6,8 +7,8 @@ import type { Definition } from './custom-resource-definition.ts';
 import { changedSchemas } from './versions-errors.ts';
 
 /** Errors of the expressions of rules, in schemas that are new or changed. */
-export function definitionRuleErrors(definition: Definition, old: Definition | undefined): Validation {
+export function definitionRuleErrors(definition: Definition, old: Definition | undefined, { inline }: Pick<StrategyContext, 'inline'>): Validation {
   const schemas = changedSchemas(definition.spec?.versions ?? [], old?.spec?.versions ?? []);
-  const options = { objectMeta, validateMetadata: validateEmbeddedMetadata };
+  const options = { inline, objectMeta, validateMetadata: validateEmbeddedMetadata };
   return allErrors(...schemas.map(({ json, path }) => ruleErrors(json, { ...options, path })));
 }

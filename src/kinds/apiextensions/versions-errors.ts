@@ -5,6 +5,7 @@ import { equalValues } from '../../schema/equal-values.ts';
 import { asSchema } from '../../schema/structural/json-schema.ts';
 import { statusRootErrors } from '../../schema/structural/status-root-errors.ts';
 import { readStructuralSchema } from '../../schema/structural/structural-schema.ts';
+import type { StrategyContext } from '../kind.ts';
 import { validateEmbeddedMetadata } from '../meta/embedded-metadata-validation.ts';
 import { objectMeta } from '../meta/object-meta.ts';
 import { columnsErrors } from './columns-errors.ts';
@@ -22,10 +23,10 @@ const jsonSchemaOf = ({ schema }: DefinitionVersion): unknown => schema?.openAPI
  * stand at the definition, and so do the paths of their errors: `spec.validation.openAPIV3Schema`, `spec.subresources`. `old`
  * are the versions of the definition that an update replaces: a schema that it does not change is not looked at again.
  */
-export function versionsErrors(versions: Versions, old: Versions): FieldError[] {
+export function versionsErrors(versions: Versions, old: Versions, { inline }: Inline): FieldError[] {
   const tooMany = boundedCount('spec.versions', versions.length, limits.definitionListMax, old.length);
   if (tooMany.length > 0) return tooMany;
-  const shared = sharedParts(versions);
+  const shared = { ...sharedParts(versions), inline };
   const [first] = versions;
   return [
     ...missingSchemas(versions, old),
@@ -35,8 +36,11 @@ export function versionsErrors(versions: Versions, old: Versions): FieldError[] 
   ];
 }
 
+/** Whether others wait for this thread, see `StrategyContext`. */
+type Inline = Pick<StrategyContext, 'inline'>;
+
 /** The parts that are equal in all versions. */
-interface SharedParts {
+interface SharedParts extends Inline {
   readonly schema: boolean;
   readonly subresources: boolean;
   readonly columns: boolean;
@@ -65,7 +69,7 @@ function isChanged(version: DefinitionVersion, old: Versions): boolean {
   return !before || !equalValues(json, jsonSchemaOf(before));
 }
 
-function sharedParts(versions: Versions): SharedParts {
+function sharedParts(versions: Versions): Omit<SharedParts, 'inline'> {
   const isShared = (part: (version: DefinitionVersion) => unknown): boolean => {
     const first = versions[0] && part(versions[0]);
     return versions.every((version) => equalValues(part(version), first));
@@ -88,7 +92,7 @@ function versionErrors(version: DefinitionVersion, old: Versions, path: string, 
   return [
     ...(problems.length > 0 ? [invalid(`${path}.name`, name, problems.join(','))] : []),
     ...deprecationErrors(version, path),
-    ...(shared.schema ? [] : schemaErrors(version, old, `${path}.schema.openAPIV3Schema`, hasStatus(version))),
+    ...(shared.schema ? [] : schemaErrors(version, old, `${path}.schema.openAPIV3Schema`, { ...shared, withStatus: hasStatus(version) })),
     ...(shared.subresources || !subresources ? [] : subresourcesErrors(subresources, `${path}.subresources`)),
     ...(shared.columns ? [] : columnsErrors(additionalPrinterColumns, `${path}.additionalPrinterColumns`)),
     ...(shared.selectableFields ? [] : selectableFieldsErrors(selectableFields, jsonSchemaOf(version), `${path}.selectableFields`)),
@@ -99,7 +103,7 @@ function versionErrors(version: DefinitionVersion, old: Versions, path: string, 
 function sharedErrors(first: DefinitionVersion, versions: Versions, old: Versions, shared: SharedParts): FieldError[] {
   const { subresources, additionalPrinterColumns = [], selectableFields = [] } = first;
   return [
-    ...(shared.schema ? schemaErrors(first, old, 'spec.validation.openAPIV3Schema', versions.some(hasStatus)) : []),
+    ...(shared.schema ? schemaErrors(first, old, 'spec.validation.openAPIV3Schema', { ...shared, withStatus: versions.some(hasStatus) }) : []),
     ...(shared.subresources && subresources ? subresourcesErrors(subresources, 'spec.subresources') : []),
     ...(shared.columns ? columnsErrors(additionalPrinterColumns, 'spec.additionalPrinterColumns') : []),
     ...(shared.selectableFields ? selectableFieldsErrors(selectableFields, jsonSchemaOf(first), 'spec.selectableFields') : []),
@@ -128,17 +132,16 @@ function namesErrors(versions: Versions): FieldError[] {
 }
 
 /** Errors of a schema. Those that the stored schema of the version has in the same place pass, so that the rest can be changed. */
-function schemaErrors(version: DefinitionVersion, old: Versions, path: string, withStatus: boolean): readonly FieldError[] {
+function schemaErrors(version: DefinitionVersion, old: Versions, path: string, { inline, withStatus }: Inline & { readonly withStatus: boolean }): readonly FieldError[] {
   const schema = jsonSchemaOf(version);
   if (schema === undefined) return [];
   const root = withStatus ? statusRootErrors(asSchema(schema), path) : [];
   if (!isChanged(version, old)) return root;
-  const errors = structuralErrors(schema, path);
+  const options = { path, inline, objectMeta, validateMetadata: validateEmbeddedMetadata };
+  const { errors } = readStructuralSchema(schema, options);
   const before = errors.length === 0 ? undefined : old.find(({ name }) => name === version.name);
-  const stored = new Set(before ? structuralErrors(jsonSchemaOf(before), path).map(textOf) : []);
+  const stored = new Set(before ? readStructuralSchema(jsonSchemaOf(before), options).errors.map(textOf) : []);
   return [...root, ...errors.filter((error) => !stored.has(textOf(error)))];
 }
-
-const structuralErrors = (schema: unknown, path: string): readonly FieldError[] => readStructuralSchema(schema, { path, objectMeta, validateMetadata: validateEmbeddedMetadata }).errors;
 
 const textOf = (error: FieldError): string => `${error.field}: ${describeFieldError(error)}`;

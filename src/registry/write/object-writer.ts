@@ -126,7 +126,8 @@ export class ObjectWriter {
 
   /** Context for strategies. */
   strategyContext({ user, served }: Pick<WriteContext, 'user' | 'served'>): StrategyContext {
-    return { dialect: this.#parts.dialect, user, now: this.#parts.clock.now(), requested: served.kind };
+    const { dialect, clock, inline } = this.#parts;
+    return { dialect, user, now: clock.now(), requested: served.kind, inline };
   }
 
   /**

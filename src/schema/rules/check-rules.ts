@@ -1,4 +1,5 @@
 import { limits } from '../../base/limits.ts';
+import { LongWork } from '../../base/long-work.ts';
 import type { CelEnvironment } from '../../cel/cel.ts';
 import { estimateCost } from '../../cel/estimate.ts';
 import { times } from '../../cel/size.ts';
@@ -6,7 +7,7 @@ import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 import type { Rule } from '../constraint.ts';
 import { type Schema, schemaOf } from '../schema.ts';
-import { type CompiledExpression, compileMessage, compileRule, ruleEnvironment } from './compile-rule.ts';
+import { type CompiledExpression, compileMessage, compileRule, isLongRule, ruleEnvironment } from './compile-rule.ts';
 import { RuleCosts } from './rule-cost.ts';
 import { jsonBytesMin, ruleRequestBytes, ruleSizes } from './rule-size.ts';
 import { ruleType } from './rule-type.ts';
@@ -23,6 +24,8 @@ interface Place {
 
 interface CheckOptions {
   readonly path: string;
+  /** Others wait: throws LongWork instead of compiling long expressions. */
+  readonly inline?: boolean | undefined;
   /** Errors of the schema. Rules of a part that has one, or is around it, are not looked at. */
   readonly errors: readonly FieldError[];
 }
@@ -71,6 +74,7 @@ export class RuleDefinitionCheck {
     }
     for (const [index, rule] of rules.entries()) {
       if (this.errors.length >= limits.findingsMax) return;
+      if (this.#options.inline && isLongRule(rule)) throw new LongWork();
       const checked = { rule, schema, place, environment: ruleEnvironment(type, rule), at: `${at}[${index}]` };
       this.errors.push(...this.#checkRule(checked), ...this.#checkMessage(checked));
       yield;

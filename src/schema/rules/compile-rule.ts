@@ -1,3 +1,4 @@
+import { limits } from '../../base/limits.ts';
 import type { CelEnvironment } from '../../cel/cel.ts';
 import { type CelValueProgram, compile } from '../../cel/compile.ts';
 import { CelCompileError } from '../../cel/error.ts';
@@ -15,6 +16,10 @@ export const ruleEnvironment = (self: CelType, { optionalOldSelf }: Rule): CelEn
   self,
   oldSelf: optionalOldSelf === true ? optionalType(self) : self,
 });
+
+/** Compiling takes time linear in the length of an expression, about a microsecond for each character, and cannot be interrupted. */
+export const isLongRule = ({ rule, messageExpression = '' }: Rule): boolean =>
+  rule.length + messageExpression.length > limits.inlineRuleLength;
 
 /** Compiles `rule`, which must give a bool. */
 export function compileRule({ rule }: Rule, environment: CelEnvironment): CompiledExpression {

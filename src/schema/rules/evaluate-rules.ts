@@ -1,4 +1,5 @@
 import { limits } from '../../base/limits.ts';
+import { LongWork } from '../../base/long-work.ts';
 import { CelBudget } from '../../cel/budget.ts';
 import type { CelValueProgram } from '../../cel/compile.ts';
 import { CelEvaluationError } from '../../cel/error.ts';
@@ -9,6 +10,7 @@ import { equalValues } from '../equal-values.ts';
 import { getOwn, isRecord } from '../own-property.ts';
 import type { ListSchema, Schema } from '../schema.ts';
 import { oldItems } from '../validate-structural.ts';
+import { isLongRule } from './compile-rule.ts';
 import { type CompiledRule, compiledRules } from './compiled-rules.ts';
 import type { RuleTree } from './rule-tree.ts';
 import { convertOf } from './rule-value.ts';
@@ -26,7 +28,9 @@ interface EvaluationOptions {
   readonly inline?: boolean | undefined;
 }
 
-const inlineSteps = { stepMax: limits.inlineCallCost };
+/** What the rules of one object may cost. `inline` as above. */
+export const budgetOfRules = (inline = false): CelBudget =>
+  new CelBudget(limits.celBudget, undefined, inline ? { stepMax: limits.inlineCallCost } : {});
 
 /** Evaluates the rules of an object: `steps` does the work, and may be left alone between its steps. */
 export class RuleEvaluation {
@@ -42,7 +46,7 @@ export class RuleEvaluation {
 
   constructor(options: EvaluationOptions = {}) {
     this.#options = options;
-    this.#budget = options.budget ?? new CelBudget(limits.celBudget, undefined, options.inline ? inlineSteps : {});
+    this.#budget = options.budget ?? budgetOfRules(options.inline);
     this.#budgetAtStart = this.#budget.left;
   }
 
@@ -113,6 +117,7 @@ export class RuleEvaluation {
       if (this.#done) return;
       if (rule.isEmpty) continue;
       const isNew = !rule.isCompiled;
+      if (isNew && this.#options.inline && isLongRule(rule.source)) throw new LongWork();
       yield* this.#checkRule(rule, checked);
       if (isNew || this.#isLong()) yield;
     }

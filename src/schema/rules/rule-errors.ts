@@ -25,13 +25,13 @@ export function ruleErrors(
 ): readonly FieldError[] | Promise<readonly FieldError[]> {
   const json = asSchema(schema);
   if (survey(json, options.path).tooLarge || !hasRules(json) || isUnsupported(json)) return [];
-  const { path } = options;
+  const { path, inline } = options;
   const { schema: valid, errors, ofDefaults = [] } = readStructuralSchema(json, options);
-  if (valid) return check({ json, schema: valid, path, ofDefaults, refused: [] });
+  if (valid) return check({ json, schema: valid, path, inline, ofDefaults, refused: [] });
   // Keywords that are wrong elsewhere do not matter; a structure that is wrong does.
   const refused = schemaErrors(json, path);
   if (errors.length > refused.length + ofDefaults.length) return [];
-  return check({ json, schema: buildStructuralSchema(json, options), path, ofDefaults, refused });
+  return check({ json, schema: buildStructuralSchema(json, options), path, inline, ofDefaults, refused });
 }
 
 /** Whether any schema within has rules. The schema must be small enough to be read. */
@@ -52,6 +52,7 @@ interface CheckedSchema {
   readonly json: JsonSchema;
   readonly schema: StructSchema;
   readonly path: string;
+  readonly inline: boolean | undefined;
   /** Errors of defaults and of keywords that were found before. */
   readonly ofDefaults: readonly FieldError[];
   readonly refused: readonly FieldError[];
@@ -66,7 +67,7 @@ async function check(checked: CheckedSchema): Promise<readonly FieldError[]> {
   await finish(checkDefaultRules(checked, broken));
   // Expressions are not looked at while a default is wrong, as in kube-apiserver.
   if (broken.length + checked.ofDefaults.length > 0) return broken;
-  const ofRules = new RuleDefinitionCheck({ path: checked.path, errors: checked.refused });
+  const ofRules = new RuleDefinitionCheck({ path: checked.path, inline: checked.inline, errors: checked.refused });
   await finish(ofRules.steps(checked.schema));
   return ofRules.errors;
 }

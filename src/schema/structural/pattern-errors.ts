@@ -1,4 +1,5 @@
 import { limits } from '../../base/limits.ts';
+import { LongWork } from '../../base/long-work.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 import { inspectPattern } from '../pattern.ts';
 import { BoundedErrors } from './bounded-errors.ts';
@@ -7,10 +8,10 @@ import { partsOf } from './parts-of.ts';
 
 /**
  * Patterns that are invalid, or too expensive to compile, one by one or all together. Equal patterns are compiled once.
- * Takes most of the time that a schema is checked.
+ * Takes most of the time that a schema is checked. `inline`: others wait, so it throws LongWork instead of taking long.
  */
-export function patternErrors(schema: JsonSchema, path: string): readonly FieldError[] {
-  const inspector = new Inspector();
+export function patternErrors(schema: JsonSchema, path: string, inline = false): readonly FieldError[] {
+  const inspector = new Inspector(inline);
   inspector.visit(schema, path);
   return inspector.errors.list;
 }
@@ -18,7 +19,12 @@ export function patternErrors(schema: JsonSchema, path: string): readonly FieldE
 class Inspector {
   readonly errors = new BoundedErrors();
   readonly #problems = new Map<string, string | undefined>();
+  readonly #inline: boolean;
   #work = 0;
+
+  constructor(inline: boolean) {
+    this.#inline = inline;
+  }
 
   visit(schema: JsonSchema, path: string): void {
     if (this.errors.full) return;
@@ -30,6 +36,7 @@ class Inspector {
 
   #problemOf(pattern: string): string | undefined {
     if (this.#problems.has(pattern)) return this.#problems.get(pattern);
+    if (this.#inline && this.#work > limits.inlinePatternsWork) throw new LongWork();
     if (this.#work > limits.schemaPatternsWorkMax)
       return 'is one too many: the patterns before it are too large in all';
     const { problem, work } = inspectPattern(pattern);

@@ -27,6 +27,8 @@ export interface StructuralOptions extends BuildOptions {
   readonly path: string;
   /** Errors of the decoded metadata of an embedded object, for defaults of it. Paths start with `metadata`. */
   readonly validateMetadata: (metadata: unknown) => readonly FieldError[];
+  /** Others wait: throws LongWork, or rejects with it, instead of doing what cannot be interrupted and takes long. */
+  readonly inline?: boolean | undefined;
 }
 
 interface StructuralResult {
@@ -49,7 +51,10 @@ export function readStructuralSchema(schema: unknown, options: StructuralOptions
   if (tooLarge) return { errors: [tooLarge] };
   const refused = schemaErrors(json, path);
   if (isUnsupported(json)) return { errors: refused };
-  const problems = [...structuralProblems(json, path), ...(hasPatterns ? patternErrors(json, path) : [])];
+  const problems = [
+    ...structuralProblems(json, path),
+    ...(hasPatterns ? patternErrors(json, path, options.inline) : []),
+  ];
   if (problems.length > 0) return { errors: [...problems, ...refused] };
   const built = buildStructuralSchema(json, options);
   const ofDefaults = hasDefaults ? defaultErrors({ json, schema: built, path }, options) : [];
