@@ -10,6 +10,9 @@ import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { type ControllersContext, chooseControllers, startControllers } from '../../src/controllers/controllers.ts';
 import type { NamespaceCondition } from '../../src/controllers/namespace-lifecycle/conditions.ts';
 import { orch } from '../../src/dialect/orch.ts';
+import { configMap } from '../../src/kinds/core/config-map.ts';
+import type { Kind } from '../../src/kinds/kind.ts';
+import { renamedFields } from '../../src/kinds/stored-as.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import { internalError, methodNotAllowed } from '../../src/meta/status-error.ts';
 import type { ClientRequest } from '../../src/outbound/transport.ts';
@@ -94,6 +97,38 @@ function fail(method: ClientRequest['method'], target: RegExp, error: () => Erro
 }
 
 describe('a namespace that is deleted', () => {
+  for (const goes of ['a version', 'the kind'] as const) {
+    it(`goes with objects of which ${goes} goes meanwhile`, async () => {
+      const kind = (version: string): Kind => ({
+        ...configMap(orch),
+        ...{ group: 'late.example', version, kind: 'Widget', listKind: 'WidgetList' },
+        ...{ resource: 'widgets', singular: 'widget', shortNames: [] },
+      });
+      const widgets = (version: string): string => `/apis/late.example/${version}/namespaces/n/widgets`;
+      const stored = kind('v2');
+      await fixture.resources.add(stored);
+      const v1: Kind = { ...kind('v1'), storedAs: renamedFields(stored, kind('v1'), {}) };
+      const first = await fixture.resources.add(v1);
+      await make(namespaces, 'n');
+      await make(widgets('v1'), 'x');
+      const { promise, resolve } = Promise.withResolvers<void>();
+      let asked = false;
+      transport.hold = ({ method, target }) => {
+        if (method !== 'DELETE' || target !== widgets('v1')) return undefined;
+        asked = true;
+        return promise;
+      };
+      start('namespace');
+      await fixture.call('DELETE', `${namespaces}/n`);
+      await until(() => asked, 'it is not deleted in the preferred version');
+      if (goes === 'a version') fixture.resources.removeVersion(first);
+      else fixture.resources.remove(first.resource);
+      resolve();
+      await gone(`${namespaces}/n`);
+      if (goes === 'a version') assert.equal(await exists(`${widgets('v2')}/x`), false);
+    });
+  }
+
   it('goes with all that is in it', async () => {
     start('namespace');
     await make(namespaces, 'n');

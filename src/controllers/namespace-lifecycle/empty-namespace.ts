@@ -15,7 +15,7 @@ export interface Remainder {
 export interface Attempt {
   readonly findings: Findings;
   readonly remainders: readonly Remainder[];
-  /** Nothing is left, and discovery and deletion were complete. */
+  /** Nothing is left, and discovery and deletion were complete and of what is served now. */
   readonly empty: boolean;
 }
 
@@ -37,6 +37,7 @@ export async function emptyNamespace(namespace: string, parts: DeletionParts): P
   const pods = resources.filter(isPods);
   for (const resource of pods) await deletion.deleteAll(resource);
   if (!deletion.foundAny) for (const each of resources) if (!isPods(each)) await deletion.deleteAll(each);
+  await deletion.recheckUnserved();
   return deletion.attempt();
 }
 
@@ -53,6 +54,9 @@ class Deletion {
   readonly #remaining = new Map<string, number>();
   readonly #finalizers = new Map<string, number>();
   readonly #remainders: Remainder[] = [];
+  /** Paths at which nothing was served any more. */
+  readonly #unserved = new Set<string>();
+  #isOutdated = false;
 
   constructor(namespace: string, { client, clock, signal }: DeletionParts) {
     this.#client = client;
@@ -83,16 +87,29 @@ class Deletion {
   }
 
   async deleteAll(resource: DiscoveredResource): Promise<void> {
+    const path = pathOf(resource, this.#namespace);
     try {
-      const path = pathOf(resource, this.#namespace);
       if (resource.verbs.includes('deletecollection')) await this.#client.delete(path, background, this.#signal);
       if (!resource.verbs.includes('list')) return;
       await this.#countRemaining(resource, path);
     } catch (error) {
       this.#signal.throwIfAborted();
-      // The resource is no longer served, so nothing is left of it.
-      if (hasReason(error, 'NotFound')) return;
-      this.#deletionFailures.push(`${qualified(resource)}: ${messageOf(error)}`);
+      if (hasReason(error, 'NotFound')) this.#unserved.add(path);
+      else this.#deletionFailures.push(`${qualified(resource)}: ${messageOf(error)}`);
+    }
+  }
+
+  /** Of a resource that went while the namespace was emptied, objects may be left in another version. */
+  async recheckUnserved(): Promise<void> {
+    if (this.#unserved.size === 0) return;
+    try {
+      const { resources } = await discoverResources(this.#client, this.#signal);
+      const served = new Set(resources.map((resource) => pathOf(resource, this.#namespace)));
+      this.#isOutdated = [...this.#unserved].some((path) => !served.has(path));
+    } catch {
+      // The next attempt reports it.
+      this.#signal.throwIfAborted();
+      this.#isOutdated = true;
     }
   }
 
@@ -129,7 +146,8 @@ class Deletion {
       finalizers: this.#finalizers,
     };
     const failures = [findings.discoveryFailures, findings.malformedGroups, findings.deletionFailures].flat();
-    return { findings, remainders: this.#remainders, empty: failures.length === 0 && this.#remainders.length === 0 };
+    const empty = failures.length === 0 && this.#remainders.length === 0 && !this.#isOutdated;
+    return { findings, remainders: this.#remainders, empty };
   }
 }
 
