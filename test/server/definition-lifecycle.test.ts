@@ -5,56 +5,11 @@ import { type ApiClient, ApiError, type ApiList } from '../../src/client/api-cli
 import { resourcePath } from '../../src/client/resource-path.ts';
 import type { Definition } from '../../src/kinds/apiextensions/custom-resource-definition.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
-import { type ApiServer, createApiServer } from '../../src/server/wiring/create-api-server.ts';
-import { systemEnvironment } from '../../src/server/wiring/environment.ts';
-import { openMemoryStore } from '../../src/store/drivers/memory/memory-store.ts';
-import { type Store, StoreError } from '../../src/store/store.ts';
+import type { ApiServer } from '../../src/server/wiring/create-api-server.ts';
+import { StoreError } from '../../src/store/store.ts';
 import { define, definitionOf, definitionPath, versionOf } from '../support/custom-resources.ts';
 import { root } from '../support/in-process-server.ts';
-import { memoryConfiguration } from '../support/server-configuration.ts';
-
-type Intercept = (method: string, args: readonly unknown[]) => Promise<void> | undefined;
-
-/** Servers on one store, one after the other or side by side. All are stopped at the end. */
-class SharedStore implements AsyncDisposable {
-  readonly #store = openMemoryStore();
-  readonly #servers = new Set<ApiServer>();
-  /** Is called before each operation of the store. */
-  intercept: Intercept = () => undefined;
-
-  async start(): Promise<ApiServer> {
-    const environment = { ...systemEnvironment, openStore: async () => this.#shared() };
-    const server = await createApiServer(memoryConfiguration, environment);
-    this.#servers.add(server);
-    await within(server.start(), 'the server is not ready');
-    return server;
-  }
-
-  /** The store as one server sees it: it may close it, and the others go on. */
-  #shared(): Store {
-    return new Proxy<Store>(this.#store, {
-      get: (store, name) => {
-        const value: unknown = Reflect.get(store, name);
-        if (typeof value !== 'function') return value;
-        if (name === 'close') return async () => {};
-        return (...args: readonly unknown[]) => {
-          const before = this.intercept(String(name), args);
-          return before ? before.then(() => value.apply(store, args)) : value.apply(store, args);
-        };
-      },
-    });
-  }
-
-  async stop(server: ApiServer): Promise<void> {
-    this.#servers.delete(server);
-    await server.stop();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const server of this.#servers) await server.stop();
-    await this.#store.close();
-  }
-}
+import { SharedStore } from '../support/shared-store.ts';
 
 const clientOf = (server: Pick<ApiServer, 'clientAs'>): ApiClient => server.clientAs(root, 'test');
 

@@ -1,0 +1,75 @@
+import { within } from '../../src/base/waits-fixture.ts';
+import { type ApiServer, createApiServer } from '../../src/server/wiring/create-api-server.ts';
+import { systemEnvironment } from '../../src/server/wiring/environment.ts';
+import { openMemoryStore } from '../../src/store/drivers/memory/memory-store.ts';
+import type { ChangeBatch, Store } from '../../src/store/store.ts';
+import { memoryConfiguration } from './server-configuration.ts';
+
+type Intercept = (method: string, args: readonly unknown[]) => Promise<void> | undefined;
+
+/** Holds up what a server hears of the store: it is behind, but reads and writes single objects. */
+export class Lag {
+  #held: PromiseWithResolvers<void> | undefined;
+
+  hold(): void {
+    this.#held ??= Promise.withResolvers();
+  }
+
+  release(): void {
+    this.#held?.resolve();
+    this.#held = undefined;
+  }
+
+  /** The changes, as they come while nothing is held up. */
+  async *delay(changes: AsyncIterable<ChangeBatch>): AsyncIterableIterator<ChangeBatch> {
+    for await (const batch of changes) {
+      await this.#held?.promise;
+      yield batch;
+    }
+  }
+}
+
+/** Servers on one store, one after the other or side by side. All are stopped at the end. */
+export class SharedStore implements AsyncDisposable {
+  /** Without any server. */
+  readonly store: Store = openMemoryStore();
+  readonly #servers = new Set<ApiServer>();
+  /** Is called before each operation of the store. */
+  intercept: Intercept = () => undefined;
+
+  async start(lag = new Lag()): Promise<ApiServer> {
+    const environment = { ...systemEnvironment, openStore: async () => this.#shared(lag) };
+    const server = await createApiServer(memoryConfiguration, environment);
+    this.#servers.add(server);
+    await within(server.start(), 'the server is not ready');
+    return server;
+  }
+
+  /** The store as one server sees it: it may close it, and the others go on. */
+  #shared(lag: Lag): Store {
+    return new Proxy<Store>(this.store, {
+      get: (store, name) => {
+        const value: unknown = Reflect.get(store, name);
+        if (typeof value !== 'function') return value;
+        if (name === 'close') return async () => {};
+        if (name === 'changes') {
+          return (...args: Parameters<Store['changes']>) => lag.delay(store.changes(...args));
+        }
+        return (...args: readonly unknown[]) => {
+          const before = this.intercept(String(name), args);
+          return before ? before.then(() => value.apply(store, args)) : value.apply(store, args);
+        };
+      },
+    });
+  }
+
+  async stop(server: ApiServer): Promise<void> {
+    this.#servers.delete(server);
+    await server.stop();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const server of this.#servers) await server.stop();
+    await this.store.close();
+  }
+}
