@@ -12,7 +12,7 @@ const certificates = [
   'ClusterTrustBundleAttest',
   'CertificateSubjectRestriction',
 ] as const;
-const webhooks = ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook'] as const;
+const webhooks = ['MutatingAdmissionWebhook', 'ValidatingAdmissionPolicy', 'ValidatingAdmissionWebhook'] as const;
 const rest = [...certificates, ...webhooks] as const;
 
 it('the names and order of kube-apiserver, and the plugins enabled by default', () => {

@@ -15,6 +15,7 @@ const defaults = {
   CertificateSubjectRestriction: true,
   // Behind all that the server does by itself.
   MutatingAdmissionWebhook: true,
+  ValidatingAdmissionPolicy: true,
   ValidatingAdmissionWebhook: true,
 } as const;
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { admissionMetrics } from '../../src/admission/admission-metrics.ts';
+import { policyMetrics } from '../../src/admission/policies/policy-metrics.ts';
 import { conditionMetrics, webhookMetrics } from '../../src/admission/webhooks/webhook-metrics.ts';
 import { auditMetrics } from '../../src/audit/audit-metrics.ts';
 import { certificateLifetimes } from '../../src/authn/client-certificate.ts';
@@ -134,6 +135,15 @@ const published: Readonly<Record<string, Described>> = {
   apiserver_crd_conversion_webhook_duration_seconds: histogram(
     ['crd_name', 'from_version', 'to_version', 'succeeded'],
     Array.from({ length: 15 }, (_, power) => 0.001 * 2 ** power),
+  ),
+  apiserver_validating_admission_policy_check_total: counter(
+    ['policy', 'policy_binding', 'error_type', 'enforcement_action'],
+    'BETA',
+  ),
+  apiserver_validating_admission_policy_check_duration_seconds: histogram(
+    ['policy', 'policy_binding', 'error_type', 'enforcement_action'],
+    [0.000_000_5, 0.001, 0.01, 0.1, 1],
+    'BETA',
   ),
   apiserver_admission_webhook_request_total: counter(['name', 'type', 'operation', 'code', 'rejected']),
   apiserver_admission_webhook_admission_duration_seconds: histogram(
@@ -335,6 +345,7 @@ describe('metrics of published servers', () => {
   storeMetrics(metrics, systemClock);
   conversionMetrics(metrics);
   webhookMetrics(metrics);
+  policyMetrics(metrics);
   conditionMetrics(metrics);
   reloadReports({ of: 'authorization', metrics, clock: systemClock, serverId: '' });
   storageMetrics({

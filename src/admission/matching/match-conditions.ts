@@ -4,7 +4,7 @@ import { CelBudget } from '../../cel/budget.ts';
 import type { ExpressionInput } from '../../kinds/admissionregistration/evaluate-expressions.ts';
 import type { CompiledExpression } from '../../kinds/admissionregistration/expressions.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
-import { type AuthorizeInExpression, RequestDecisions } from './request-decisions.ts';
+import { type RequestDecisions, requestResource } from './request-decisions.ts';
 
 /** A condition as a configuration or policy has it. */
 export interface WrittenCondition {
@@ -21,38 +21,38 @@ type Match =
   | { readonly type: 'failed'; readonly errors: readonly string[] };
 
 /** A request, in the version in which a webhook or policy is shown it. */
-interface JudgedRequest extends Pick<ExpressionInput, 'request' | 'object' | 'oldObject'> {
+export type JudgedObjects = Pick<ExpressionInput, 'request' | 'object' | 'oldObject' | 'params'>;
+
+interface JudgedRequest extends JudgedObjects {
   readonly attributes: AdmissionAttributes;
-  readonly authorize: AuthorizeInExpression;
+  readonly decisions: RequestDecisions;
   readonly clock: Clock;
 }
 
 /** The conditions under which a webhook is called, or a policy evaluated (KEP-3716). */
 export class MatchConditions {
   readonly #sources: readonly string[];
+  readonly #hasParams: boolean;
   #compiled: Promise<readonly CompiledExpression[]> | undefined;
 
-  private constructor(sources: readonly string[]) {
+  private constructor(sources: readonly string[], hasParams: boolean) {
     this.#sources = sources;
+    this.#hasParams = hasParams;
   }
 
-  /** Undefined if there is none. */
-  static of(written: readonly WrittenCondition[] = []): MatchConditions | undefined {
-    return written.length === 0 ? undefined : new MatchConditions(written.map(({ expression = '' }) => expression));
+  /** Undefined if there is none. `hasParams`: they may use `params`. */
+  static of(written: readonly WrittenCondition[] = [], hasParams = false): MatchConditions | undefined {
+    const sources = written.map(({ expression = '' }) => expression);
+    return sources.length === 0 ? undefined : new MatchConditions(sources, hasParams);
   }
 
   /** All are evaluated until one is false, since that outweighs those that fail. */
-  async evaluate({ attributes, authorize, clock, ...objects }: JudgedRequest): Promise<Match> {
-    this.#compiled ??= compile(this.#sources);
+  async evaluate({ attributes, decisions, clock, ...objects }: JudgedRequest): Promise<Match> {
+    this.#compiled ??= compile(this.#sources, this.#hasParams);
     const compiled = await this.#compiled;
     const { ExpressionEvaluation } = await import('../../kinds/admissionregistration/evaluate-expressions.ts');
-    const { group, resource, subresource, namespace } = attributes.info;
     const evaluation = new ExpressionEvaluation(
-      {
-        ...objects,
-        decisions: new RequestDecisions(attributes, authorize),
-        requestResource: { group, resource, subresource, namespace, name: attributes.name },
-      },
+      { ...objects, decisions, requestResource: requestResource(attributes) },
       { budget: new CelBudget(limits.matchConditionsCostMax), clock },
     );
     const errors: string[] = [];
@@ -70,8 +70,8 @@ const match: Match = { type: 'match' };
 const excluded: Match = { type: 'excluded' };
 
 /** The language is loaded when the first condition is needed. */
-async function compile(sources: readonly string[]): Promise<readonly CompiledExpression[]> {
+async function compile(sources: readonly string[], hasParams: boolean): Promise<readonly CompiledExpression[]> {
   const { ExpressionCompiler } = await import('../../kinds/admissionregistration/expressions.ts');
-  const compiler = new ExpressionCompiler();
+  const compiler = new ExpressionCompiler({ hasParams });
   return sources.map((source) => compiler.compile(source, 'condition'));
 }

@@ -10,6 +10,8 @@ export interface MatchRule {
   readonly resources?: readonly string[];
   /** Default: `*`. */
   readonly scope?: string;
+  /** Names of objects; empty: all. Of policies only. */
+  readonly resourceNames?: readonly string[];
 }
 
 /** What rules look at. */
@@ -42,13 +44,17 @@ export const ruledRequest = (attributes: AdmissionAttributes): RuledRequest => {
   return { operation: operationName(attributes), group, version, resource, subresource, scope };
 };
 
-/** Whether a rule is for a request. */
+/** Whether a rule is for a request, if it were for objects of any name. */
 export const matchesRule = (rule: MatchRule, request: RuledRequest): boolean =>
   (rule.scope === undefined || rule.scope === '*' || rule.scope === request.scope) &&
   names(rule.operations, request.operation) &&
   names(rule.apiGroups, request.group) &&
   names(rule.apiVersions, request.version) &&
   (rule.resources ?? []).some((each) => namesResource(each, request));
+
+/** Whether a rule is for an object of this name. */
+export const matchesName = ({ resourceNames = [] }: MatchRule, name: string): boolean =>
+  resourceNames.length === 0 || resourceNames.includes(name);
 
 const names = (listed: readonly string[] = [], wanted: string): boolean =>
   listed.some((each) => each === '*' || each === wanted);

@@ -81,3 +81,9 @@ function readSelector(text: string, parse: (text: string) => Selector): Selector
     return undefined;
   }
 }
+
+/** What `authorizer.requestResource` asks about. */
+export const requestResource = ({ info, name }: AdmissionAttributes) => {
+  const { group, resource, subresource, namespace } = info;
+  return { group, resource, subresource, namespace, name };
+};

@@ -10,7 +10,8 @@ export type NamespaceLabels = (name: string) => Labels | undefined | Promise<Lab
 
 type Labels = Readonly<Record<string, string>>;
 
-interface Selecting {
+/** Selectors of a webhook, a policy or a binding. */
+export interface Selecting {
   readonly namespaceSelector: Selector;
   readonly objectSelector: Selector;
 }

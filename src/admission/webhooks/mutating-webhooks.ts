@@ -17,7 +17,7 @@ export const mutatingWebhooks = (parts: WebhookParts): AdmissionPlugin => ({
   concerns: (attributes) => !isExempt(attributes, parts),
   mutate: ({ signal }) => parts.upToDate(signal),
   mutators(attributes) {
-    const matched = parts.configurations.index('admit').find(attributes);
+    const matched = parts.configurations.webhooks('admit').find(attributes);
     if (matched.length === 0) return [];
     const objects = new ReviewedObjects(attributes);
     return matched.map((each) => mutatorOf(each, objects, parts));

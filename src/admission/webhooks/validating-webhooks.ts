@@ -17,7 +17,7 @@ export const validatingWebhooks = (parts: WebhookParts): AdmissionPlugin => ({
 });
 
 function validate(attributes: AdmissionAttributes, parts: WebhookParts): Promise<void> | undefined {
-  const matched = parts.configurations.index('validating').find(attributes);
+  const matched = parts.configurations.webhooks('validating').find(attributes);
   return matched.length === 0 ? undefined : ask(matched, attributes, parts);
 }
 

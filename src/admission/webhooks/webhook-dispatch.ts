@@ -1,23 +1,23 @@
 import type { Clock } from '../../base/time/clock.ts';
 import { badRequest } from '../../meta/status-error.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
+import type { AdmissionConfigurations } from '../admission-configurations.ts';
 import { admissionForbidden } from '../forbidden.ts';
 import type { Matched } from '../matching/match-index.ts';
 import { operationName } from '../matching/match-rules.ts';
-import type { AuthorizeInExpression } from '../matching/request-decisions.ts';
+import { type AuthorizeInExpression, RequestDecisions } from '../matching/request-decisions.ts';
 import { type NamespaceLabels, selectsRequest } from '../matching/selects-request.ts';
 import { admissionRequest } from './admission-review.ts';
 import { CallFailure, type CallParts, callWebhook, type ReviewedObjects } from './call-webhook.ts';
 import type { ReviewAnswer } from './review-answer.ts';
 import type { Webhook } from './webhook.ts';
-import type { WebhookConfigurations } from './webhook-configurations.ts';
 import type { ConditionsOutcome, WebhookOutcome } from './webhook-outcome.ts';
 import { callFailed, describeFailure, webhookRefusal } from './webhook-refusal.ts';
 
 /** What the plugins of webhooks need of the server. */
 export interface WebhookParts extends CallParts {
   readonly clock: Clock;
-  readonly configurations: Pick<WebhookConfigurations, 'index'>;
+  readonly configurations: Pick<AdmissionConfigurations, 'webhooks'>;
   /** Resolves when `configurations` include all writes acknowledged before the call, on whichever server. */
   readonly upToDate: (signal: AbortSignal) => Promise<void> | undefined;
   readonly namespaceLabels: NamespaceLabels;
@@ -55,7 +55,7 @@ async function meetsConditions(
     request: admissionRequest(attributes, as),
     object: object && (await attributes.inVersion(object, as)),
     oldObject: old && (await attributes.inVersion(old, as)),
-    ...{ attributes, authorize, clock },
+    ...{ attributes, clock, decisions: new RequestDecisions(attributes, authorize) },
   });
   const { name, type } = webhook;
   conditionsObserved({

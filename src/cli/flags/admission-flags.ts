@@ -25,7 +25,6 @@ export const ignoredPlugins: readonly AbsentPlugins[] = [
       'ResourceQuota',
       'RuntimeClass',
       'StorageObjectInUseProtection',
-      'ValidatingAdmissionPolicy',
     ],
   },
   {

@@ -69,6 +69,7 @@ describe('without flags', () => {
         'ClusterTrustBundleAttest',
         'CertificateSubjectRestriction',
         'MutatingAdmissionWebhook',
+        'ValidatingAdmissionPolicy',
         'ValidatingAdmissionWebhook',
       ],
     ],

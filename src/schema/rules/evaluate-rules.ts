@@ -4,6 +4,7 @@ import { CelBudget } from '../../cel/budget.ts';
 import type { CelValueProgram } from '../../cel/compile.ts';
 import { CelEvaluationError } from '../../cel/error.ts';
 import { CelFault } from '../../cel/fault.ts';
+import { usableMessage } from '../../cel/usable-message.ts';
 import { type CelValue, optionalOf } from '../../cel/value.ts';
 import { duplicate, type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts';
 import { equalValues } from '../equal-values.ts';
@@ -344,10 +345,3 @@ const ruleText = ({ source: { rule, message = '' } }: CompiledRule): string => (
 
 const messageOf = (rule: CompiledRule): string =>
   (rule.source.message ?? '') === '' ? `failed rule: ${ruleText(rule)}` : ruleText(rule);
-
-/** Undefined if the result of a messageExpression cannot be shown. */
-function usableMessage(value: CelValue): string | undefined {
-  const text = typeof value === 'string' ? value.trim() : '';
-  const isUsable = text !== '' && !text.includes('\n') && Buffer.byteLength(text) <= limits.ruleMessageMax;
-  return isUsable ? text : undefined;
-}

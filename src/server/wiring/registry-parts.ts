@@ -5,7 +5,7 @@ import { kindCounters } from '../../registry/kind-counters.ts';
 import type { RegistryParts } from '../../registry/verb.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
-import { openWebhooks } from '../admission/open-webhooks.ts';
+import { openDynamicAdmission } from '../admission/open-dynamic-admission.ts';
 import type { Access } from './access/access.ts';
 import { type AdmissionLookups, admissionLookups, composeAdmission } from './access/admission.ts';
 import { kindServices } from './access/kind-services.ts';
@@ -21,8 +21,8 @@ export function registryParts(
 ): RegistryParts & { readonly lookups: AdmissionLookups } {
   const { dialect, clock, random, logger, metrics, store, cache, resources, identities, ...access } = parts;
   const { authorizer, index: rbac } = access.authorization;
-  const webhooks = openWebhooks(parts);
-  const lookups = admissionLookups({ dialect, cache, resources, authorizer, rbac, webhooks });
+  const dynamic = openDynamicAdmission(parts);
+  const lookups = admissionLookups({ dialect, cache, resources, authorizer, rbac, dynamic });
   const features = namesOfEnabled(config.features);
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },

@@ -33,7 +33,7 @@ import { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import { map as mapOf, opt, string } from '../../../schema/schema.ts';
 import { openMemoryStore } from '../../../store/drivers/memory/memory-store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/access/admission.ts';
-import { withoutWebhooks } from '../../wiring/access/admission-lookups-fixture.ts';
+import { withoutConfigurations } from '../../wiring/access/dynamic-admission-fixture.ts';
 import { HeavyWork, type ReceivedRequest } from './heavy-work.ts';
 import { JobThread } from './job-thread.ts';
 import { jobsOf } from './jobs.ts';
@@ -62,7 +62,7 @@ const lookups: AdmissionLookups = {
       : [],
   heldRules: () => ({ rules, errors: [] }),
   roleRules: () => undefined,
-  ...withoutWebhooks,
+  ...withoutConfigurations,
 };
 
 const allKinds = (dialect: Dialect): readonly Kind[] => [...kinds(dialect), gadget];

@@ -40,8 +40,8 @@ import type {
   YamlOutput,
 } from './jobs.ts';
 import { ownBytes } from './messages.ts';
+import { admissionCalls } from './remote-admission.ts';
 import type { Freshness, KnownEntry } from './remote-registry.ts';
-import { webhookCalls } from './remote-webhooks.ts';
 import { countParts, isHeavy } from './weight.ts';
 
 interface HeavyWorkParts
@@ -113,7 +113,7 @@ export class HeavyWork {
         bytes: request.bytes.length + (entry?.bytes.length ?? 0),
         calls: {
           ...this.#calls(request, key),
-          ...webhookCalls(this.#parts.lookups.webhooks, { signal: request.signal, turn }),
+          ...admissionCalls(this.#parts.lookups.dynamic, { signal: request.signal, turn }),
           bodyRead: async (sent: SentIdentity) => bodyRead?.(sent),
         },
         asks,
@@ -153,7 +153,7 @@ export class HeavyWork {
     const { info, served, user, signal, span } = request;
     const write = { span, storeName, served };
     const prepared = { resource: served.resource, caller: request };
-    const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules, namespaceLabels } = lookups;
+    const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules, namespace } = lookups;
     return {
       ...kindCalls(served.resource.kinds),
       get: async ({ key: wanted }: { readonly key: string }) => {
@@ -206,7 +206,7 @@ export class HeavyWork {
       resourcesOf: (args: LookupArguments<'resourcesOf'>) => resourcesOf(...args),
       heldRules: (args: LookupArguments<'heldRules'>) => heldRules(...args),
       roleRules: (args: LookupArguments<'roleRules'>) => roleRules(...args),
-      namespaceLabels: (args: LookupArguments<'namespaceLabels'>) => namespaceLabels(...args),
+      namespace: (args: LookupArguments<'namespace'>) => namespace(...args),
     };
   }
 
@@ -349,7 +349,7 @@ interface StepOptions {
   readonly options?: UpdateOptions;
 }
 
-type LookupArguments<Name extends Exclude<keyof AdmissionLookups, 'webhooks'>> = Parameters<AdmissionLookups[Name]>;
+type LookupArguments<Name extends Exclude<keyof AdmissionLookups, 'dynamic'>> = Parameters<AdmissionLookups[Name]>;
 
 /** Calls of a write that ask a webhook. */
 const asks: ReadonlySet<string> = new Set(['convert']);

@@ -22,8 +22,8 @@ import type { CustomVersions } from '../../../resources/custom-versions.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
 import { sentIdentity } from '../audit/sent-identity.ts';
 import { bodyAsJson } from './body-as-json.ts';
+import { KnownConfigurations } from './remote-admission.ts';
 import { type KnownEntry, remoteRegistry } from './remote-registry.ts';
-import { KnownConfigurations } from './remote-webhooks.ts';
 import type { Job, JobContext } from './serve-jobs.ts';
 
 /** A complete write request: bytes in, bytes out. */

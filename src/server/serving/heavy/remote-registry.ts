@@ -1,7 +1,7 @@
+import type { AdmissionConfigurations } from '../../../admission/admission-configurations.ts';
 import type { NamespacePhase } from '../../../admission/plugins/namespace-lifecycle.ts';
 import type { OwnerResource } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
-import type { WebhookConfigurations } from '../../../admission/webhooks/webhook-configurations.ts';
 import type { HeldRules } from '../../../authz/rbac/rbac-index.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { silentLogger } from '../../../base/logger.ts';
@@ -25,7 +25,7 @@ import type { Committed, Store, StoreRecord } from '../../../store/store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/access/admission.ts';
 import type { SharedVersions } from './jobs.ts';
 import { ownBytes } from './messages.ts';
-import { remoteWebhooks } from './remote-webhooks.ts';
+import { remoteAdmission } from './remote-admission.ts';
 import type { JobContext } from './serve-jobs.ts';
 
 /** An object as cached on the main thread. */
@@ -44,7 +44,7 @@ interface RemoteRegistryOptions {
   /** Scope of the request. */
   readonly scope: Scope;
   readonly admissionPlugins: readonly PluginName[];
-  readonly configurations: WebhookConfigurations;
+  readonly configurations: AdmissionConfigurations;
   readonly features: ReadonlySet<string>;
   readonly runtimeConfig: RuntimeConfig;
   readonly unsafeDeletion: boolean;
@@ -238,10 +238,9 @@ function entryOf({ key, revision, bytes, stale }: KnownEntry): CacheEntry {
 }
 
 /** Lookups by the names of the main thread's calls. */
-const remoteLookups = (context: JobContext, configurations: WebhookConfigurations): AdmissionLookups => ({
-  namespaceLabels: async (name) =>
-    (await callUntilAborted(context, 'namespaceLabels', [name])) as Readonly<Record<string, string>> | undefined,
-  webhooks: remoteWebhooks(configurations, context),
+const remoteLookups = (context: JobContext, configurations: AdmissionConfigurations): AdmissionLookups => ({
+  namespace: async (name) => (await callUntilAborted(context, 'namespace', [name])) as ApiObject | undefined,
+  dynamic: remoteAdmission(configurations, context),
   namespacePhase: async (name) => (await callUntilAborted(context, 'namespacePhase', [name])) as NamespacePhase,
   object: async (...object) => (await callUntilAborted(context, 'object', object)) as ApiObject | undefined,
   authorize: async (attributes, user) => (await callUntilAborted(context, 'authorize', [attributes, user])) as Decision,

@@ -7,7 +7,7 @@ import { systemClock } from '../../../base/time/clock.ts';
 import { orch } from '../../../dialect/orch.ts';
 import { groupNodes, nodeUserName } from '../../../request/node-user.ts';
 import { type AdmissionLookups, composeAdmission } from './admission.ts';
-import { withoutWebhooks } from './admission-lookups-fixture.ts';
+import { withoutConfigurations } from './dynamic-admission-fixture.ts';
 
 const refuse = (): never => {
   throw new Error('nothing is asked for');
@@ -19,7 +19,7 @@ const unasked: AdmissionLookups = {
   resourcesOf: refuse,
   heldRules: refuse,
   roleRules: refuse,
-  ...withoutWebhooks,
+  ...withoutConfigurations,
 };
 
 for (const resource of ['pods/exec', 'services/proxy', 'nodes/proxy', 'namespaces']) {

@@ -1,6 +1,5 @@
 import { admissionMetrics } from '../../../admission/admission-metrics.ts';
 import { type AdmissionPlugin, admissionChain } from '../../../admission/chain.ts';
-import type { NamespaceLabels } from '../../../admission/matching/selects-request.ts';
 import { certificateApproval } from '../../../admission/plugins/certificate-approval.ts';
 import { certificateSigning } from '../../../admission/plugins/certificate-signing.ts';
 import { certificateSubjectRestriction } from '../../../admission/plugins/certificate-subject-restriction.ts';
@@ -15,9 +14,9 @@ import { type PolicyResource, policyParameters } from '../../../admission/plugin
 import { serviceAccount } from '../../../admission/plugins/service-account.ts';
 import type { SignerPlugins } from '../../../admission/plugins/signer-permission.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
+import { type PolicyParts, validatingPolicies } from '../../../admission/policies/validating-policies.ts';
 import { mutatingWebhooks } from '../../../admission/webhooks/mutating-webhooks.ts';
 import { validatingWebhooks } from '../../../admission/webhooks/validating-webhooks.ts';
-import type { WebhookConfigurations } from '../../../admission/webhooks/webhook-configurations.ts';
 import type { WebhookParts } from '../../../admission/webhooks/webhook-dispatch.ts';
 import type { Authorizer } from '../../../authz/authorizer.ts';
 import type { EscalationContext } from '../../../authz/rbac/escalation.ts';
@@ -39,6 +38,7 @@ import type { Attributes } from '../../../request/authorization-attributes.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
+import type { DynamicAdmission } from '../../admission/open-dynamic-admission.ts';
 import { escalationPrevention } from './rbac.ts';
 
 /**
@@ -55,21 +55,16 @@ export interface AdmissionLookups {
   resourcesOf(apiVersion: string, kind: string): readonly OwnerResource[] | Promise<readonly OwnerResource[]>;
   readonly heldRules: EscalationContext['heldRules'];
   readonly roleRules: EscalationContext['roleRules'];
-  /** Labels of a namespace; undefined if there is none. Includes all writes acknowledged before the call. */
-  readonly namespaceLabels: NamespaceLabels;
-  readonly webhooks: WebhookLookups;
-}
-
-/** What the plugins of webhooks ask of the server. */
-export interface WebhookLookups extends Pick<WebhookParts, 'upToDate' | 'send' | 'observed' | 'conditionsObserved'> {
-  readonly configurations: WebhookConfigurations;
+  /** A Namespace; undefined if there is none of that name. Includes all writes acknowledged before the call. */
+  namespace(name: string): ApiObject | undefined | Promise<ApiObject | undefined>;
+  readonly dynamic: DynamicAdmission;
 }
 
 type LookedUp = 'serviceaccounts' | 'pods' | 'nodes' | PolicyResource;
 
 interface LookupParts {
-  readonly webhooks: WebhookLookups;
   readonly dialect: Dialect;
+  readonly dynamic: DynamicAdmission;
   readonly cache: WatchCache;
   readonly resources: ResourceRegistry;
   readonly authorizer: Authorizer;
@@ -78,7 +73,7 @@ interface LookupParts {
 
 /** Reads from the cache, and waits for it if it may be behind. */
 export function admissionLookups(parts: LookupParts): AdmissionLookups {
-  const { dialect, cache, resources, authorizer, rbac, webhooks } = parts;
+  const { dialect, cache, resources, authorizer, rbac, dynamic } = parts;
   const core = (resource: string) => resources.finder('', 'v1', resource);
   const namespaces = core('namespaces');
   const served: Readonly<Record<LookedUp, () => ServedResource | undefined>> = {
@@ -98,11 +93,11 @@ export function admissionLookups(parts: LookupParts): AdmissionLookups {
     authorize: (attributes, user, request) => authorizer.authorize(attributes, user, request),
     heldRules: (user, namespace) => rbac.heldRules(user, namespace),
     roleRules: (kind, name, namespace) => rbac.roleRules(kind, name, namespace),
-    namespaceLabels: (name) => {
-      if (cache.isFresh()) return labelsOf(objectOf(namespaces(), '', name));
-      return cache.fresh().then(() => labelsOf(objectOf(namespaces(), '', name)));
+    namespace: (name) => {
+      if (cache.isFresh()) return objectOf(namespaces(), '', name);
+      return cache.fresh().then(() => objectOf(namespaces(), '', name));
     },
-    webhooks,
+    dynamic,
   };
 }
 
@@ -183,14 +178,19 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       clientSigner: signerNames(dialect).client,
       organizations: async (request) => (await readCertificateRequest(Buffer.from(request, 'base64'))).organizations,
     }),
-  MutatingAdmissionWebhook: (parts) => mutatingWebhooks(webhookParts(parts)),
-  ValidatingAdmissionWebhook: (parts) => validatingWebhooks(webhookParts(parts)),
+  MutatingAdmissionWebhook: (parts) => mutatingWebhooks(dynamicParts(parts)),
+  ValidatingAdmissionPolicy: (parts) => validatingPolicies(dynamicParts(parts)),
+  ValidatingAdmissionWebhook: (parts) => validatingWebhooks(dynamicParts(parts)),
 };
 
-const webhookParts = ({ dialect, clock, random, lookups }: AdmissionParts): WebhookParts => ({
+const dynamicParts = ({ dialect, clock, random, lookups }: AdmissionParts): WebhookParts & PolicyParts => ({
   ...{ dialect, clock, random },
-  ...lookups.webhooks,
-  namespaceLabels: lookups.namespaceLabels,
+  ...lookups.dynamic,
+  namespace: (name) => lookups.namespace(name),
+  namespaceLabels: (name) => {
+    const found = lookups.namespace(name);
+    return found instanceof Promise ? found.then(labelsOf) : labelsOf(found);
+  },
   authorize: (attributes, user, request) => lookups.authorize(attributes, user, request),
 });
 

@@ -1,20 +1,22 @@
+import { AdmissionConfigurations, type ConfigurationData } from '../../../admission/admission-configurations.ts';
+import type { PolicyOutcome } from '../../../admission/policies/policy-outcome.ts';
+import type { FoundParams } from '../../../admission/policies/validating-policies.ts';
 import type { WebhookClient } from '../../../admission/webhooks/webhook.ts';
-import { type ConfigurationData, WebhookConfigurations } from '../../../admission/webhooks/webhook-configurations.ts';
 import type { ConditionsOutcome, WebhookOutcome } from '../../../admission/webhooks/webhook-outcome.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Turn } from '../../../base/keyed-mutex.ts';
 import { untilAborted } from '../../../base/time/until-aborted.ts';
-import type { WebhookLookups } from '../../wiring/access/admission.ts';
+import type { DynamicAdmission } from '../../admission/open-dynamic-admission.ts';
 import { ownBytes } from './messages.ts';
 import type { JobContext } from './serve-jobs.ts';
 
-/** The webhook configurations of the scopes, as the thread last saw them. */
+/** The configurations of admission of the scopes, as the thread last saw them. */
 export class KnownConfigurations {
-  readonly #byScope = new Map<string, WebhookConfigurations>();
+  readonly #byScope = new Map<string, AdmissionConfigurations>();
 
-  of(scope: string): WebhookConfigurations {
-    return getOrAdd(this.#byScope, scope, () => new WebhookConfigurations());
+  of(scope: string): AdmissionConfigurations {
+    return getOrAdd(this.#byScope, scope, () => new AdmissionConfigurations());
   }
 }
 
@@ -34,12 +36,12 @@ interface ReviewReply {
   readonly body: Uint8Array;
 }
 
-/** Webhooks on the thread for heavy work: matched here, called by the main thread. */
-export const remoteWebhooks = (configurations: WebhookConfigurations, context: JobContext): WebhookLookups => ({
+/** Webhooks and policies on the thread for heavy work: matched and evaluated here; the main thread calls and looks up. */
+export const remoteAdmission = (configurations: AdmissionConfigurations, context: JobContext): DynamicAdmission => ({
   configurations,
   async upToDate(signal) {
     const known = configurations.version;
-    const asked = context.call('webhookConfigurations', { known });
+    const asked = context.call('admissionConfigurations', { known });
     const { version, data } = (await untilAborted(asked, signal)) as Configurations;
     if (data && version > configurations.version) configurations.replace(version, data);
   },
@@ -50,6 +52,8 @@ export const remoteWebhooks = (configurations: WebhookConfigurations, context: J
   },
   observed: (outcome) => void context.call('webhookObserved', outcome),
   conditionsObserved: (outcome) => void context.call('conditionsObserved', outcome),
+  params: async (...args) => (await untilAborted(context.call('params', args), context.signal)) as FoundParams,
+  policyObserved: (outcome) => void context.call('policyObserved', outcome),
 });
 
 /** The write for which the calls are made. */
@@ -60,17 +64,19 @@ interface CallingWrite {
 }
 
 /** The same calls on the main thread. */
-export const webhookCalls = (webhooks: WebhookLookups, { signal, turn }: CallingWrite) => ({
-  async webhookConfigurations({ known }: { readonly known: number }): Promise<Configurations> {
-    await webhooks.upToDate(signal);
-    const { version } = webhooks.configurations;
-    return { version, data: version === known ? undefined : webhooks.configurations.data };
+export const admissionCalls = (dynamic: DynamicAdmission, { signal, turn }: CallingWrite) => ({
+  async admissionConfigurations({ known }: { readonly known: number }): Promise<Configurations> {
+    await dynamic.upToDate(signal);
+    const { version } = dynamic.configurations;
+    return { version, data: version === known ? undefined : dynamic.configurations.data };
   },
   async sendReview({ client, body }: ReviewCall): Promise<ReviewReply> {
     turn?.leave();
-    const reply = await webhooks.send(client, asBuffer(body), { signal });
+    const reply = await dynamic.send(client, asBuffer(body), { signal });
     return { status: reply.status, body: ownBytes(reply.body) };
   },
-  webhookObserved: (outcome: WebhookOutcome) => webhooks.observed(outcome),
-  conditionsObserved: (outcome: ConditionsOutcome) => webhooks.conditionsObserved(outcome),
+  webhookObserved: (outcome: WebhookOutcome) => dynamic.observed(outcome),
+  conditionsObserved: (outcome: ConditionsOutcome) => dynamic.conditionsObserved(outcome),
+  params: (args: Parameters<DynamicAdmission['params']>) => dynamic.params(...args),
+  policyObserved: (outcome: PolicyOutcome) => dynamic.policyObserved(outcome),
 });

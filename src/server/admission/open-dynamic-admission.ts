@@ -1,26 +1,40 @@
+import type { AdmissionConfigurations } from '../../admission/admission-configurations.ts';
+import { policyMetrics } from '../../admission/policies/policy-metrics.ts';
+import type { PolicyParts } from '../../admission/policies/validating-policies.ts';
+import type { WebhookParts } from '../../admission/webhooks/webhook-dispatch.ts';
 import { conditionMetrics, webhookMetrics } from '../../admission/webhooks/webhook-metrics.ts';
 import type { WebhookOutcome } from '../../admission/webhooks/webhook-outcome.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { WebhookLookups } from '../wiring/access/admission.ts';
 import type { ScopeParts } from '../wiring/scopes/scope-parts.ts';
-import { followWebhooks } from './follow-webhooks.ts';
+import { followConfigurations } from './follow-configurations.ts';
+import { PolicyParams } from './policy-params.ts';
 import { WebhookConnections } from './webhook-connections.ts';
 
-/** The admission webhooks of a scope: their configurations, the connections to them, and what is told of their calls. */
-export function openWebhooks(parts: ScopeParts): WebhookLookups {
+/** What webhooks and policies ask of the server. */
+export interface DynamicAdmission
+  extends Pick<WebhookParts, 'upToDate' | 'send' | 'observed' | 'conditionsObserved'>,
+    Pick<PolicyParts, 'params' | 'policyObserved'> {
+  readonly configurations: AdmissionConfigurations;
+}
+
+/** The webhooks and policies of a scope: their configurations, connections and params, and what is told of them. */
+export function openDynamicAdmission(parts: ScopeParts): DynamicAdmission {
   const { cache, clock, environment, held, logger, metrics } = parts;
   const { network, files } = environment;
   const connections = held.add(new WebhookConnections({ clock, network, files }));
+  const params = new PolicyParams(parts);
   const count = webhookMetrics(metrics);
   return {
-    configurations: followWebhooks(parts),
+    configurations: followConfigurations(parts),
     upToDate: (signal) => (cache.isFresh() ? undefined : cache.fresh(signal).then(() => {})),
     send: connections.send,
+    params: (kind, ref, namespace) => params.find(kind, ref, namespace),
     observed(outcome) {
       count(outcome);
       logFailure(outcome, logger);
     },
     conditionsObserved: conditionMetrics(metrics),
+    policyObserved: policyMetrics(metrics),
   };
 }
 

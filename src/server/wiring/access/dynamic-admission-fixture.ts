@@ -1,0 +1,16 @@
+import { AdmissionConfigurations } from '../../../admission/admission-configurations.ts';
+import type { AdmissionLookups } from './admission.ts';
+
+/** Test support: a server without webhooks and policies. */
+export const withoutConfigurations: Pick<AdmissionLookups, 'namespace' | 'dynamic'> = {
+  namespace: () => undefined,
+  dynamic: {
+    configurations: new AdmissionConfigurations(),
+    upToDate: () => undefined,
+    send: () => Promise.reject(new Error('no webhook is configured')),
+    params: () => Promise.reject(new Error('no policy is in force')),
+    observed() {},
+    conditionsObserved() {},
+    policyObserved() {},
+  },
+};
