@@ -41,7 +41,7 @@ export function attributesOf(write: Write = {}): AdmissionAttributes {
     dryRun: write.dryRun ?? false,
     signal: write.signal ?? new AbortController().signal,
     span: undefined,
-    leaveTurn() {},
+    awaitWebhook: (ask) => ask(),
     get replacements() {
       return replacements;
     },

@@ -61,10 +61,11 @@ export interface AdmissionAttributes extends Annotator {
   /** The operation of the request, if it is traced. */
   readonly span: Span | undefined;
   /**
-   * To be called before the write waits for somebody outside: other writes of the object may go on, and theirs may then come
-   * first. A webhook may write the object that it is asked about.
+   * Waits for the answer of a webhook. Meanwhile the request holds no seat, and other writes of the object go on, which may then
+   * come first: a webhook may write the object that it is asked about. Rejects, without asking, if too many requests of the
+   * tenant wait so.
    */
-  leaveTurn(): void;
+  awaitWebhook<T>(ask: () => Promise<T>): Promise<T>;
   /** Number of times that `replace` changed the object. */
   readonly replacements: number;
   /**

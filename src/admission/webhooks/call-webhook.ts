@@ -90,9 +90,11 @@ export async function callWebhook(
   const [object, old] = [await objects.object(as), await objects.old(as)];
   const review = encodeReview({ dialect, version, uid, attributes, as, object, old });
   return traced(webhook, uid, attributes, async (span) => {
-    const { status, body } = await send(client, review, { signal: attributes.signal, span }).catch((error) => {
-      throw new CallFailure(`failed to call webhook: ${messageOf(error)}`, unavailable, { cause: error });
-    });
+    const ask = () =>
+      send(client, review, { signal: attributes.signal, span }).catch((error) => {
+        throw new CallFailure(`failed to call webhook: ${messageOf(error)}`, unavailable, { cause: error });
+      });
+    const { status, body } = await attributes.awaitWebhook(ask);
     if (!isAnswered(status)) throw new CallFailure(`failed to call webhook: ${describeAnswer(status, body)}`, status);
     span?.event('Request completed');
     try {

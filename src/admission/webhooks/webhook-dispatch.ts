@@ -121,7 +121,6 @@ async function answerOf(
     if (attributes.dryRun && sideEffects === 'some') {
       throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`);
     }
-    attributes.leaveTurn();
     return await callWebhook(matched, objects, attributes, parts);
   } catch (error) {
     if (!(error instanceof CallFailure)) {

@@ -6,6 +6,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { AdmissionAttributes, AdmissionOperation, OperationOptions, ServedKind } from '../../request/admission.ts';
 import type { AnnotationLevel } from '../../request/audit-annotations.ts';
+import { askingFor } from '../../resources/custom-versions.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { setOwn } from '../../schema/own-property.ts';
 import type { StructSchema } from '../../schema/schema.ts';
@@ -104,8 +105,9 @@ class WriteAttributes implements AdmissionAttributes {
     return this.#context.request.span;
   }
 
-  leaveTurn(): void {
+  awaitWebhook<T>(ask: () => Promise<T>): Promise<T> {
     this.#context.turn.current?.leave();
+    return askingFor(this.#context.request, ask);
   }
 
   inVersion(object: ApiObject, of: ServedKind): ApiObject | Promise<ApiObject> {

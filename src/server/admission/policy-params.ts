@@ -74,7 +74,7 @@ export class PolicyParams {
     this.#read.set(served, read);
     const known = read.get(entry);
     if (known) return known;
-    const bytes = served.forms ? await served.forms.bytesOf(entry) : entry.bytes;
+    const bytes = served.forms ? await served.forms.bytesOf(entry, {}) : entry.bytes;
     const object = parseStored(bytes) as ApiObject;
     read.set(entry, object);
     return object;

@@ -113,7 +113,7 @@ export class HeavyWork {
         bytes: request.bytes.length + (entry?.bytes.length ?? 0),
         calls: {
           ...this.#calls(request, key),
-          ...admissionCalls(this.#parts.lookups.dynamic, { signal: request.signal, turn }),
+          ...admissionCalls(this.#parts.lookups.dynamic, { caller: request, turn }),
           bodyRead: async (sent: SentIdentity) => bodyRead?.(sent),
         },
         asks,
@@ -352,7 +352,7 @@ interface StepOptions {
 type LookupArguments<Name extends Exclude<keyof AdmissionLookups, 'dynamic'>> = Parameters<AdmissionLookups[Name]>;
 
 /** Calls of a write that ask a webhook. */
-const asks: ReadonlySet<string> = new Set(['convert']);
+const asks: ReadonlySet<string> = new Set(['convert', 'sendReview']);
 
 /** Calls of a write that change the store. */
 const commits: ReadonlySet<string> = new Set(['create', 'update', 'delete']);

@@ -3,10 +3,12 @@ import type { PolicyOutcome } from '../../../admission/policies/policy-outcome.t
 import type { FoundParams } from '../../../admission/policies/validating-policies.ts';
 import type { WebhookClient } from '../../../admission/webhooks/webhook.ts';
 import type { ConditionsOutcome, WebhookOutcome } from '../../../admission/webhooks/webhook-outcome.ts';
+import type { Caller } from '../../../base/caller.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Turn } from '../../../base/keyed-mutex.ts';
 import { untilAborted } from '../../../base/time/until-aborted.ts';
+import { askingFor } from '../../../resources/custom-versions.ts';
 import type { DynamicAdmission } from '../../admission/open-dynamic-admission.ts';
 import { ownBytes } from './messages.ts';
 import type { JobContext } from './serve-jobs.ts';
@@ -58,21 +60,21 @@ export const remoteAdmission = (configurations: AdmissionConfigurations, context
 
 /** The write for which the calls are made. */
 interface CallingWrite {
-  readonly signal: AbortSignal;
+  readonly caller: Caller;
   /** Its turn among the writes of the object, if it has one. */
   readonly turn: Turn | undefined;
 }
 
 /** The same calls on the main thread. */
-export const admissionCalls = (dynamic: DynamicAdmission, { signal, turn }: CallingWrite) => ({
+export const admissionCalls = (dynamic: DynamicAdmission, { caller, turn }: CallingWrite) => ({
   async admissionConfigurations({ known }: { readonly known: number }): Promise<Configurations> {
-    await dynamic.upToDate(signal);
+    await dynamic.upToDate(caller.signal);
     const { version } = dynamic.configurations;
     return { version, data: version === known ? undefined : dynamic.configurations.data };
   },
   async sendReview({ client, body }: ReviewCall): Promise<ReviewReply> {
     turn?.leave();
-    const reply = await dynamic.send(client, asBuffer(body), { signal });
+    const reply = await askingFor(caller, () => dynamic.send(client, asBuffer(body), { signal: caller.signal }));
     return { status: reply.status, body: ownBytes(reply.body) };
   },
   webhookObserved: (outcome: WebhookOutcome) => dynamic.observed(outcome),
