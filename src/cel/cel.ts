@@ -1,5 +1,7 @@
 import type { CelBudget } from './budget.ts';
+import type { Overload } from './overload.ts';
 import type { CelType } from './type.ts';
+import type { CelValue } from './value.ts';
 
 /**
  * Expressions in the Common Expression Language (CEL), as kube-apiserver 1.32 supports them in its configuration:
@@ -18,6 +20,23 @@ export type CelEnvironment = Readonly<Record<string, CelType>>;
 
 export interface CelCompileOptions {
   readonly returns?: readonly CelType[];
+  readonly extension?: CelExtension;
+}
+
+/** What some environments have beside their variables. */
+export interface CelExtension {
+  /** The type with this name, if expressions can make values of it: `Name{field: value}`. */
+  constructorOf(typeName: string): CelConstructor | undefined;
+  /** Functions without a receiver. */
+  functions(name: string): readonly Overload[] | undefined;
+}
+
+export interface CelConstructor {
+  readonly type: CelType;
+  /** The type of a field; undefined if there is no such field. */
+  fieldType(name: string): CelType | undefined;
+  /** Makes a value of fields with values of their types. */
+  construct(fields: ReadonlyMap<string, CelValue>): CelValue;
 }
 
 /** A compiled expression: immutable, can be evaluated any number of times. */

@@ -1,12 +1,12 @@
 import { Bindings } from './bindings.ts';
-import type { CelEnvironment } from './cel.ts';
+import type { CelConstructor, CelEnvironment, CelExtension } from './cel.ts';
 import type { CelCompileError } from './error.ts';
 import { errorAt } from './lexer.ts';
 import { functions } from './library/functions.ts';
 import { cidrTypeName, ipTypeName } from './library/networks.ts';
 import { validateLiterals } from './literals.ts';
 import type { Overload } from './overload.ts';
-import type { Call, Element, Entry, Expr, Fold, Index, OptionalMap, Select } from './syntax.ts';
+import type { Call, Construction, Element, Entry, Expr, Fold, Index, OptionalMap, Select } from './syntax.ts';
 import {
   boolType,
   bytesType,
@@ -38,6 +38,7 @@ export interface Checked {
   typeNamed(expr: Select): string | undefined;
   /** The variable with a qualified name that a selection is: `authorizer.requestResource`. */
   variableOf(select: Select): string | undefined;
+  constructorOf(construction: Construction): CelConstructor | undefined;
 }
 
 /** Names of types, which are also values: `type(claims.x) == string`. */
@@ -53,8 +54,8 @@ const qualifiedTypeNames: ReadonlySet<string> = new Set([ipTypeName, cidrTypeNam
  * for undeclared names, calls without a matching function, and lists or maps of mixed types, which kube-apiserver
  * rejects too.
  */
-export function check(expr: Expr, source: string, environment: CelEnvironment): Checked {
-  const checker = new Checker(source, environment);
+export function check(expr: Expr, source: string, environment: CelEnvironment, extension?: CelExtension): Checked {
+  const checker = new Checker(source, environment, extension);
   const type = checker.check(expr);
   return {
     type,
@@ -63,6 +64,7 @@ export function check(expr: Expr, source: string, environment: CelEnvironment): 
     isQualified: (call) => checker.qualified.has(call),
     typeNamed: (select) => checker.namedTypes.get(select),
     variableOf: (select) => checker.qualifiedVariables.get(select),
+    constructorOf: (construction) => checker.constructors.get(construction),
   };
 }
 
@@ -78,17 +80,20 @@ class Checker {
   readonly qualified = new Set<Call>();
   readonly namedTypes = new Map<Select, string>();
   readonly qualifiedVariables = new Map<Expr, string>();
+  readonly constructors = new Map<Construction, CelConstructor>();
   readonly #types = new Map<Expr, CelType>();
   readonly #source: string;
   readonly #environment: CelEnvironment;
+  readonly #extension: CelExtension | undefined;
   readonly #bindings = new Bindings();
   #scope: Scope | undefined;
   /** Within the arguments of `format`, where lists may mix types. */
   #mixed = false;
 
-  constructor(source: string, environment: CelEnvironment) {
+  constructor(source: string, environment: CelEnvironment, extension: CelExtension | undefined) {
     this.#source = source;
     this.#environment = environment;
+    this.#extension = extension;
   }
 
   check(expr: Expr): CelType {
@@ -130,6 +135,8 @@ class Checker {
         return listType(this.#elements(expr.elements));
       case 'map':
         return this.#map(expr.entries);
+      case 'construction':
+        return this.#construction(expr);
       case 'logic':
         for (const term of expr.terms) this.#expect(boolType, term);
         return boolType;
@@ -250,11 +257,28 @@ class Checker {
   #qualifiedName({ target, name }: Call): string | undefined {
     if (target?.kind !== 'ident') return undefined;
     const qualified = `${target.name}.${name}`;
-    return functions.global(qualified) === undefined ? undefined : qualified;
+    return this.#globals(qualified) === undefined ? undefined : qualified;
+  }
+
+  #globals(name: string): readonly Overload[] | undefined {
+    return functions.global(name) ?? this.#extension?.functions(name);
+  }
+
+  #construction(expr: Construction): CelType {
+    const { typeName: name, fields } = expr;
+    const made = this.#extension?.constructorOf(name);
+    if (!made) throw this.#error(expr, `undeclared reference to '${name}'`);
+    this.constructors.set(expr, made);
+    for (const { name: field, at, value, optional } of fields) {
+      const type = made.fieldType(field);
+      if (type === undefined) throw errorAt(this.#source, at, `undefined field '${field}'`);
+      this.#expect(optional ? optionalType(type) : type, value);
+    }
+    return made.type;
   }
 
   #resolve(expr: Call, name: string, target: CelType | undefined): CelType {
-    const known = target === undefined ? functions.global(name) : functions.member(name);
+    const known = target === undefined ? this.#globals(name) : functions.member(name);
     if (known === undefined) throw this.#error(expr, `undeclared reference to '${name}'`);
     const args = this.#argumentTypes(expr);
     const types = target === undefined ? args : [target, ...args];

@@ -26,7 +26,7 @@ export interface CelValueProgram extends CelProgram {
 /** See `Cel.compile`. */
 export function compile(source: string, environment: CelEnvironment, options: CelCompileOptions = {}): CelValueProgram {
   const expr = parse(source);
-  const checked = check(expr, source, environment);
+  const checked = check(expr, source, environment, options.extension);
   demandType(checked.type, options.returns);
   const step = new Planner(checked, environment).plan(expr);
   let sliced: SlicedStep | undefined;
@@ -37,7 +37,7 @@ export function compile(source: string, environment: CelEnvironment, options: Ce
     evaluateValues: (values, budget) => evaluate(step, (name) => fromOwn(values, name, (value) => value), budget),
     evaluateInSteps(values, budget) {
       // Planned when it is needed: most expressions are short.
-      sliced ??= planSliced(expr, new Planner(check(expr, source, environment), environment));
+      sliced ??= planSliced(expr, new Planner(check(expr, source, environment, options.extension), environment));
       return evaluateSliced(sliced, (name) => fromOwn(values, name, (value) => value), budget);
     },
     uses: (variable) => someExpr(expr, (each) => each.kind === 'ident' && each.name === variable),

@@ -1,7 +1,7 @@
 import { type CallCost, callCost, type Operand } from './call-cost.ts';
 import type { CelEnvironment } from './cel.ts';
 import { type Checked, check } from './check.ts';
-import { costOfList, costOfMap, foldCosts, turnCosts } from './meter.ts';
+import { costOfConstruction, costOfList, costOfMap, foldCosts, turnCosts } from './meter.ts';
 import { parse } from './parse.ts';
 import { exactly, type Size, sizeInSource, times, union, unknownSize } from './size.ts';
 import type { Call, Expr, Fold, Index, OptionalMap } from './syntax.ts';
@@ -62,6 +62,8 @@ class Estimator {
         return this.#all(expr.elements.map(({ value }) => value)) + costOfList;
       case 'map':
         return this.#all(expr.entries.flatMap(({ key, value }) => [key, value])) + costOfMap;
+      case 'construction':
+        return this.#all(expr.fields.map(({ value }) => value)) + costOfConstruction;
       case 'logic':
         return this.#all(expr.terms);
       case 'conditional': {

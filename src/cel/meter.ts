@@ -75,6 +75,8 @@ const costPerExcessCharacter = 0.001;
 /** For each list or map that an expression creates (as in kube-apiserver). */
 export const costOfList = 10;
 export const costOfMap = 30;
+/** For each value of a constructed type (as in kube-apiserver). */
+export const costOfConstruction = 40;
 
 /** Of each iteration of a macro, besides its expressions: the condition, the variables and the result. */
 export const turnCosts: Readonly<Record<FoldOperation, number>> = {

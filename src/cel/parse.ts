@@ -2,7 +2,7 @@ import { limits } from '../base/limits.ts';
 import { CelCompileError } from './error.ts';
 import { errorAt, type Token, tokenize } from './lexer.ts';
 import { expandMacro } from './macros.ts';
-import type { Element, Entry, Expr } from './syntax.ts';
+import type { Construction, Element, Entry, Expr } from './syntax.ts';
 import { CelUint, intMax, intMin } from './value.ts';
 
 /** Identifiers that cannot name a variable or function: langdef, "Syntax". */
@@ -159,8 +159,28 @@ class Parser {
         const index = this.#expression();
         this.#expect(']');
         expr = this.#node({ kind: 'index', at, operand: expr, index, optional }, [expr, index]);
-      } else return expr;
+      } else {
+        const typeName = this.#isSign('{') ? qualifiedName(expr) : undefined;
+        if (typeName === undefined) return expr;
+        expr = this.#construction(typeName);
+      }
     }
+  }
+
+  #construction(typeName: string): Expr {
+    const at = this.#token.at;
+    this.#expect('{');
+    const fields = this.#items('}', () => this.#fieldValue());
+    const values = fields.map(({ value }) => value);
+    return this.#node({ kind: 'construction', at, typeName, fields }, values);
+  }
+
+  #fieldValue(): Construction['fields'][number] {
+    const optional = this.#take('?');
+    const { at } = this.#token;
+    const name = this.#word(keywords);
+    this.#expect(':');
+    return { name, at, value: this.#expression(), optional };
   }
 
   /** `at` is the offset of the dot. */
@@ -283,4 +303,12 @@ class Parser {
     this.#expect(':');
     return { key, value: this.#expression(), optional };
   }
+}
+
+/** The name that identifiers joined by dots are. */
+function qualifiedName(expr: Expr): string | undefined {
+  if (expr.kind === 'ident') return expr.name;
+  if (expr.kind !== 'select' || expr.mode !== 'plain') return undefined;
+  const name = qualifiedName(expr.operand);
+  return name === undefined ? undefined : `${name}.${expr.field}`;
 }

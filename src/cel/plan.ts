@@ -2,10 +2,10 @@ import type { CelEnvironment } from './cel.ts';
 import { type Checked, typeNames } from './check.ts';
 import { absorb, CelFault } from './fault.ts';
 import { planFold, planOptionalMap } from './fold.ts';
-import { costOfList, costOfMap } from './meter.ts';
+import { costOfConstruction, costOfList, costOfMap } from './meter.ts';
 import { acceptsAll, type Overload, runOverload } from './overload.ts';
 import { asBool, type Planning, type Step } from './step.ts';
-import type { Call, Conditional, Element, Entry, Expr, Index, Logic, Select } from './syntax.ts';
+import type { Call, Conditional, Construction, Element, Entry, Expr, Index, Logic, Select } from './syntax.ts';
 import {
   CelMap,
   CelOptional,
@@ -81,6 +81,8 @@ export class Planner implements Planning {
         return this.#list(expr.elements);
       case 'map':
         return this.#map(expr.entries);
+      case 'construction':
+        return this.#construction(expr);
       case 'logic':
         return this.#logic(expr);
       case 'conditional':
@@ -163,6 +165,21 @@ export class Planner implements Planning {
         if (kept !== undefined) map.add(name, kept);
       }
       return map;
+    };
+  }
+
+  #construction(expr: Construction): Step {
+    const made = this.#checked.constructorOf(expr);
+    if (!made) throw new TypeError(`not checked: ${expr.typeName}`);
+    const steps = expr.fields.map(({ name, value, optional }) => ({ name, step: this.plan(value), optional }));
+    return (frame) => {
+      frame.meter.spend(costOfConstruction);
+      const fields = new Map<string, CelValue>();
+      for (const { name, step, optional } of steps) {
+        const value = optional ? present(step(frame)) : step(frame);
+        if (value !== undefined) fields.set(name, value);
+      }
+      return made.construct(fields);
     };
   }
 

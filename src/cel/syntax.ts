@@ -12,6 +12,7 @@ export type Expr =
   | Call
   | { readonly kind: 'list'; readonly at: number; readonly elements: readonly Element[] }
   | { readonly kind: 'map'; readonly at: number; readonly entries: readonly Entry[] }
+  | Construction
   | Logic
   | Conditional
   | Fold
@@ -52,6 +53,22 @@ export interface Element {
 
 export interface Entry {
   readonly key: Expr;
+  readonly value: Expr;
+  readonly optional: boolean;
+}
+
+/** `Name.of.type{field: value}`; a `?field` is omitted if its optional value is empty. */
+export interface Construction {
+  readonly kind: 'construction';
+  readonly at: number;
+  readonly typeName: string;
+  readonly fields: readonly FieldValue[];
+}
+
+interface FieldValue {
+  readonly name: string;
+  /** The offset of the name. */
+  readonly at: number;
   readonly value: Expr;
   readonly optional: boolean;
 }
@@ -123,6 +140,8 @@ export function childrenOf(expr: Expr): readonly Expr[] {
       return expr.elements.map((element) => element.value);
     case 'map':
       return expr.entries.flatMap((entry) => [entry.key, entry.value]);
+    case 'construction':
+      return expr.fields.map(({ value }) => value);
     case 'logic':
       return expr.terms;
     case 'conditional':

@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect/dialect.ts';
+import { mutatingAdmissionPolicies } from './admissionregistration/mutating-admission-policy.ts';
 import { validatingAdmissionPolicies } from './admissionregistration/validating-admission-policy.ts';
 import {
   mutatingWebhookConfiguration,
@@ -48,6 +49,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     validatingWebhookConfiguration(dialect),
     mutatingWebhookConfiguration(dialect),
     ...validatingAdmissionPolicies(dialect),
+    ...mutatingAdmissionPolicies(dialect),
     tokenReview(dialect),
     ...selfSubjectReviews(dialect),
     selfSubjectAccessReview(dialect),

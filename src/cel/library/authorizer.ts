@@ -1,7 +1,7 @@
 import { expressionTypes } from '../../dialect/expression-types.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../meta/formats.ts';
 import { CelFault } from '../fault.ts';
-import { costOfList } from '../meter.ts';
+import { costOfConstruction, costOfList } from '../meter.ts';
 import { defineMethod } from '../overload.ts';
 import { boolType, opaqueType, stringType } from '../type.ts';
 import { CelOpaque } from '../value.ts';
@@ -165,7 +165,7 @@ const costOfCheck = (): number => 350_000;
 
 /** Of parsing a selector: a requirement takes two characters at least, and makes a list and a struct. */
 const costOfSelector = (_check: CelResourceCheck, text: string): number =>
-  costOfList + Math.ceil(text.length * 0.1) + Math.ceil(text.length * 0.5) * (costOfList + 40);
+  costOfList + Math.ceil(text.length * 0.1) + Math.ceil(text.length * 0.5) * (costOfList + costOfConstruction);
 
 /** Authorization checks (KEP-3488), with their published costs. Only variables make an authorizer. */
 export const authorizers = [

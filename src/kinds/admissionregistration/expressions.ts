@@ -1,7 +1,8 @@
 import { type CelValueProgram, compile } from '../../cel/compile.ts';
 import { CelCompileError } from '../../cel/error.ts';
+import { mutations, objectType, patchType } from '../../cel/library/mutations.ts';
 import { publishedError } from '../../cel/published-error.ts';
-import { boolType, type CelType, nullType, stringType, typeName } from '../../cel/type.ts';
+import { boolType, type CelType, listType, nullType, stringType, typeName } from '../../cel/type.ts';
 import { expressionEnvironment, type ObjectTypes, typeOfVariable } from './expression-types.ts';
 
 /**
@@ -9,9 +10,12 @@ import { expressionEnvironment, type ObjectTypes, typeOfVariable } from './expre
  * - `condition`: whether a webhook is called or a policy is evaluated, or whether an object is valid;
  * - `message`: why it is not, without `authorizer`;
  * - `auditAnnotation`: the value of an annotation;
- * - `variable`: a value that other expressions use.
+ * - `variable`: a value that other expressions use;
+ * - `applyConfiguration`, `jsonPatch`: a change of an object, which `mutation-results.ts` reads from the value.
  */
-export type ExpressionRole = 'condition' | 'message' | 'auditAnnotation' | 'variable';
+export type ExpressionRole = 'condition' | 'message' | 'auditAnnotation' | 'variable' | MutationRole;
+
+type MutationRole = 'applyConfiguration' | 'jsonPatch';
 
 /** An expression that can be evaluated by `ExpressionEvaluation`, or why there is none, in the words of kube-apiserver. */
 export type CompiledExpression =
@@ -23,6 +27,8 @@ const results: Readonly<Partial<Record<ExpressionRole, readonly CelType[]>>> = {
   condition: [boolType],
   message: [stringType],
   auditAnnotation: [stringType, nullType],
+  applyConfiguration: [objectType],
+  jsonPatch: [listType(patchType)],
 };
 
 interface CompilerOptions {
@@ -53,7 +59,8 @@ export class ExpressionCompiler {
     const { hasParams = false, types = {} } = this.#options;
     const names = { params: hasParams, authorizer: role !== 'message', variables: this.#variableTypes };
     try {
-      const program = compile(source, expressionEnvironment(names, types));
+      const extension = role === 'applyConfiguration' || role === 'jsonPatch' ? { extension: mutations } : {};
+      const program = compile(source, expressionEnvironment(names, types), extension);
       const problem = typeProblem(program.type, results[role]);
       return problem === undefined ? { type: 'program', source, program } : { type: 'error', source, detail: problem };
     } catch (error) {

@@ -8,7 +8,7 @@ import { ruleErrors } from './rule-errors.ts';
 /** Errors of what policies of both kinds have, and their bindings, in the words of kube-apiserver 1.32. */
 
 /** A choice that must be made; defaults make it where the client does not. */
-function choiceErrors(value: string | undefined, choices: readonly string[], path: string): FieldError[] {
+export function choiceErrors(value: string | undefined, choices: readonly string[], path: string): FieldError[] {
   if (value === undefined) return [required(path)];
   return choices.includes(value) ? [] : [notSupported(path, value, choices)];
 }

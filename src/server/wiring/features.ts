@@ -36,6 +36,11 @@ export const featureGates = {
     stage: 'alpha',
     help: 'read and write CBOR where the client asks for it (spec section 4.3); storage stays as it is',
   },
+  MutatingAdmissionPolicy: {
+    default: false,
+    stage: 'alpha',
+    help: 'policies that change objects, where --runtime-config serves them (KEP-3962)',
+  },
   RemoteRequestHeaderUID: {
     default: false,
     stage: 'alpha',
