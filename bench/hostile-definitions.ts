@@ -41,9 +41,9 @@ const one = { spec: { field0: 'x' } };
 export const hostileDefinitions = (): readonly HostileDefinition[] => [
   { what: '9,000 fields', plural: 'flats', versions: [version('v1', fields(9_000, described))], object: one },
   {
-    what: '40,000 fields and 1 MB',
+    what: '24,000 fields',
     plural: 'manies',
-    versions: [version('v1', fields(40_000, text))],
+    versions: [version('v1', fields(24_000, text))],
     object: one,
   },
   {
@@ -80,18 +80,18 @@ export const hostileDefinitions = (): readonly HostileDefinition[] => [
     object: { spec: Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`field${at}`, 'x'])) },
   },
   {
-    what: 'enums of 45,000 values',
+    what: 'enums of 24,000 values',
     plural: 'enumerateds',
     versions: [
       version('v1', {
         type: 'object',
-        properties: { field0: { ...text, enum: Array.from({ length: 45_000 }, (_, at) => `value-${at}`) } },
+        properties: { field0: { ...text, enum: Array.from({ length: 24_000 }, (_, at) => `value-${at}`) } },
       }),
     ],
-    object: { spec: { field0: 'value-44999' } },
+    object: { spec: { field0: 'value-23999' } },
   },
   {
-    what: 'a default of 1 MB',
+    what: 'a default of 5,000 values',
     plural: 'defaulteds',
     versions: [
       version('v1', {
@@ -99,7 +99,7 @@ export const hostileDefinitions = (): readonly HostileDefinition[] => [
         properties: {
           field0: {
             ...{ type: 'array', items: { type: 'object', properties: { a: text } } },
-            default: Array.from({ length: 100_000 }, () => ({ a: 'x' })),
+            default: Array.from({ length: 2_400 }, () => ({ a: 'x'.repeat(20) })),
           },
         },
       }),

@@ -5,7 +5,8 @@ import type { Clock } from '../../base/time/clock.ts';
 import { allAtOnce, inSlices, type Steps } from '../../base/time/in-slices.ts';
 import { parseStoredInSteps } from '../../codec/json-steps.ts';
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
-import type { StructSchema } from '../../schema/schema.ts';
+import { prepare } from '../../schema/prepare.ts';
+import type { Schema, StructSchema } from '../../schema/schema.ts';
 import type { Descriptions } from '../../schema/structural/build-schema.ts';
 import { SchemaPool } from '../../schema/structural/schema-pool.ts';
 import { structuralProblemsInSteps } from '../../schema/structural/structural-problems.ts';
@@ -158,7 +159,7 @@ function* build(bytes: Uint8Array): Steps<Built> {
     const key = yield* contentHash(name, json);
     let schema = inUse.get(key);
     if (!schema) {
-      schema = { ...(yield* schemaOf(json, { pool, descriptions: 'none' })), name };
+      schema = { ...(yield* schemaOf(json, { pool, descriptions: 'none', onPart: prepare })), name };
       inUse.set(key, schema);
     }
     built.set(version.name ?? '', schema);
@@ -166,7 +167,7 @@ function* build(bytes: Uint8Array): Steps<Built> {
   return { built, parts: pool.size };
 }
 
-function* schemaOf(json: unknown, how: { readonly pool: SchemaPool; readonly descriptions: Descriptions }): Steps<StructSchema> {
+function* schemaOf(json: unknown, how: { readonly pool: SchemaPool; readonly descriptions: Descriptions; readonly onPart?: (part: Schema) => void }): Steps<StructSchema> {
   const problems = yield* structuralProblemsInSteps(json, '');
   if (problems.length > 0) return unreadable;
   return yield* buildStructuralSchemaInSteps(json, { objectMeta, ...how });

@@ -1,6 +1,7 @@
 import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Rule } from '../constraint.ts';
-import { type Schema, type StructSchema, schemaOf } from '../schema.ts';
+import { fieldListsOf } from '../field-lists.ts';
+import { type Field, isScalar, type Schema, type StructSchema, schemaOf } from '../schema.ts';
 import { escapedName } from './escaped-name.ts';
 import { asRoot, isVisible } from './visible-schema.ts';
 
@@ -28,6 +29,8 @@ export const rulesOfPart = (schema: Schema): RuleTree | undefined => treeOf(sche
 
 /** Of all equal parts of a schema that are one object there is one tree. */
 function treeOf(schema: Schema, place: 'root' | 'part'): RuleTree | undefined {
+  // Most schemas are these: nothing is kept of them.
+  if (!schema.rules && isScalar(schema)) return undefined;
   return getOrAdd(trees, schema, () => ({ tree: build(schema, place) })).tree;
 }
 
@@ -54,10 +57,10 @@ function othersOf(schema: Schema): RuleTree | undefined {
 /** Fields that have a name in expressions, but no type, have no rules either, as in kube-apiserver. */
 function fieldsOf(struct: StructSchema): ReadonlyMap<string, RuleTree> {
   const fields = new Map<string, RuleTree>();
-  for (const [name, field] of Object.entries(struct.fields)) {
-    const schema = schemaOf(field);
-    const tree = schema.structural && (escapedName(name) === undefined || isVisible(schema)) && treeOf(schema, 'part');
-    if (tree) fields.set(name, tree);
+  for (const name of fieldListsOf(struct).names) {
+    const schema = schemaOf(struct.fields[name] as Field);
+    const tree = schema.structural && treeOf(schema, 'part');
+    if (tree && (escapedName(name) === undefined || isVisible(schema))) fields.set(name, tree);
   }
   return fields.size === 0 ? noFields : fields;
 }

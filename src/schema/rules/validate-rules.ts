@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
+import { inOwnTurn } from '../../base/time/turns.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 import type { Schema } from '../schema.ts';
 import type { RuleEvaluation } from './evaluate-rules.ts';
@@ -29,6 +30,11 @@ async function loadEvaluator(): Promise<Evaluator> {
   const { RuleEvaluation: loaded } = await import('./evaluate-rules.ts');
   evaluator = loaded;
   return loaded;
+}
+
+/** Loads it before it is needed: so much code takes most of a turn of the event loop. Errors reach whoever needs it. */
+export function preloadRules(): void {
+  if (!evaluator) inOwnTurn(() => void loadEvaluator().catch(() => {}));
 }
 
 const none: readonly never[] = [];

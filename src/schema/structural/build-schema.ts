@@ -32,6 +32,8 @@ interface BuildOptions {
   readonly objectMeta: StructSchema;
   readonly pool: SchemaPool;
   readonly descriptions: Descriptions;
+  /** Called with each part that has parts, after those. */
+  readonly onPart?: ((part: Schema) => void) | undefined;
 }
 
 /** Builds the schema of a version. The JSON must have no errors; other input does not throw, but means little. */
@@ -113,8 +115,12 @@ class Builder {
     if (++this.#built % schemasPerStep === 0) yield;
     const plain = this.#options.descriptions === 'all' ? undefined : plainScalar(json);
     if (plain) return plain;
-    const typed = this.#scalar(json) ?? (yield* this.#container(json, inherited));
-    return this.#options.pool.schema({ ...typed, ...this.#assertions(json) });
+    const { pool, onPart } = this.#options;
+    const scalar = this.#scalar(json);
+    if (scalar) return pool.schema({ ...scalar, ...this.#assertions(json) });
+    const part = pool.schema({ ...(yield* this.#container(json, inherited)), ...this.#assertions(json) });
+    onPart?.(part);
+    return part;
   }
 
   #scalar(json: JsonSchema): Schema | undefined {

@@ -1,6 +1,6 @@
 import type { Steps } from '../../base/time/in-slices.ts';
 import type { FieldError } from '../../meta/field-error.ts';
-import type { StructSchema } from '../schema.ts';
+import type { Schema, StructSchema } from '../schema.ts';
 import { buildSchema, buildSchemaInSteps, type Descriptions } from './build-schema.ts';
 import { defaultErrors } from './default-errors.ts';
 import { asSchema } from './json-schema.ts';
@@ -17,6 +17,8 @@ interface BuildOptions {
   readonly pool?: SchemaPool;
   /** Default: `none`. */
   readonly descriptions?: Descriptions;
+  /** Called with each part that has parts, after those. */
+  readonly onPart?: (part: Schema) => void;
 }
 
 export interface StructuralOptions extends BuildOptions {
@@ -73,6 +75,6 @@ export const buildStructuralSchema = (schema: unknown, options: BuildOptions): S
 export const buildStructuralSchemaInSteps = (schema: unknown, options: BuildOptions): Steps<StructSchema> =>
   buildSchemaInSteps(asSchema(schema), complete(options));
 
-const complete = ({ objectMeta, pool = new SchemaPool(), descriptions = 'none' }: BuildOptions) => ({
-  ...{ objectMeta, pool, descriptions },
+const complete = ({ objectMeta, pool = new SchemaPool(), descriptions = 'none', onPart }: BuildOptions) => ({
+  ...{ objectMeta, pool, descriptions, onPart },
 });

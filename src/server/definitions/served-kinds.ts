@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { asBuffer } from '../../base/collections/byte-span.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { allAtOnce, inSlices, type Steps } from '../../base/time/in-slices.ts';
 import { parseStoredInSteps } from '../../codec/json-steps.ts';
+import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import type {
   Definition,
   DefinitionCondition,
@@ -17,6 +19,7 @@ import type { ConversionParts } from '../../resources/conversion-webhook.ts';
 import type { CustomVersions } from '../../resources/custom-versions.ts';
 import type { Resource, ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
+import { preloadRules } from '../../schema/rules/validate-rules.ts';
 import { ConversionWebhooks } from './conversion-webhooks.ts';
 import type { StoredDefinition } from './followed-definition.ts';
 
@@ -51,6 +54,8 @@ export class ServedKinds implements Closable {
   readonly #options: ServedKindsOptions;
   readonly #served = new Map<string, Served>();
   readonly #webhooks: ConversionWebhooks;
+  /** Definitions with rules were seen: what evaluates them is loaded. */
+  #hasRules = false;
 
   constructor(options: ServedKindsOptions) {
     this.#options = options;
@@ -123,7 +128,12 @@ export class ServedKinds implements Closable {
     status: DefinitionStatus,
     { read, schemas }: { readonly read: Reading; readonly schemas: DefinedSchemas },
   ): Promise<ReadVersions> {
-    const steps = kindsOf(read.bytes(), status, schemas);
+    const bytes = read.bytes();
+    if (!this.#hasRules && asBuffer(bytes).includes(schemaExtensions.validations)) {
+      this.#hasRules = true;
+      preloadRules();
+    }
+    const steps = kindsOf(bytes, status, schemas);
     const isSmall = read.length <= limits.lightBytesMax;
     const made = isSmall ? allAtOnce(steps) : inSlices(steps, this.#options.clock);
     const { definition, kinds, nonStructural } = made instanceof Promise ? await made : made;
