@@ -53,7 +53,9 @@ assert.ok(served.length > 20);
 describe('explain', { skip: kubectlMissing ?? false }, () => {
   let server: OrchProcess;
   before(async () => {
-    server = await OrchProcess.start({ flags: ['--dialect=kubernetes', '--runtime-config=api/all=true'] });
+    server = await OrchProcess.start({
+      flags: ['--dialect=kubernetes', '--runtime-config=api/all=true', '--feature-gates=AllAlpha=true'],
+    });
   });
   after(() => server[Symbol.asyncDispose]());
 
