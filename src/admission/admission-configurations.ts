@@ -37,6 +37,10 @@ export class AdmissionConfigurations {
     return this.#version;
   }
 
+  get isEmpty(): boolean {
+    return configurationKinds.every((kind) => this.#objects[kind].size === 0);
+  }
+
   get data(): ConfigurationData {
     const listed = configurationKinds.map((kind) => [kind, [...this.#objects[kind].values()]] as const);
     return Object.fromEntries(listed) as unknown as ConfigurationData;

@@ -400,6 +400,8 @@ export const limits = {
   /** One question to a conversion webhook: time, and bytes of its answer, which may be larger than what was asked. */
   conversionMsMax: 30_000,
   conversionAnswerBytesMax: 8 * 1024 * 1024,
+  /** Pause before a default role or binding is written again that webhooks or policies refused. */
+  defaultPolicyRetryMs: 10_000,
   /** Admission webhooks whose connections are kept; calls that may wait for one of them. */
   admissionConnectionsKept: 1_000,
   admissionCallsMax: 1_000,

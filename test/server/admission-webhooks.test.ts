@@ -371,12 +371,15 @@ describe('admission webhooks', () => {
     );
   });
 
-  it('a webhook for everything that is down: reads go on, and the configuration can be taken away', async () => {
+  it('a webhook for everything that is down: reads go on, the server starts, and the configuration can be taken away', async () => {
     const rules = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'] }];
     const clientConfig = { ...one.clientConfig, url: 'https://127.0.0.1:9/x' };
     await configure('validating', 'down', webhookFor(one, { rules, clientConfig }));
     assert.equal((await post(configMap('stopped'))).status, 500);
+    await server.stop();
+    await server.restart();
     assert.equal((await send('GET', maps)).status, 200);
+    assert.equal((await post(configMap('stopped'))).status, 500);
     const path = `${kinds.validating.path}/down`;
     assert.equal((await send('PATCH', path, { metadata: { labels: { a: 'b' } } }, mergePatch)).status, 200);
     assert.equal((await send('DELETE', path)).status, 200);

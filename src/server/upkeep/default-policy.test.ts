@@ -1,19 +1,26 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { limits } from '../../base/limits.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
+import { ManualClock } from '../../base/time/clock.ts';
+import { until } from '../../base/waits-fixture.ts';
 import { ApiError } from '../../client/api-client.ts';
 import { orch } from '../../dialect/orch.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { StatusError, unknownOutcome } from '../../meta/status-error.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';
 import { findRbac } from '../wiring/access/rbac.ts';
-import { ensureDefaultPolicy } from './default-policy.ts';
+import { ensureDefaultPolicy, retryDefaultPolicy } from './default-policy.ts';
 
 const prefix = '/rbac.authorization.orch.io';
 const roles = '/apis/rbac.authorization.orch.io/v1/clusterroles';
 
 /** Reconciles the policy with the fixture's objects; returns the log entries. */
-async function ensure(fixture: RegistryFixture, write = fixture.call.bind(fixture)): Promise<readonly unknown[]> {
+async function ensure(
+  fixture: RegistryFixture,
+  write = fixture.call.bind(fixture),
+  { isJudged = false, clock = undefined as ManualClock | undefined } = {},
+): Promise<readonly unknown[]> {
   const logged: unknown[] = [];
   const logger: Logger = { ...silentLogger, error: (_message, fields) => logged.push(fields?.['name']) };
   const send = async (method: string, target: string, body: unknown): Promise<never> => {
@@ -23,18 +30,21 @@ async function ensure(fixture: RegistryFixture, write = fixture.call.bind(fixtur
       throw error instanceof StatusError ? new ApiError(error.toStatus(), error.code) : error;
     }
   };
-  await ensureDefaultPolicy({
+  const parts = {
     dialect: orch,
     logger,
     client: {
-      create: (target, object) => send('POST', target, object),
-      update: (target, object) => send('PUT', target, object),
-      delete: (target, options) => send('DELETE', target, options),
+      create: (target: string, object: unknown) => send('POST', target, object),
+      update: (target: string, object: unknown) => send('PUT', target, object),
+      delete: (target: string, options: unknown) => send('DELETE', target, options),
     },
     fresh: () => fixture.cache.fresh(),
-    servedAs: (kind) => findRbac(fixture.resources, orch, kind),
+    servedAs: (kind: string) => findRbac(fixture.resources, orch, kind),
     serves: () => false,
-  });
+    isJudged: () => isJudged,
+  };
+  const refused = await ensureDefaultPolicy(parts);
+  if (clock) retryDefaultPolicy(parts, refused, clock);
   return logged;
 }
 
@@ -94,6 +104,25 @@ describe('the default policy at a start', () => {
       assert.ok((await names(fixture)).includes('system:basic-user'));
     });
   }
+
+  test('what a webhook refuses is tried again, and does not fail the start', async () => {
+    await using fixture = await RegistryFixture.open();
+    const clock = new ManualClock();
+    let refusing = true;
+    const write = (method: string, target: string, body: unknown) => {
+      const refused = refusing && (body as ApiObject).metadata.name === 'view';
+      if (refused) return Promise.reject(new StatusError('InternalError', 'failed calling webhook "x"'));
+      return fixture.call(method, target, body);
+    };
+    assert.deepEqual(await ensure(fixture, write, { isJudged: true, clock }), ['view']);
+    assert.ok(!(await names(fixture)).includes('view'));
+    clock.advance(limits.defaultPolicyRetryMs);
+    refusing = false;
+    await until(async () => {
+      clock.advance(limits.defaultPolicyRetryMs);
+      return (await names(fixture)).includes('view');
+    }, 'the role is made');
+  });
 
   test('a store with only unknown outcomes fails the start', async () => {
     await using fixture = await RegistryFixture.open();

@@ -3,7 +3,10 @@ import { joinPolicy } from '../../authz/rbac/bootstrap-policy/join-policy.ts';
 import { autoupdateAnnotation } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
 import { trustBundlePolicy, trustBundles } from '../../authz/rbac/bootstrap-policy/trust-bundle-policy.ts';
 import { reconcile } from '../../authz/rbac/reconcile.ts';
+import type { Closable } from '../../base/disposable.ts';
+import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { type ApiClient, hasReason } from '../../client/api-client.ts';
 import { resourcePath } from '../../client/resource-path.ts';
 import { parseStored } from '../../codec/json.ts';
@@ -23,6 +26,8 @@ interface PolicyParts {
   readonly client: Pick<ApiClient, 'create' | 'update' | 'delete'>;
   /** Resolves when the cache is up to date with the store. */
   readonly fresh: () => Promise<unknown>;
+  /** Whether webhooks or policies judge writes: they may refuse an object for which the start does not wait. */
+  readonly isJudged: () => boolean;
   /** Finds the served resource of a kind. Objects of kinds that are not served stay as they are. */
   readonly servedAs: (kind: string) => ServedResource | undefined;
 }
@@ -32,32 +37,66 @@ interface PolicyParts {
  * at once, so that the store commits them together.
  *
  * An object that cannot be reconciled, because the stored one is corrupt or cannot be deleted, is logged and skipped:
- * only a running server lets an administrator repair it (kube-apiserver exits). Store failures reject.
+ * only a running server lets an administrator repair it (kube-apiserver exits). Store failures reject. Returns what webhooks
+ * or policies refused, or could not be asked about: it is to be tried again.
  */
-export async function ensureDefaultPolicy(parts: PolicyParts): Promise<void> {
+export async function ensureDefaultPolicy(parts: PolicyParts): Promise<readonly ApiObject[]> {
   const { dialect } = parts;
   const policy = [
     ...defaultPolicy(dialect),
     ...(parts.joinPolicy ? joinPolicy(dialect) : []),
     ...(parts.serves(trustBundles(dialect)) ? trustBundlePolicy(dialect) : []),
   ];
-  await Promise.all(policy.map((expected) => ensure(parts, expected)));
+  return ensureAll(parts, policy);
+}
+
+async function ensureAll(parts: PolicyParts, policy: readonly ApiObject[]): Promise<readonly ApiObject[]> {
+  const ends = await Promise.all(policy.map((expected) => ensure(parts, expected)));
+  return policy.filter((_, index) => ends[index] === 'refused');
+}
+
+/** Tries again what was refused, until it is there or the result is closed. */
+export function retryDefaultPolicy(parts: PolicyParts, refused: readonly ApiObject[], clock: Clock): Closable {
+  let closed = false;
+  let timer: Closable | undefined;
+  const later = (left: readonly ApiObject[]): void => {
+    if (closed || left.length === 0) return;
+    timer = clock.after(limits.defaultPolicyRetryMs, () => {
+      void ensureAll(parts, left).then(later, () => later(left));
+    });
+  };
+  later(refused);
+  return {
+    close() {
+      closed = true;
+      timer?.close();
+    },
+  };
 }
 
 /** Attempts per object after lost races. */
 const attemptsMax = 5;
 
-async function ensure(parts: PolicyParts, expected: ApiObject): Promise<void> {
+async function ensure(parts: PolicyParts, expected: ApiObject): Promise<'done' | 'refused'> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await write(parts, expected);
+      await write(parts, expected);
+      return 'done';
     } catch (error) {
       // Another server on the same store is starting too, somebody changed the object meanwhile, or the write's outcome
       // is unknown. The stored object is read before the next attempt.
       const unknown = hasReason(error, 'Timeout');
       const lost = hasReason(error, 'Conflict', 'AlreadyExists', 'NotFound');
-      if (!lost && (!unknown || attempt === attemptsMax)) throw error;
-      if (attempt === attemptsMax) return report(parts, expected, error);
+      const final = attempt === attemptsMax;
+      if (!lost && !unknown && parts.isJudged()) {
+        report(parts, expected, error);
+        return 'refused';
+      }
+      if (!lost && (!unknown || final)) throw error;
+      if (final) {
+        report(parts, expected, error);
+        return 'done';
+      }
       await parts.fresh();
     }
   }

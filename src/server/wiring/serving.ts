@@ -1,3 +1,4 @@
+import type { AdmissionConfigurations } from '../../admission/admission-configurations.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { Registry } from '../../registry/registry.ts';
@@ -21,6 +22,8 @@ import type { ScopeParts } from './scopes/scope-parts.ts';
 export interface Serving {
   readonly registry: Registry;
   readonly responder: Responder;
+  /** The webhooks and policies of the scope. */
+  readonly configurations: AdmissionConfigurations;
   /** The pipeline. */
   readonly handle: (exchange: Exchange) => void;
 }
@@ -33,7 +36,7 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
   const { isLoopback } = clients;
   const { hasRole } = authorization;
   const flowControl = new FlowControl(parts.capacity, { name: resources.scope.name, isLoopback, hasRole });
-  const { registry, heavy } = openRegistry(config, parts);
+  const { registry, heavy, configurations } = openRegistry(config, parts);
   const issuerDiscovery = identities.serviceAccounts?.discovery;
   const responder = new Responder({
     ...{ config, clock, registry, resources, health, metrics, heavy, forms, serverAddress, issuerDiscovery },
@@ -55,7 +58,7 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
     }),
     { refuse, flowControl, observers, workAfterTimeout: workAfterTimeout(metrics) },
   );
-  return { registry, responder, handle: parts.cors.wrap(handle) };
+  return { registry, responder, configurations, handle: parts.cors.wrap(handle) };
 }
 
 /** The registry, and heavy work on the second thread. */
@@ -64,7 +67,8 @@ function openRegistry(config: ApiServerConfig, parts: ServingParts) {
   const { admissionPlugins, runtimeConfig } = config;
   const made = registryParts(config, parts);
   const registry = new Registry(made);
-  return { registry, heavy: new HeavyWork({ ...made, admissionPlugins, runtimeConfig, registry, thread }) };
+  const heavy = new HeavyWork({ ...made, admissionPlugins, runtimeConfig, registry, thread });
+  return { registry, heavy, configurations: made.lookups.dynamic.configurations };
 }
 
 function requestObservers(

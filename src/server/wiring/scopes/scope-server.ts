@@ -1,6 +1,7 @@
 import { type Closable, ClosableStack } from '../../../base/disposable.ts';
 import type { ApiClient } from '../../../client/api-client.ts';
 import type { Exchange } from '../../../http/exchange.ts';
+import type { ResourceName } from '../../../meta/status-error.ts';
 import type { Transport } from '../../../outbound/transport.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
@@ -9,7 +10,7 @@ import { conversionMetrics } from '../../definitions/conversion-metrics.ts';
 import { DefinedKinds } from '../../definitions/defined-kinds.ts';
 import { removalBy } from '../../definitions/remove-objects.ts';
 import { createNamespaces } from '../../upkeep/bootstrap.ts';
-import { ensureDefaultPolicy } from '../../upkeep/default-policy.ts';
+import { ensureDefaultPolicy, retryDefaultPolicy } from '../../upkeep/default-policy.ts';
 import { expireObjects } from '../../upkeep/object-expiry.ts';
 import { type Access, openAccess } from '../access/access.ts';
 import { findRbac } from '../access/rbac.ts';
@@ -93,16 +94,20 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
 /** Ensures the objects that exist after every start: namespaces and the default policy. */
 async function makeInitialObjects(
   { joinPolicy }: Pick<ApiServerConfig, 'joinPolicy'>,
-  { dialect, logger, clients, cache, resources, registry }: ScopeParts & Serving,
+  { dialect, clock, held, logger, clients, cache, resources, registry, configurations }: ScopeParts & Serving,
 ): Promise<void> {
   await createNamespaces(registry, storedNamespaces(resources), dialect);
-  await ensureDefaultPolicy({
+  const policyParts = {
     ...{ dialect, logger, joinPolicy },
-    serves: ({ group, resource }) => [...resources.table.ofGroup(group)].some(({ name }) => name.resource === resource),
+    serves: ({ group, resource }: ResourceName) =>
+      [...resources.table.ofGroup(group)].some(({ name }) => name.resource === resource),
     client: clients.server,
     fresh: () => cache.fresh(),
-    servedAs: (kind) => findRbac(resources, dialect, kind),
-  });
+    servedAs: (kind: string) => findRbac(resources, dialect, kind),
+    isJudged: () => !configurations.isEmpty,
+  };
+  const refused = await ensureDefaultPolicy(policyParts);
+  if (refused.length > 0) held.add(retryDefaultPolicy(policyParts, refused, clock));
 }
 
 /** Namespaces, the one resource that every server needs, whether clients are served it or not. */
