@@ -42,8 +42,9 @@ interface EvaluationOptions {
 }
 
 /**
- * Evaluates expressions about one request. Variables are evaluated when an expression needs them first, and once. Each expression
- * and each variable may cost `limits.celCostMax`.
+ * Evaluates expressions about one request, one at a time: the next one when the result of the one before it is there. Variables
+ * are evaluated when an expression needs them first, and once. Each expression and each variable may cost `limits.celCostMax`.
+ * One evaluation does not hold the event loop; who makes many in one turn looks at the time between them.
  */
 export class ExpressionEvaluation {
   readonly #purse: Purse;
