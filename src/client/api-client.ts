@@ -86,14 +86,9 @@ export class ApiClient {
     return new ApiClient(guarded, this.#userAgent, this.#accept);
   }
 
-  /**
-   * A client of the same server and identity that asks for the metadata of objects only, in the dialect's group of such
-   * forms. A server without them sends whole objects.
-   */
-  ofMetadata(group: string): ApiClient {
-    const forms = ['PartialObjectMetadataList', 'PartialObjectMetadata'];
-    const accept = forms.map((form) => `application/json;as=${form};g=${group};v=v1`);
-    return new ApiClient(this.#transport, this.#userAgent, [...accept, 'application/json'].join(','));
+  /** A client of the same server and identity that prefers these media types; a server without them sends plain JSON. */
+  accepting(mediaTypes: readonly string[]): ApiClient {
+    return new ApiClient(this.#transport, this.#userAgent, [...mediaTypes, 'application/json'].join(','));
   }
 
   get<T = ApiObject>(target: string, signal?: AbortSignal): Promise<T> {

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ManualClock } from '../base/time/clock.ts';
+import { orch } from '../dialect/orch.ts';
 import { ApiClient } from './api-client.ts';
 import { discoverGroups, discoverResources } from './discovery-client.ts';
 import { ScriptedServer } from './scripted-server-fixture.ts';
 
-const signal = new AbortController().signal;
+const partsOf = (client: ApiClient) => ({
+  ...{ client, clock: new ManualClock(), dialect: orch },
+  signal: new AbortController().signal,
+});
 
 /** The resources of each version by path; a version without any is away. */
 type Served = Readonly<Record<string, readonly string[] | undefined>>;
@@ -57,11 +62,136 @@ describe('discovery of a group with several versions', () => {
     const answers = Object.values(served);
     const expected = [found.map((each) => `farm.example/${each}`), failed.map((each) => `farm.example/${each}`)];
     it(`${why}: that group`, async () => {
-      assert.deepEqual(asText(await discoverGroups(serverOf([farm], answers), ['farm.example'], signal)), expected);
+      assert.deepEqual(
+        asText(await discoverGroups(partsOf(serverOf([farm], answers)), new Set(['farm.example']))),
+        expected,
+      );
     });
     it(`${why}: all groups`, async () => {
       const client = serverOf([{ groups: [farm] }, { resources: [] }], answers);
-      assert.deepEqual(asText(await discoverResources(client, signal)), expected);
+      assert.deepEqual(asText(await discoverResources(partsOf(client))), expected);
     });
   }
+});
+
+interface Aggregated {
+  readonly versions?: readonly object[];
+}
+const aggregatedOf = (groups: Readonly<Record<string, Aggregated>>) => ({
+  ...{ kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.orch.io/v2', metadata: {} },
+  items: Object.entries(groups).map(([name, { versions }]) => ({ metadata: { name }, ...(versions && { versions }) })),
+});
+const versionOf = (version: string, freshness: string, ...resources: readonly string[]) => ({
+  ...{ version, freshness },
+  resources: resources.map((resource) => ({
+    ...{ resource, scope: resource === 'pigs' ? 'Namespaced' : 'Cluster', verbs: ['list'] },
+    responseKind: { group: '', version: '', kind: `Kind of ${resource}` },
+    subresources: [{ subresource: 'status', verbs: ['get'] }],
+  })),
+});
+const core = aggregatedOf({ '': { versions: [versionOf('v1', 'Current', 'pods')] } });
+const statusOf = (reason: string) => ({ kind: 'Status', reason, message: reason });
+
+describe('aggregated discovery', () => {
+  const rows: readonly (readonly [
+    why: string,
+    groups: Readonly<Record<string, Aggregated>>,
+    found: readonly string[],
+    failed: readonly string[],
+  ])[] = [
+    [
+      'the first version is the preferred one',
+      { farm: { versions: [versionOf('v2', 'Current', 'pigs'), versionOf('v1', 'Current', 'pigs', 'cows')] } },
+      ['farm/v2 pigs', 'farm/v1 cows'],
+      [],
+    ],
+    [
+      'a stale version, and those after it',
+      {
+        farm: {
+          versions: [
+            versionOf('v3', 'Current', 'cows'),
+            versionOf('v2', 'Stale', 'pigs'),
+            versionOf('v1', 'Current', 'hens'),
+          ],
+        },
+      },
+      ['farm/v3 cows'],
+      ['farm/v2', 'farm/v1'],
+    ],
+    ['a malformed name', { 'a/b': { versions: [versionOf('v1', 'Current', 'pigs')] } }, [], ['a/b/v1']],
+    ['a group without versions', { empty: {} }, [], []],
+    ['a version without resources', { farm: { versions: [{ version: 'v1' }] } }, [], []],
+  ];
+  for (const [why, groups, found, failed] of rows) {
+    it(why, async () => {
+      const server = new ScriptedServer();
+      server.answer(200, aggregatedOf(groups));
+      server.answer(200, core);
+      const { resources, failures } = await discoverResources(partsOf(new ApiClient(server, 'tester')));
+      assert.deepEqual(
+        resources.map(({ apiVersion, resource }) => `${apiVersion} ${resource}`),
+        ['v1 pods', ...found],
+      );
+      assert.deepEqual(
+        failures.map(({ groupVersion }) => groupVersion),
+        failed,
+      );
+      assert.deepEqual(server.requests, ['GET /apis', 'GET /api']);
+      for (const { headers } of server.sent) {
+        assert.equal(
+          headers?.['accept'],
+          'application/json;g=apidiscovery.orch.io;v=v2;as=APIGroupDiscoveryList,' +
+            'application/json;g=apidiscovery.orch.io;v=v2beta1;as=APIGroupDiscoveryList,application/json',
+        );
+      }
+    });
+  }
+
+  it('says kind, scope and verbs', async () => {
+    const server = new ScriptedServer();
+    server.answer(200, aggregatedOf({ farm: { versions: [versionOf('v1', 'Current', 'pigs')] } }));
+    server.answer(200, core);
+    const { resources } = await discoverResources(partsOf(new ApiClient(server, 'tester')));
+    const pigs = { apiVersion: 'farm/v1', kind: 'Kind of pigs', resource: 'pigs', namespaced: true, verbs: ['list'] };
+    assert.deepEqual(resources[1], pigs);
+  });
+
+  it('of the core that fails fails for the core alone', async () => {
+    const server = new ScriptedServer();
+    server.answer(200, aggregatedOf({ farm: { versions: [versionOf('v1', 'Current', 'pigs')] } }));
+    server.answer(503, statusOf('ServiceUnavailable'));
+    const { resources, failures } = await discoverResources(partsOf(new ApiClient(server, 'tester')));
+    assert.deepEqual(
+      resources.map(({ resource }) => resource),
+      ['pigs'],
+    );
+    assert.deepEqual(failures, [{ groupVersion: 'v1', type: 'unavailable', message: 'ServiceUnavailable' }]);
+  });
+
+  it('that fails as a whole rejects', async () => {
+    const server = new ScriptedServer();
+    server.answer(503, statusOf('ServiceUnavailable'));
+    await assert.rejects(discoverResources(partsOf(new ApiClient(server, 'tester'))), /ServiceUnavailable/);
+  });
+
+  it('is read for many groups, of which others are left out', async () => {
+    const server = new ScriptedServer();
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const versions = [versionOf('v1', 'Current', 'pigs')];
+    const stale = [versionOf('v1', 'Stale', 'pigs')];
+    server.answer(
+      200,
+      aggregatedOf({ ...Object.fromEntries(names.map((name) => [name, { versions }])), g: { versions: stale } }),
+    );
+    server.answer(200, core);
+    const asked = new Set(names.slice(1));
+    const { resources, failures } = await discoverGroups(partsOf(new ApiClient(server, 'tester')), asked);
+    assert.deepEqual(
+      resources.map(({ apiVersion }) => apiVersion),
+      names.slice(1).map((name) => `${name}/v1`),
+    );
+    assert.deepEqual(failures, []);
+    assert.equal(server.requests.length, 2);
+  });
 });

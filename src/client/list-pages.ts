@@ -31,7 +31,7 @@ export async function* listPages(options: ListPagesOptions): AsyncGenerator<ApiL
   for (let token = ''; ; ) {
     const from = token === '' ? '' : `&continue=${encodeURIComponent(token)}`;
     const bytes = await client.getBytes(`${start}${limit}${from}`, signal);
-    const page = await readPage(bytes, options);
+    const page = await readList(bytes, options);
     yield page;
     token = page.metadata.continue ?? '';
     if (token === '') return;
@@ -42,8 +42,11 @@ export async function* listPages(options: ListPagesOptions): AsyncGenerator<ApiL
 
 const itemsStart = Buffer.from('"items":[');
 
-/** Lists not in this server's format are parsed in one go. */
-async function readPage(bytes: Buffer, { clock, signal, readItem = readWhole }: ListPagesOptions): Promise<ApiList> {
+/** Parses a list. One that is not in this server's format is parsed in one go. */
+export async function readList(
+  bytes: Buffer,
+  { clock, signal, readItem = readWhole }: Pick<ListPagesOptions, 'clock' | 'signal' | 'readItem'>,
+): Promise<ApiList> {
   const start = bytes.indexOf(itemsStart) + itemsStart.length;
   const slice = new TimeSlice(clock);
   const items: ApiObject[] = [];

@@ -5,6 +5,9 @@ import { readMetadata, readMetadataEvent } from '../client/read-metadata.ts';
 import { resourcePath } from '../client/resource-path.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 
+/** Of lists, and of objects and watches. */
+const forms = ['PartialObjectMetadataList', 'PartialObjectMetadata'];
+
 type GroupsListener = (groups: ReadonlySet<string>) => void;
 
 interface DefinedGroupsOptions extends Pick<InformerOptions<unknown>, 'clock' | 'random' | 'logger'> {
@@ -46,7 +49,7 @@ export class DefinedGroups implements Closable {
     const apiVersion = `${dialect.group('apiextensions')}/v1`;
     return new Informer<string>({
       ...this.#options,
-      client: client.ofMetadata(dialect.group('meta')),
+      client: client.accepting(forms.map((form) => `application/json;as=${form};g=${dialect.group('meta')};v=v1`)),
       path: resourcePath({ apiVersion, resource: 'customresourcedefinitions' }),
       select: ({ metadata: { resourceVersion = '' } }) => resourceVersion,
       changed: (key, now, before) => {

@@ -44,6 +44,7 @@ class World implements AsyncDisposable {
     this.transport = new RegistryTransport(fixture);
     const collector = startGarbageCollector({
       client: new ApiClient(this.transport, 'collector'),
+      dialect: orch,
       clock: this.clock,
       random: noJitter,
       logger: silentLogger,

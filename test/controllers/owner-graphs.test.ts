@@ -9,6 +9,7 @@ import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { KeptEvents } from '../../src/client/event-recorder-fixture.ts';
 import { startGarbageCollector } from '../../src/controllers/garbage-collector/garbage-collector.ts';
+import { orch } from '../../src/dialect/orch.ts';
 import type { ApiObject, OwnerReference } from '../../src/meta/api-object.ts';
 import { StatusError } from '../../src/meta/status-error.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
@@ -95,6 +96,7 @@ class World implements AsyncDisposable {
   start(): void {
     this.#collector = startGarbageCollector({
       client: new ApiClient(new RegistryTransport(this.fixture), 'collector'),
+      dialect: orch,
       clock: systemClock,
       random: systemRandom,
       logger: silentLogger,

@@ -7,6 +7,7 @@ import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { KeptEvents } from '../../src/client/event-recorder-fixture.ts';
 import { startGarbageCollector } from '../../src/controllers/garbage-collector/garbage-collector.ts';
+import { orch } from '../../src/dialect/orch.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import { internalError } from '../../src/meta/status-error.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
@@ -35,6 +36,7 @@ function start(): void {
   const logger = { ...silentLogger, warn: () => (warnings += 1) };
   const collector = startGarbageCollector({
     client: new ApiClient(transport, 'collector'),
+    dialect: orch,
     clock,
     random: noJitter,
     logger,

@@ -24,7 +24,7 @@ export interface Monitor {
 }
 
 interface CollectedResourcesOptions
-  extends Pick<ControllerContext, 'client' | 'clock' | 'random' | 'logger' | 'onGroupsChanged'> {
+  extends Pick<ControllerContext, 'client' | 'clock' | 'random' | 'logger' | 'dialect' | 'onGroupsChanged'> {
   /** Called for each resource that is found. */
   readonly entered: (monitor: Monitor) => void;
   /** Called with resources that are no longer served, in this version; those found with them have entered before. */
@@ -145,19 +145,17 @@ export class CollectedResources implements Closable {
   }
 
   async #discoverChanged(): Promise<readonly DiscoveryFailure[]> {
-    const { client } = this.#options;
     this.#isRequested = false;
     return this.#look(async (groups) => {
-      const discovered = await discoverGroups(client, groups, this.#stop.signal);
+      const discovered = await discoverGroups({ ...this.#options, signal: this.#stop.signal }, groups);
       return { discovered, before: [...groups].flatMap((group) => [...(this.#byGroup.get(group) ?? [])]) };
     });
   }
 
   /** Rejects if discovery fails entirely. */
   async #discoverAll(): Promise<readonly DiscoveryFailure[]> {
-    const { client } = this.#options;
     const failures = await this.#look(async () => {
-      const discovered = await discoverResources(client, this.#stop.signal);
+      const discovered = await discoverResources({ ...this.#options, signal: this.#stop.signal });
       return { discovered, before: [...this.#monitors.values()] };
     });
     const known = new Set([...this.#monitors.values()].map(({ resource }) => resource.apiVersion));

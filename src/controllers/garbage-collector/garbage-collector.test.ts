@@ -7,6 +7,7 @@ import { systemClock } from '../../base/time/clock.ts';
 import { within } from '../../base/waits-fixture.ts';
 import { ApiClient } from '../../client/api-client.ts';
 import { KeptEvents } from '../../client/event-recorder-fixture.ts';
+import { orch } from '../../dialect/orch.ts';
 import type { ClientRequest, ClientResponse } from '../../outbound/transport.ts';
 import { startGarbageCollector } from './garbage-collector.ts';
 
@@ -117,6 +118,7 @@ describe('the collector yields the event loop', () => {
       const server = new InstantServer(objects, finished);
       const collector = startGarbageCollector({
         client: new ApiClient(server, 'collector'),
+        dialect: orch,
         clock: systemClock,
         random: systemRandom,
         logger: silentLogger,

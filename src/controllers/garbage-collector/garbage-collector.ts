@@ -22,7 +22,7 @@ import {
 
 type GarbageCollectorOptions = Pick<
   ControllerContext,
-  'client' | 'clock' | 'random' | 'logger' | 'queueMetrics' | 'events' | 'onGroupsChanged'
+  'client' | 'clock' | 'random' | 'logger' | 'dialect' | 'queueMetrics' | 'events' | 'onGroupsChanged'
 >;
 
 const parallel = 16;

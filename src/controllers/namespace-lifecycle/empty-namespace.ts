@@ -3,6 +3,7 @@ import { type ApiClient, hasReason } from '../../client/api-client.ts';
 import { type DiscoveredResource, discoverResources, pathOf } from '../../client/discovery-client.ts';
 import { listPages } from '../../client/list-pages.ts';
 import { readMetadata } from '../../client/read-metadata.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
 import type { Findings } from './conditions.ts';
 
 /** A collection of the namespace that is not empty yet. */
@@ -23,6 +24,7 @@ export interface Attempt {
 interface DeletionParts {
   readonly client: ApiClient;
   readonly clock: Clock;
+  readonly dialect: Dialect;
   readonly signal: AbortSignal;
 }
 
@@ -46,6 +48,7 @@ const isPods = ({ apiVersion, resource }: DiscoveredResource): boolean => apiVer
 class Deletion {
   readonly #client: ApiClient;
   readonly #clock: Clock;
+  readonly #dialect: Dialect;
   readonly #namespace: string;
   readonly #signal: AbortSignal;
   readonly #discoveryFailures: string[] = [];
@@ -58,9 +61,10 @@ class Deletion {
   readonly #unserved = new Set<string>();
   #isOutdated = false;
 
-  constructor(namespace: string, { client, clock, signal }: DeletionParts) {
+  constructor(namespace: string, { client, clock, dialect, signal }: DeletionParts) {
     this.#client = client;
     this.#clock = clock;
+    this.#dialect = dialect;
     this.#namespace = namespace;
     this.#signal = signal;
   }
@@ -73,7 +77,12 @@ class Deletion {
   /** The namespaced resources that support deletion. */
   async discover(): Promise<readonly DiscoveredResource[]> {
     try {
-      const { resources, failures } = await discoverResources(this.#client, this.#signal);
+      const { resources, failures } = await discoverResources({
+        client: this.#client,
+        clock: this.#clock,
+        dialect: this.#dialect,
+        signal: this.#signal,
+      });
       for (const { type, groupVersion, message } of failures) {
         if (type === 'malformed') this.#malformedGroups.push(message);
         else this.#discoveryFailures.push(`${groupVersion}: ${message}`);
@@ -103,7 +112,12 @@ class Deletion {
   async recheckUnserved(): Promise<void> {
     if (this.#unserved.size === 0) return;
     try {
-      const { resources } = await discoverResources(this.#client, this.#signal);
+      const { resources } = await discoverResources({
+        client: this.#client,
+        clock: this.#clock,
+        dialect: this.#dialect,
+        signal: this.#signal,
+      });
       const served = new Set(resources.map((resource) => pathOf(resource, this.#namespace)));
       this.#isOutdated = [...this.#unserved].some((path) => !served.has(path));
     } catch {

@@ -81,7 +81,7 @@ class NamespaceLifecycle implements Closable {
     if (namespace.metadata.deletionTimestamp === undefined || !finalizers.includes(dialect.name)) {
       return this.#forget(name);
     }
-    const attempt = await emptyNamespace(name, { client, clock, signal: this.#held.signal });
+    const attempt = await emptyNamespace(name, { client, clock, dialect, signal: this.#held.signal });
     const latest = await this.#report(path, namespace, attempt);
     if (!attempt.empty) return this.#wait(name, attempt);
     const others = finalizers.filter((other) => other !== dialect.name);

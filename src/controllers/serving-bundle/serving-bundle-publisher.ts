@@ -72,8 +72,11 @@ class Publisher implements Closable {
 
   /** Follows the bundles in the version in which they are served. */
   async #look(): Promise<void> {
-    const { reader, logger } = this.#context;
-    const { resources, failures } = await discoverGroups(reader, [this.#group], this.#held.signal);
+    const { reader, logger, clock, dialect } = this.#context;
+    const { resources, failures } = await discoverGroups(
+      { clock, dialect, client: reader, signal: this.#held.signal },
+      new Set([this.#group]),
+    );
     this.#held.signal.throwIfAborted();
     const apiVersion = resources.find((each) => each.resource === resource)?.apiVersion;
     if (apiVersion === undefined && failures.length > 0) throw new Error(`discovery failed: ${failures[0]?.message}`);
