@@ -27,7 +27,7 @@ const rows: Readonly<Record<string, { readonly good: readonly string[]; readonly
   password: { good: ['', 'anything'], bad: [] },
   date: { good: ['2024-02-29'], bad: ['2023-02-29', '2024-1-1', '2024-01-01T00:00:00Z'] },
   duration: { good: ['1h30m', '-1.5s', '0', '22 ns', '3 days'], bad: ['1', 'h', '1 fortnight', ''] },
-  datetime: { good: ['2024-01-02T03:04:05.678+02:00'], bad: ['2024-01-02', 'x'] },
+  datetime: { good: ['2024-01-02T03:04:05.678+02:00', '2024-01-02t03:04:05z'], bad: ['2024-01-02', 'x'] },
   quantity: { good: ['10Gi', '1e3', '-5m'], bad: ['10 Gi', 'ten'] },
 };
 

@@ -129,7 +129,7 @@ export const crdFormats: ReadonlyMap<string, (value: string) => boolean> = new M
   ['password', always],
   ['date', isDate],
   ['duration', matches(durations)],
-  ['datetime', (value: string) => canonicalTime(value, 'second') !== undefined],
+  ['datetime', (value: string) => canonicalTime(value.toUpperCase(), 'second') !== undefined],
   ['quantity', (value: string) => canonicalQuantity(value) !== undefined],
 ]);
 

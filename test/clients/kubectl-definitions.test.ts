@@ -66,10 +66,12 @@ async function applyTwice(client: KubectlClient, name: string, flags: readonly s
 
 async function refuseWrong(client: KubectlClient): Promise<void> {
   for (const definition of publishedDefinitions) {
-    const { merge, field } = definition.wrong;
-    const input = JSON.stringify(sampleManifest(definition, 'wrong', merge));
-    const said = await client.refused(['create', '-f', '-'], { input });
-    assert.ok(said.includes(`is invalid: ${field}: `) || said.includes(`* ${field}: `), said);
+    for (const { merge, field, text } of [{ ...definition.wrong, text: '' }, ...(definition.broken ?? [])]) {
+      const input = JSON.stringify(sampleManifest(definition, 'wrong', merge));
+      const said = await client.refused(['create', '-f', '-'], { input });
+      assert.ok(said.includes(`is invalid: ${field}: `) || said.includes(`* ${field}: `), said);
+      assert.ok(said.includes(text), said);
+    }
   }
 }
 

@@ -25,6 +25,11 @@ interface Refused {
   readonly field: string;
 }
 
+/** Refused with this text. */
+interface BrokenRule extends Refused {
+  readonly text: string;
+}
+
 export interface PublishedDefinition {
   /** The name of its file. */
   readonly topic: string;
@@ -37,8 +42,10 @@ export interface PublishedDefinition {
   readonly change: object;
   /** Makes the sample invalid. */
   readonly wrong: Refused;
+  /** Make the sample break rules. */
+  readonly broken?: readonly BrokenRule[];
   /** Refused by rules of transition. */
-  readonly refusedChanges?: readonly (Refused & { readonly text: string })[];
+  readonly refusedChanges?: readonly BrokenRule[];
   readonly columns: readonly string[];
   readonly wide: readonly string[];
 }

@@ -78,10 +78,15 @@ export class RuleEvaluation {
     }
   }
 
-  *#visitFields({ fields, others }: RuleTree, value: Record<string, unknown>, place: Place): Generator<void, void> {
+  *#visitFields(
+    { schema, fields, others }: RuleTree,
+    value: Record<string, unknown>,
+    place: Place,
+  ): Generator<void, void> {
     if (others) {
+      const declared = schema.type === 'struct' ? schema.fields : {};
       for (const key of Object.keys(value)) {
-        if (!fields.has(key)) yield* this.#visit(others, partOf(place, key, `${place.path}[${key}]`));
+        if (!Object.hasOwn(declared, key)) yield* this.#visit(others, partOf(place, key, `${place.path}[${key}]`));
       }
     }
     for (const [name, tree] of fields) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { limits } from '../../base/limits.ts';
 import { errorText, objectMeta, path, validateMetadata, withSpec } from '../structural/structural-fixture.ts';
 import { readStructuralSchema } from '../structural/structural-schema.ts';
 import { ruleErrors } from './rule-errors.ts';
@@ -205,6 +206,10 @@ describe('cost', () => {
     'a rule of items, with limits': [
       listOf(ruled(listOf({ ...text, maxLength: 10 }, { maxItems: 10 }), linear), { maxItems: 10 }),
     ],
+    'a rule of items, as many as fit into a request': [
+      listOf(ruled(integer, { rule: Array(8).fill('self == 1').join(' && ') })),
+      `~.items.x-kubernetes-validations[0].rule: Forbidden: estimated rule cost exceeds budget by factor of 1.258291x ${hint}`,
+    ],
     'a rule of values of a map, with limits': [
       mapOf(ruled({ ...text, maxLength: 10 }, { rule: "self.contains('a')" }), { maxProperties: 10 }),
     ],
@@ -322,6 +327,13 @@ describe('defaults', () => {
     test(name, async () => assert.deepEqual(await errorsOf(schema), errors));
   }
 
+  test('of the object itself', async () => {
+    const rule = "has(self.metadata) || self.a == 'b'";
+    const json = ruled(object({ a: text }, { default: { a: 'x' } }), { rule });
+    const found = await ruleErrors(json, { path, objectMeta, validateMetadata });
+    assert.deepEqual(found.map(errorText), [`${path}.default: Invalid value: "object": ${failed(rule)}`]);
+  });
+
   test('with a rule that does not compile', async () => {
     const [error = '', ...others] = await errorsOf(ruled({ ...text, default: 'a' }, { rule: 'self.none' }));
     assert.match(error, /^~\.default: Invalid value: "string": rule compile error: compilation failed: ERROR: /);
@@ -337,6 +349,13 @@ describe('defaults', () => {
     assert.match(errors[0] ?? '', /actual cost limit exceeded|running out of cost budget/);
     assert.equal(errors.length, 1);
   });
+});
+
+test('not all errors of a definition with very many are told', async () => {
+  const names = Array.from({ length: limits.findingsMax + 50 }, (_, index) => `f${index}`);
+  const wrong = ruled(integer, { rule: 'self' }, { rule: 'self' });
+  const errors = await errorsOf(object(Object.fromEntries(names.map((name) => [name, wrong]))));
+  assert.equal(errors.length, limits.findingsMax);
 });
 
 describe('errors of the schema', () => {

@@ -2,7 +2,6 @@ import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Rule } from '../constraint.ts';
 import { fieldListsOf } from '../field-lists.ts';
 import { type Field, isScalar, type Schema, type StructSchema, schemaOf } from '../schema.ts';
-import { escapedName } from './escaped-name.ts';
 import { asRoot, isVisible } from './visible-schema.ts';
 
 /** The part of a schema that has rules: only values on the way to one are looked at. */
@@ -38,7 +37,7 @@ const noRules: readonly never[] = [];
 const noFields: ReadonlyMap<string, RuleTree> = new Map();
 
 function build(schema: Schema, place: 'root' | 'part'): RuleTree | undefined {
-  const isRoot = schema.type === 'struct' && (place === 'root' || schema.embedded === true);
+  const isRoot = schema.type === 'struct' && place === 'root';
   const { rules = noRules } = schema;
   const fields = schema.type === 'struct' ? fieldsOf(schema) : noFields;
   const others = othersOf(schema);
@@ -54,13 +53,13 @@ function othersOf(schema: Schema): RuleTree | undefined {
     : undefined;
 }
 
-/** Fields that have a name in expressions, but no type, have no rules either, as in kube-apiserver. */
+/** Fields without a type have no rules either, as in kube-apiserver. */
 function fieldsOf(struct: StructSchema): ReadonlyMap<string, RuleTree> {
   const fields = new Map<string, RuleTree>();
   for (const name of fieldListsOf(struct).names) {
     const schema = schemaOf(struct.fields[name] as Field);
     const tree = schema.structural && treeOf(schema, 'part');
-    if (tree && (escapedName(name) === undefined || isVisible(schema))) fields.set(name, tree);
+    if (tree && isVisible(schema)) fields.set(name, tree);
   }
   return fields.size === 0 ? noFields : fields;
 }

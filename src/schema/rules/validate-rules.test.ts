@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { systemClock } from '../../base/time/clock.ts';
 import type { FieldError } from '../../meta/field-error.ts';
-import { errorText, schemaFrom, withSpec } from '../structural/structural-fixture.ts';
+import { errorText, objectMeta, schemaFrom, withSpec } from '../structural/structural-fixture.ts';
+import { buildStructuralSchema } from '../structural/structural-schema.ts';
 import { validate } from '../validate.ts';
 import { validateRules } from './validate-rules.ts';
 
@@ -81,6 +82,11 @@ describe('values as rules see them', () => {
       schema: object({ constructor: integer, toString: integer, __proto: integer }),
       value: { constructor: 1 },
       holds: ['self.constructor == 1', '!has(self.toString)'],
+    },
+    'a time in small letters': {
+      schema: object({ t: { type: 'string', format: 'date-time' } }),
+      value: { t: '2024-02-29T12:00:00z' },
+      holds: ["self.t == timestamp('2024-02-29T12:00:00Z')"],
     },
     'strings by format': {
       schema: object({
@@ -173,6 +179,11 @@ describe('values as rules see them', () => {
         'self.a == self.a',
       ],
     },
+    'maps of values of any type': {
+      schema: object({ l: listOf({ type: 'object', additionalProperties: true }) }),
+      value: { l: [{ a: 1 }, { a: 2 }, { a: 1 }] },
+      holds: ['self.l[0] == self.l[2] && self.l[0] != self.l[1]'],
+    },
     'objects with unknown fields': {
       schema: object({
         p: object({ a: integer }, { 'x-kubernetes-preserve-unknown-fields': true }),
@@ -256,10 +267,48 @@ describe('what rules do not see', () => {
   test('the root shows names and type only', async () => {
     const schema = withRule(object({ spec: object({}) }), "self.kind == 'A' && self.metadata.name == 'n'");
     assert.deepEqual(await errorsOf(schema, { apiVersion: 'a/v1', kind: 'A', metadata: { name: 'n' } }), []);
+    const generated = withRule(object({}), "self.metadata.generateName == 'n-'");
+    assert.deepEqual(await errorsOf(generated, { metadata: { generateName: 'n-' } }), []);
     const hidden = withRule(object({}), 'has(self.metadata.annotations)');
     const [error = ''] = await errorsOf(hidden, { metadata: {} });
     assert.match(error, /^<nil>: Invalid value: "object": rule compile error: .*undefined field 'annotations'/);
   });
+});
+
+describe('rules that are not evaluated', () => {
+  const preserved = { 'x-kubernetes-preserve-unknown-fields': true };
+  const never = { 'x-kubernetes-validations': [{ rule: 'false' }] };
+  /** Not all of these are accepted any more; they may be stored. */
+  const rows: Readonly<Record<string, readonly [schema: object, value: unknown]>> = {
+    'an empty one': [{ ...text, 'x-kubernetes-validations': [{ rule: ' ' }] }, 'x'],
+    'of a value of any type': [object({ x: { ...preserved, ...never } }), { x: 1 }],
+    'of a list of such values': [object({ x: { ...listOf(preserved), ...never } }), { x: [] }],
+    'of such a value whose name is not escaped': [
+      object({ 'x y': { ...listOf(preserved), ...never } }),
+      { 'x y': [1] },
+    ],
+    'of null': [object({ x: { ...text, ...never, nullable: true } }), { x: null }],
+    'of what is not there': [object({ x: { ...text, ...never } }), {}],
+    'of undeclared fields, for a declared one': [
+      object({ x: integer }, { additionalProperties: { ...integer, ...never } }),
+      { x: 1 },
+    ],
+  };
+  for (const [name, [spec, value]] of Object.entries(rows)) {
+    test(name, async () => {
+      const schema = buildStructuralSchema(withSpec(spec), { objectMeta });
+      const errors = await validateRules(schema, { spec: value }, { errors: [], clock: systemClock });
+      assert.deepEqual(errors.map(errorText), []);
+    });
+  }
+});
+
+test('a null that its schema does not allow, and that an update left as it was', async () => {
+  const schema = schemaFrom(withSpec(withRule(object({ a: text, b: text }), "self.a == 'x'")));
+  const errors = await validateRules(schema, { spec: { a: null, b: 'y' } }, { errors: [], clock: systemClock });
+  assert.deepEqual(errors.map(errorText), [
+    `spec: Invalid value: "object": invalid data, got null for schema with nullable=false evaluating rule: self.a == 'x'`,
+  ]);
 });
 
 describe('messages', () => {
