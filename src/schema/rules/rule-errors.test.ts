@@ -332,6 +332,9 @@ describe('defaults', () => {
     const json = ruled(object({ a: text }, { default: { a: 'x' } }), { rule });
     const found = await ruleErrors(json, { path, objectMeta, validateMetadata });
     assert.deepEqual(found.map(errorText), [`${path}.default: Invalid value: "object": ${failed(rule)}`]);
+    const ofLabels = ruled(object({ a: text }, { default: { a: 'x' } }), { rule: 'has(self.metadata.labels)' });
+    const [error] = await ruleErrors(ofLabels, { path, objectMeta, validateMetadata });
+    assert.match(error?.detail ?? '', /undefined field 'labels'/);
   });
 
   test('with a rule that does not compile', async () => {
@@ -353,7 +356,7 @@ describe('defaults', () => {
 
 test('not all errors of a definition with very many are told', async () => {
   const names = Array.from({ length: limits.findingsMax + 50 }, (_, index) => `f${index}`);
-  const wrong = ruled(integer, { rule: 'self' }, { rule: 'self' });
+  const wrong = ruled(integer, ...Array(3).fill({ rule: 'self' }));
   const errors = await errorsOf(object(Object.fromEntries(names.map((name) => [name, wrong]))));
   assert.equal(errors.length, limits.findingsMax);
 });
