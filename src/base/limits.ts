@@ -40,6 +40,8 @@ export const limits = {
   heavyJobsAtOnceMax: 8,
   /** Kinds added at run time that the thread for heavy work caches. */
   heavyKindsMax: 500,
+  /** Bytes of the definitions of these kinds. */
+  heavyKindBytesMax: 64 * 1024 * 1024,
   heavyBytesAtOnceMax: 8 * 1024 * 1024,
   /** Bytes of heavy requests of all tenants that wait for a webhook: meanwhile others run. */
   heavyBytesWaitingMax: 8 * 1024 * 1024,

@@ -5,7 +5,7 @@ import { within } from '../base/waits-fixture.ts';
 import type { Definition } from './apiextensions/custom-resource-definition.ts';
 import { customKinds } from './custom/custom-kinds.ts';
 import { DefinedSchemas } from './custom/defined-schemas.ts';
-import { kindData } from './kind-data.ts';
+import { kindData, kindsOfData, restoreKind } from './kind-data.ts';
 import { hasSameSchema, outlineOf } from './lazy-schema.ts';
 
 function definitionWith(properties: unknown): Definition {
@@ -35,7 +35,7 @@ test('schemas of a definition are built when one is needed, and all at once', ()
   assert.deepEqual(Object.keys(one.schema.fields), ['apiVersion', 'kind', 'metadata', 'a']);
   assert.equal(one.schema.fields['a'], two.schema.fields['a'], 'equal parts are one');
   assert.ok(!hasSameSchema(one, two));
-  assert.equal(kindData(two)?.kind.schema, two.schema);
+  assert.deepEqual(kindData(two)?.builtOf?.version, 'v2');
   assert.equal(reads, 1);
 });
 
@@ -87,4 +87,28 @@ test('schemas that were built of the same text are one, whatever else their defi
   assert.equal(one, two);
   const changed = new DefinedSchemas('one', () => encoded(definitionWith({ a: { type: 'integer' } }))).of('v1').value;
   assert.notEqual(changed, one);
+});
+
+test('another thread builds the same schemas of the same bytes', () => {
+  const bytes = encoded(definitionWith({ a: { type: 'string' } }));
+  let reads = 0;
+  const schemas = new DefinedSchemas('1', () => {
+    reads++;
+    return bytes;
+  });
+  const sent = allAtOnce(customKinds(definitionWith({ a: { type: 'string' } }), schemas)).kinds.map(kindData);
+  assert.equal(reads, 0, 'nothing is built to be sent');
+  const received = structuredClone(sent);
+  const there = new DefinedSchemas('1', () => bytes);
+  const kinds = kindsOfData(
+    received.map((data) => restoreKind(data ?? assert.fail(), there.of(data?.builtOf?.version ?? ''))),
+  );
+  assert.deepEqual(
+    kinds.map(({ version }) => version),
+    ['v1', 'v2'],
+  );
+  for (const kind of kinds) {
+    assert.deepEqual(kind.schema, schemas.of(kind.version).value);
+    assert.equal(kind.group, 'example.com');
+  }
 });

@@ -5,8 +5,18 @@ import { buildStructuralSchema } from '../schema/structural/structural-schema.ts
 import type { Kind } from './kind.ts';
 import { objectMeta } from './meta/object-meta.ts';
 
+/** What schemas are built of. Another thread builds them of the same. */
+export interface SchemaOrigin {
+  readonly revision: string;
+  /** A definition, as it is stored. */
+  readonly bytes: Uint8Array;
+}
+
 /** A schema that is built when it is needed first: of many kinds few are used. */
 export interface LazySchema {
+  readonly origin: SchemaOrigin;
+  /** Of the versions that it is built with. */
+  readonly version: string;
   /** Text that identifies what the schema is built of, for all servers of a store. */
   readonly revision: string;
   readonly isBuilt: boolean;

@@ -12,7 +12,7 @@ import { SchemaPool } from '../../schema/structural/schema-pool.ts';
 import { structuralProblemsInSteps } from '../../schema/structural/structural-problems.ts';
 import { buildStructuralSchema, buildStructuralSchemaInSteps } from '../../schema/structural/structural-schema.ts';
 import type { Definition, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
-import type { LazySchema } from '../lazy-schema.ts';
+import type { LazySchema, SchemaOrigin } from '../lazy-schema.ts';
 import { objectMeta } from '../meta/object-meta.ts';
 import { type BuiltSchemas, SchemaMemory } from './built-schemas.ts';
 
@@ -26,7 +26,7 @@ interface Built {
  * The schemas of a definition, all built when one of them is needed first, so that versions share equal parts. They
  * are built again after they were not used for long (`SchemaMemory`). The definition itself is not kept, but read again.
  */
-export class DefinedSchemas implements BuiltSchemas {
+export class DefinedSchemas implements BuiltSchemas, SchemaOrigin {
   /** See `LazySchema`. */
   readonly revision: string;
   #bytes: () => Uint8Array;
@@ -46,6 +46,10 @@ export class DefinedSchemas implements BuiltSchemas {
   /** Reads the same specification elsewhere from now on. */
   readFrom(bytes: () => Uint8Array): void {
     this.#bytes = bytes;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#bytes();
   }
 
   of(version: string): LazySchema {
@@ -109,12 +113,16 @@ export class DefinedSchemas implements BuiltSchemas {
 }
 
 class VersionSchema implements LazySchema {
+  readonly version: string;
   readonly #whole: DefinedSchemas;
-  readonly #version: string;
 
   constructor(whole: DefinedSchemas, version: string) {
     this.#whole = whole;
-    this.#version = version;
+    this.version = version;
+  }
+
+  get origin(): SchemaOrigin {
+    return this.#whole;
   }
 
   get revision(): string {
@@ -126,11 +134,11 @@ class VersionSchema implements LazySchema {
   }
 
   described(): Steps<StructSchema> {
-    return this.#whole.described(this.#version);
+    return this.#whole.described(this.version);
   }
 
   get value(): StructSchema {
-    return this.#whole.all.get(this.#version) ?? unreadable;
+    return this.#whole.all.get(this.version) ?? unreadable;
   }
 
   ready(clock: Pick<Clock, 'monotonic'>): Promise<void> | undefined {

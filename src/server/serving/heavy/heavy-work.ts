@@ -11,6 +11,7 @@ import { yaml } from '../../../content/formats/yaml.ts';
 import type { Presentation } from '../../../content/representation.ts';
 import { type Kind, storesObjects } from '../../../kinds/kind.ts';
 import { kindData } from '../../../kinds/kind-data.ts';
+import { lazySchemaOf } from '../../../kinds/lazy-schema.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import type { ApiDocument } from '../../../registry/documents/documents.ts';
 import type { Registry } from '../../../registry/registry.ts';
@@ -333,6 +334,12 @@ const kindCalls = (kinds: readonly Kind[]) => ({
   kind: ({ id }: { readonly id: number }) => {
     const kind = kinds.find((each) => identityOf(each) === id);
     return kind && kindData(kind);
+  },
+  /** What the schemas of kinds are built of. */
+  definition: ({ id }: { readonly id: number }) => {
+    const origins = kinds.map((each) => lazySchemaOf(each)?.origin);
+    const origin = origins.find((each) => each && identityOf(each) === id);
+    return origin && ownBytes(origin.bytes);
   },
 });
 

@@ -1,5 +1,6 @@
 import type { PluginName } from '../../../admission/plugins.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
+import { WeakValues } from '../../../base/collections/weak-values.ts';
 import { limits } from '../../../base/limits.ts';
 import { derivedRandom } from '../../../base/random.ts';
 import { clockAt } from '../../../base/time/clock.ts';
@@ -11,8 +12,9 @@ import type { Negotiated } from '../../../content/negotiation.ts';
 import { type Presentation, Representation } from '../../../content/representation.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { dialects } from '../../../dialect/dialects.ts';
+import { DefinedSchemas } from '../../../kinds/custom/defined-schemas.ts';
 import type { Kind } from '../../../kinds/kind.ts';
-import { type KindData, kindsOfData } from '../../../kinds/kind-data.ts';
+import { type KindData, kindsOfData, type RestoredKind, restoreKind } from '../../../kinds/kind-data.ts';
 import { scopeNamed } from '../../../meta/scope.ts';
 import type { Status } from '../../../meta/status-error.ts';
 import type { ApiDocument } from '../../../registry/documents/documents.ts';
@@ -246,23 +248,56 @@ export function jobsOf(make: (dialect: Dialect) => readonly Kind[]): Readonly<Re
   };
 }
 
+interface AddedKind {
+  readonly restored: RestoredKind;
+  /** Of the kind's definition. Holds the definition's bytes. */
+  readonly schemas: DefinedSchemas | undefined;
+}
+
 /** Cache of kinds that were added at run time, each fetched once. */
 class AddedKinds {
   /** By ID, oldest first; the oldest is evicted first. */
-  readonly #known = new Map<number, KindData>();
+  readonly #known = new Map<number, AddedKind>();
+  /** Schemas of definitions by ID, as long as a kind has one of them. */
+  readonly #schemas = new WeakValues<DefinedSchemas>();
 
   /** The kinds of a resource, the stored version first. */
   async get(ids: readonly number[], context: JobContext): Promise<readonly Kind[]> {
-    return kindsOfData(await Promise.all(ids.map((id) => this.#known.get(id) ?? this.#fetch(id, context))));
+    const added: AddedKind[] = [];
+    // One after the other: they have one definition.
+    for (const id of ids) added.push(this.#known.get(id) ?? (await this.#fetch(id, context)));
+    return kindsOfData(added.map(({ restored }) => restored));
   }
 
-  async #fetch(id: number, context: JobContext): Promise<KindData> {
+  async #fetch(id: number, context: JobContext): Promise<AddedKind> {
     const data = (await context.call('kind', { id })) as KindData;
-    this.#known.set(id, data);
+    const { builtOf } = data;
+    const schemas = builtOf && (await this.#schemasOf(builtOf, context));
+    const added = { restored: restoreKind(data, schemas?.of(builtOf?.version ?? '')), schemas };
+    this.#known.set(id, added);
     for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= limits.heavyKindsMax) break;
+      if (this.#known.size <= limits.heavyKindsMax && this.#bytes() <= limits.heavyKindBytesMax) break;
       this.#known.delete(oldest);
     }
-    return data;
+    return added;
+  }
+
+  /** Of the definitions of all kinds that are kept. */
+  #bytes(): number {
+    const definitions = new Set([...this.#known.values()].map(({ schemas }) => schemas));
+    return [...definitions].reduce((sum, schemas) => sum + (schemas?.bytes.length ?? 0), 0);
+  }
+
+  /** The schemas of a definition, which are built here of the same bytes: copying built ones takes longer. */
+  async #schemasOf(
+    { origin, revision }: NonNullable<KindData['builtOf']>,
+    context: JobContext,
+  ): Promise<DefinedSchemas> {
+    const known = this.#schemas.get(String(origin));
+    if (known) return known;
+    const bytes = (await context.call('definition', { id: origin })) as Uint8Array;
+    const schemas = new DefinedSchemas(revision, () => bytes);
+    this.#schemas.set(String(origin), schemas);
+    return schemas;
   }
 }
