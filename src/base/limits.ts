@@ -531,7 +531,7 @@ export const limits = {
   /** A file that a flag names: configuration, keys, certificates, tokens, policies. */
   configurationFileBytesMax: 64 * 1024 * 1024,
   /** Parts of schemas of custom resources that are kept built, of about 2 kB each. A usual definition has 300. */
-  schemaPartsBuiltMax: 40_000,
+  schemaPartsBuiltMax: 30_000,
   /** OpenAPI documents of custom resources; larger ones are made for each who asks. */
   recentDocumentsBytesMax: 16 * 1024 * 1024,
   /** Discovery and OpenAPI documents in forms other than JSON. */

@@ -1,4 +1,5 @@
 import type { Caller } from '../base/caller.ts';
+import { ownText } from '../base/collections/byte-span.ts';
 import { identityOf } from '../base/collections/shared-content.ts';
 import { limits } from '../base/limits.ts';
 import type { Span } from '../base/span.ts';
@@ -30,7 +31,7 @@ export type ConvertStored =
 
 /** The first bytes of an object of this kind as it is stored, see `encodeObject`. */
 const headOf = (kind: GroupVersionKind): Buffer =>
-  Buffer.from(`{"kind":${JSON.stringify(kind.kind)},"apiVersion":${JSON.stringify(apiVersionOf(kind))},`);
+  ownText(`{"kind":${JSON.stringify(kind.kind)},"apiVersion":${JSON.stringify(apiVersionOf(kind))},`);
 
 /** The result of a conversion that may have to be waited for. */
 type Bytes = Buffer | Promise<Buffer>;

@@ -72,6 +72,8 @@ export function objectCodec({
         });
       } catch (cause) {
         throw corruptObject(key, 'the value is not a stored object', cause);
+      } finally {
+        selected.forget();
       }
     },
     restamp(entry, revision) {
@@ -137,12 +139,14 @@ function parseLabels(json: string): FlatLabels {
   return flat;
 }
 
+const noBytes = Buffer.alloc(0);
+
 /** Extracts from an object's bytes the values that selectors read. Holds the results of the last `read`. */
 class SelectedValues {
   readonly #scanner: ObjectScanner;
   readonly #fields: readonly { readonly paths: readonly number[]; readonly absent: string }[];
   readonly #texts = new Interner(internedMax, (text) => text);
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = noBytes;
 
   constructor(fields: readonly SelectableField[]) {
     const paths: FieldPath[] = [['metadata', 'labels']];
@@ -159,6 +163,12 @@ class SelectedValues {
   read(value: Uint8Array): boolean {
     this.#bytes = asBuffer(value);
     return this.#scanner.scan(value);
+  }
+
+  /** Lets go of the object that was read last: of thousands of resources, each would retain one more. */
+  forget(): void {
+    this.#bytes = noBytes;
+    this.#scanner.forget();
   }
 
   /** The labels as JSON; empty if there are none. */

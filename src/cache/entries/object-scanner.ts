@@ -1,3 +1,4 @@
+import { ownText } from '../../base/collections/byte-span.ts';
 import { enterMember, skipValue } from '../../codec/json-bytes.ts';
 import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from '../../codec/json-characters.ts';
 import type { FieldPath } from '../../meta/selectable-field.ts';
@@ -14,6 +15,8 @@ interface Step {
 
 const newStep = (): Step => ({ names: [], members: [], elements: new Map(), path: -1 });
 
+const noBytes = new Uint8Array();
+
 /**
  * Finds values in the bytes of a stored object without parsing it, several times faster than JSON.parse; this matters for
  * startup with many objects and for every write. One pass for any number of paths.
@@ -26,7 +29,7 @@ export class ObjectScanner {
   readonly #root = newStep();
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
-  #bytes: Uint8Array = new Uint8Array();
+  #bytes: Uint8Array = noBytes;
 
   constructor(paths: readonly FieldPath[]) {
     this.#starts = new Int32Array(paths.length);
@@ -39,6 +42,11 @@ export class ObjectScanner {
     for (const key of path) step = typeof key === 'number' ? elementStep(step, key) : memberStep(step, key);
     if (step.path >= 0) throw new TypeError(`the path ${path.join('.')} is there twice`);
     step.path = index;
+  }
+
+  /** Lets go of the bytes that were scanned last. */
+  forget(): void {
+    this.#bytes = noBytes;
   }
 
   /** False if the bytes are not a stored object. Results stay available until the next scan. */
@@ -131,7 +139,7 @@ export class ObjectScanner {
 }
 
 function memberStep(step: Step, name: string): Step {
-  const quoted = Buffer.from(`"${name}"`);
+  const quoted = ownText(`"${name}"`);
   const index = step.names.findIndex((there) => there.equals(quoted));
   const there = step.members[index];
   if (there) return there;
