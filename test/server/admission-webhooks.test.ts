@@ -386,6 +386,21 @@ describe('admission webhooks', () => {
     assert.equal((await post(configMap('stopped'))).status, 201);
   });
 
+  it('nothing of what the caller sent in headers goes along', async () => {
+    await configure('validating', 'judge', webhookFor(one));
+    const headers = {
+      cookie: 'a=b',
+      'x-forwarded-for': '9.9.9.9',
+      'impersonate-user': 'jane',
+      'impersonate-group': 'system:masters',
+    };
+    await server.post(`${maps}?dryRun=All`, configMap('headers'), { headers });
+    const sent = one.asked[0]?.headers ?? {};
+    for (const name of ['authorization', 'cookie', 'x-forwarded-for', 'impersonate-user'])
+      assert.equal(sent[name], undefined, name);
+    assert.match(JSON.stringify(one.asked[0]?.request), /"username":"jane"/);
+  });
+
   it('connections are kept', async () => {
     await configure('validating', 'judge', webhookFor(one));
     const before = one.fixture.connections;
