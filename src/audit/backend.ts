@@ -3,10 +3,10 @@ import type { EncodedEvent } from './event-encoder.ts';
 /** Records events. */
 export interface AuditBackend {
   /**
-   * False if an event could not be recorded and its request must not go on without; such a loss, like any other, is
+   * False if the event could not be recorded and its request must not go on without; such a loss, like any other, is
    * counted and logged by whoever finds it. A promise if the request must wait. Never throws or rejects.
    */
-  process(events: readonly EncodedEvent[]): boolean | Promise<boolean>;
+  process(event: EncodedEvent): boolean | Promise<boolean>;
   /** Resolves when all events processed so far were recorded, or lost for good. Never rejects. */
   close(): Promise<void>;
 }

@@ -68,7 +68,7 @@ function batching(
     ...more,
   });
   const add = (text: string): void => {
-    for (const id of text) assert.equal(backend.process([event(id)]), true);
+    for (const id of text) assert.equal(backend.process(event(id)), true);
   };
   return { sink, lost, clock, backend, add };
 }
@@ -173,13 +173,13 @@ describe('a backend that blocks', () => {
     it(`${strict ? 'strictly ' : ''}waits for the event, and ${strict ? 'refuses' : 'lets'} a request without one`, async () => {
       const [sink, lost] = [new SinkFixture(), new LostFixture()];
       const backend = blockingBackend({ sink, plugin: 'log', lost: lost.report, strict });
-      const good = backend.process([event('a')]);
-      const bad = backend.process([event('b')]);
+      const good = backend.process(event('a'));
+      const bad = backend.process(event('b'));
       sink.sent[0]?.done();
       sink.sent[1]?.fail(new Error('full'));
       assert.deepEqual([await good, await bad], [true, allowed]);
       assert.deepEqual(lost.all, ['log 1 full']);
-      const waiting = backend.process([event('c')]);
+      const waiting = backend.process(event('c'));
       const closed = backend.close();
       assert.deepEqual([sink.hurried, sink.closed], [true, false]);
       sink.sent[2]?.done();
@@ -195,13 +195,13 @@ describe('truncation', () => {
   const run = (eventBytesMax: number, encoded: EncodedEvent) => {
     const [passed, lost]: [EncodedEvent[], LostFixture] = [[], new LostFixture()];
     const inner: AuditBackend = {
-      process(events) {
-        passed.push(...events);
+      process(passedOn) {
+        passed.push(passedOn);
         return false;
       },
       async close() {},
     };
-    const answer = truncating(inner, { encoder, lost: lost.report, eventBytesMax }).process([encoded]);
+    const answer = truncating(inner, { encoder, lost: lost.report, eventBytesMax }).process(encoded);
     return { passed, lost: lost.all, answer };
   };
 
@@ -230,10 +230,10 @@ describe('truncation', () => {
 describe('several backends', () => {
   const backend = (answer: boolean | Promise<boolean>): AuditBackend => ({ process: () => answer, async close() {} });
   it('must all record', async () => {
-    assert.equal(unionBackend([backend(true), backend(true)]).process([]), true);
-    assert.equal(unionBackend([backend(true), backend(false)]).process([]), false);
-    assert.equal(await unionBackend([backend(Promise.resolve(true)), backend(false)]).process([]), false);
-    assert.equal(await unionBackend([backend(Promise.resolve(true)), backend(true)]).process([]), true);
+    assert.equal(unionBackend([backend(true), backend(true)]).process(event('a')), true);
+    assert.equal(unionBackend([backend(true), backend(false)]).process(event('a')), false);
+    assert.equal(await unionBackend([backend(Promise.resolve(true)), backend(false)]).process(event('a')), false);
+    assert.equal(await unionBackend([backend(Promise.resolve(true)), backend(true)]).process(event('a')), true);
   });
 });
 

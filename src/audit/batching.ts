@@ -48,16 +48,14 @@ export class Batching implements AuditBackend {
     this.#filledAt = parts.clock.monotonic();
   }
 
-  process(events: readonly EncodedEvent[]): boolean {
+  process(event: EncodedEvent): boolean {
     const { lost, options } = this.#parts;
-    for (const event of events) {
-      if (this.#closing.signal.aborted) lost('buffered', 1, new Error('audit backend shut down'));
-      else if (this.#waiting.length >= options.bufferSize || this.#bytes > limits.auditWaitingBytesMax) {
-        lost('buffered', 1, new Error('audit buffer queue blocked'));
-      } else {
-        this.#waiting.push(event);
-        this.#bytes += event.bytes;
-      }
+    if (this.#closing.signal.aborted) lost('buffered', 1, new Error('audit backend shut down'));
+    else if (this.#waiting.length >= options.bufferSize || this.#bytes > limits.auditWaitingBytesMax) {
+      lost('buffered', 1, new Error('audit buffer queue blocked'));
+    } else {
+      this.#waiting.push(event);
+      this.#bytes += event.bytes;
     }
     this.#schedule();
     return true;

@@ -16,26 +16,26 @@ interface BlockingParts {
 export function blockingBackend({ sink, plugin, lost, strict }: BlockingParts): AuditBackend {
   const underWay = new Roster<Promise<unknown>>();
   let waitingBytes = 0;
-  const send = async (events: readonly EncodedEvent[], bytes: number): Promise<boolean> => {
+  const send = async (event: EncodedEvent, bytes: number): Promise<boolean> => {
     try {
-      await sink.send(events);
+      await sink.send([event]);
       return true;
     } catch (error) {
-      lost(plugin, events.length, error);
+      lost(plugin, 1, error);
       return !strict;
     } finally {
       waitingBytes -= bytes;
     }
   };
   return {
-    process(events) {
-      const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
+    process(event) {
+      const { bytes } = event;
       if (waitingBytes + bytes > limits.auditWaitingBytesMax && waitingBytes > 0) {
-        lost(plugin, events.length, new Error('too many events wait to be written'));
+        lost(plugin, 1, new Error('too many events wait to be written'));
         return !strict;
       }
       waitingBytes += bytes;
-      const sent = send(events, bytes);
+      const sent = send(event, bytes);
       const place = underWay.add(sent);
       const done = (): void => void underWay.delete(place, sent);
       sent.then(done, done);

@@ -1,39 +1,59 @@
 import { boundedMemo } from '../base/collections/bounded-memo.ts';
 import { limits } from '../base/limits.ts';
+import { TextBytes } from '../base/text-bytes.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { AuditEvent, ObjectReference, ResponseStatus } from './event.ts';
-import type { AuditStage } from './policy.ts';
+import { MicroTimes } from './micro-times.ts';
+import type { AuditLevel, AuditStage } from './policy.ts';
+import { isBare, isPlain, RepeatedLine, type ValuePlaces } from './repeated-line.ts';
 
-/** An event as JSON in one line, without its line end. Encoded once for all backends. */
+/** An event as JSON in one line, without its line end. Backends that need no bytes of their own let it write itself. */
 export class EncodedEvent {
   readonly event: AuditEvent;
-  /** Text, and objects as bytes. */
-  readonly parts: readonly (string | Uint8Array)[];
-  #bytes: number | undefined;
+  readonly #encoder: EventEncoder;
+  #parts: readonly Uint8Array[] | undefined;
 
-  constructor(event: AuditEvent, parts: readonly (string | Uint8Array)[]) {
+  constructor(event: AuditEvent, encoder: EventEncoder) {
     this.event = event;
-    this.parts = parts;
+    this.#encoder = encoder;
+  }
+
+  /** Text, and the objects. */
+  get parts(): readonly Uint8Array[] {
+    this.#parts ??= this.#encoder.parts(this.event);
+    return this.#parts;
   }
 
   /** Length of the JSON. */
   get bytes(): number {
-    this.#bytes ??= this.parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
-    return this.#bytes;
+    return this.parts.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  /** Writes the JSON and a line end. For events without objects, which are not copied. */
+  writeTo(text: TextBytes): void {
+    this.#encoder.writeLine(this.event, text);
+  }
+
+  get hasObjects(): boolean {
+    return this.event.requestObject !== undefined || this.event.responseObject !== undefined;
   }
 }
 
 interface Origin extends Pick<AuditEvent, 'user' | 'userAgent'> {
-  readonly text: string;
+  readonly bytes: Buffer;
+  last: RepeatedLine | undefined;
 }
 
 const kept = { countMax: limits.auditTextsKept, lengthMax: limits.auditTextLengthKept };
 
-/** Encodes events as JSON with the fields and their order as published. Parts that recur are encoded once. */
+/**
+ * Encodes events as JSON with the fields and their order as published. Values that recur are encoded once and kept as
+ * bytes: events come by the hundred thousand a second, and as strings they would be copied several times.
+ */
 export class EventEncoder {
-  readonly #start: (level: string) => string;
-  readonly #verb = boundedMemo((verb) => flat(`,"verb":${JSON.stringify(verb)}`), kept);
+  readonly #head: Readonly<Record<AuditLevel, Buffer>>;
+  readonly #verb = boundedMemo((verb) => Buffer.from(`","verb":${JSON.stringify(verb)}`), kept);
   /** The published annotation of an event without its objects. */
   readonly truncatedAnnotation: readonly [key: string, value: string];
   readonly #users = new WeakMap<UserInfo, string>();
@@ -42,35 +62,33 @@ export class EventEncoder {
   readonly #agent = boundedMemo((text) => JSON.stringify(text), kept);
   readonly #decisionKeys: { readonly decision: string; readonly reason: string };
   /** Annotations of a decision alone, by its reason. */
-  readonly #allowed = boundedMemo(
-    (reason) => flat(encodeAnnotations(this.#decisionPairs({ allowed: true, reason }))),
-    kept,
-  );
-  readonly #forbidden = boundedMemo(
-    (reason) => flat(encodeAnnotations(this.#decisionPairs({ allowed: false, reason }))),
-    kept,
-  );
-  readonly #time = microTimes();
+  readonly #allowed = boundedMemo((reason) => this.#decision({ allowed: true, reason }), kept);
+  readonly #forbidden = boundedMemo((reason) => this.#decision({ allowed: false, reason }), kept);
+  readonly #text = new TextBytes();
+  readonly #scratch = Buffer.allocUnsafeSlow(limits.auditScratchBytes);
+  /** Of the line that is being written. */
+  readonly #places: ValuePlaces = { id: 0, uri: 0, namespace: 0, name: 0, receivedMicros: 0, reachedMicros: 0 };
+  #escapes = false;
+  readonly #received = new MicroTimes(',"requestReceivedTimestamp":"');
+  readonly #reached = new MicroTimes('Z","stageTimestamp":"');
 
   constructor(dialect: Dialect) {
     const group = dialect.group('audit');
     const head = `{"kind":"Event","apiVersion":"${group}/v1","level":"`;
     const authorization = dialect.group('authorization');
+    const headOf = (level: AuditLevel): Buffer => Buffer.from(`${head}${level}","auditID":"`);
+    this.#head = {
+      None: headOf('None'),
+      Metadata: headOf('Metadata'),
+      Request: headOf('Request'),
+      RequestResponse: headOf('RequestResponse'),
+    };
     this.#decisionKeys = { decision: `${authorization}/decision`, reason: `${authorization}/reason` };
-    this.#start = boundedMemo((level) => flat(`${head}${level}","auditID":`), kept);
     this.truncatedAnnotation = [`${group}/truncated`, 'true'];
   }
 
   encode(event: AuditEvent): EncodedEvent {
-    const { requestObject, responseObject } = event;
-    const [before, after] = [this.#before(event), this.#after(event)];
-    if (!requestObject && !responseObject) return new EncodedEvent(event, [before + after]);
-    return new EncodedEvent(event, [
-      before,
-      ...(requestObject ? [',"requestObject":', requestObject] : []),
-      ...(responseObject ? [',"responseObject":', responseObject] : []),
-      after,
-    ]);
+    return new EncodedEvent(event, this);
   }
 
   /** The event without its objects, and with the annotation that says so. */
@@ -79,56 +97,112 @@ export class EventEncoder {
     return this.encode({ ...event, requestObject: undefined, responseObject: undefined, annotations });
   }
 
-  #before(event: AuditEvent): string {
-    const { level, auditId, stage, requestUri, verb, objectRef, responseStatus } = event;
-    const all = auditId + requestUri + (objectRef ? textOf(objectRef) : '');
-    const quoted = plainText.test(all) ? plain : JSON.stringify;
-    return (
-      this.#start(level) +
-      quoted(auditId) +
-      stageTexts[stage] +
-      quoted(requestUri) +
-      this.#verb(verb) +
-      this.#origin(event) +
-      (objectRef ? encodeReference(objectRef, quoted) : '') +
-      (responseStatus ? encodeStatus(responseStatus) : '')
-    );
+  /** See `EncodedEvent.writeTo`. */
+  writeLine(event: AuditEvent, text: TextBytes): void {
+    const origin = this.#origin(event);
+    if (origin.last?.repeat(event, text)) return;
+    this.#escapes = false;
+    this.#before(event, text);
+    this.#after(event, text);
+    text.addBytes(lineEnd);
+    const [received, reached] = [this.#received, this.#reached];
+    const parts = { event, text, places: this.#places, received, reached };
+    origin.last = isPlain(event) && !this.#escapes && text.era > 0 ? new RepeatedLine(parts) : undefined;
   }
 
-  #after({ requestReceivedMs, stageMs, decision, annotations }: AuditEvent): string {
-    const received = this.#time(requestReceivedMs);
-    const reached = stageMs === requestReceivedMs ? received : this.#time(stageMs);
-    return (
-      `,"requestReceivedTimestamp":"${received}","stageTimestamp":"${reached}"` +
-      `${decision || annotations ? this.#annotations(decision, annotations) : ''}}`
-    );
-  }
-
-  #annotations(decision: AuditEvent['decision'], others: AuditEvent['annotations']): string {
-    if (decision && !others)
-      return decision.allowed ? this.#allowed(decision.reason) : this.#forbidden(decision.reason);
-    return encodeAnnotations([...(decision ? this.#decisionPairs(decision) : []), ...(others ?? [])]);
-  }
-
-  #decisionPairs({ allowed, reason }: NonNullable<AuditEvent['decision']>): readonly Annotation[] {
+  /** See `EncodedEvent.parts`. */
+  parts(event: AuditEvent): readonly Uint8Array[] {
+    const { requestObject, responseObject } = event;
+    const before = this.#made((text) => this.#before(event, text));
     return [
-      [this.#decisionKeys.decision, allowed ? 'allow' : 'forbid'],
-      [this.#decisionKeys.reason, reason],
+      before,
+      ...(requestObject ? [requestKey, requestObject] : []),
+      ...(responseObject ? [responseKey, responseObject] : []),
+      this.#made((text) => this.#after(event, text)),
+    ];
+  }
+
+  #made(write: (text: TextBytes) => void): Buffer {
+    const text = this.#text;
+    text.begin(this.#scratch, 0);
+    write(text);
+    return text.copy();
+  }
+
+  #before(event: AuditEvent, text: TextBytes): void {
+    const { objectRef, responseStatus } = event;
+    text.addBytes(this.#head[event.level]);
+    this.#places.id = this.#addValue(event.auditId, text);
+    text.addBytes(stageTexts[event.stage]);
+    this.#places.uri = this.#addValue(event.requestUri, text);
+    text.addBytes(this.#verb(event.verb));
+    text.addBytes(this.#origin(event).bytes);
+    if (objectRef) this.#addReference(objectRef, text);
+    if (responseStatus) addStatus(responseStatus, text);
+  }
+
+  /** A value that may have escapes. Returns where it stands in the line. */
+  #addValue(value: string, text: TextBytes): number {
+    const place = text.length;
+    if (!text.addJson(value)) this.#escapes = true;
+    return place;
+  }
+
+  /** Only fields with a value, in the published order. */
+  #addReference(reference: ObjectReference, text: TextBytes): void {
+    const { resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource } = reference;
+    const start = text.length;
+    const add = ([first, next]: readonly [Buffer, Buffer], value: string): number => {
+      if (value === '') return 0;
+      text.addBytes(text.length === start ? first : next);
+      return this.#addValue(value, text);
+    };
+    add(referenceKeys.resource, resource);
+    this.#places.namespace = add(referenceKeys.namespace, namespace);
+    this.#places.name = add(referenceKeys.name, name);
+    add(referenceKeys.uid, uid);
+    add(referenceKeys.apiGroup, apiGroup);
+    add(referenceKeys.apiVersion, apiVersion);
+    add(referenceKeys.resourceVersion, resourceVersion);
+    add(referenceKeys.subresource, subresource);
+    text.addBytes(text.length === start ? emptyReference : referenceEnd);
+  }
+
+  #after({ requestReceivedMs, stageMs, decision, annotations }: AuditEvent, text: TextBytes): void {
+    this.#places.receivedMicros = this.#received.add(requestReceivedMs, text);
+    this.#places.reachedMicros = this.#reached.add(stageMs, text);
+    if (annotations) text.addText(endOf([...this.#decisionPairs(decision), ...annotations]));
+    else if (!decision) text.addBytes(bareEnd);
+    else text.addBytes(decision.allowed ? this.#allowed(decision.reason) : this.#forbidden(decision.reason));
+  }
+
+  #decision(decision: NonNullable<AuditEvent['decision']>): Buffer {
+    return Buffer.from(endOf(this.#decisionPairs(decision)));
+  }
+
+  #decisionPairs(decision: AuditEvent['decision']): readonly Annotation[] {
+    if (!decision) return [];
+    return [
+      [this.#decisionKeys.decision, decision.allowed ? 'allow' : 'forbid'],
+      [this.#decisionKeys.reason, decision.reason],
     ];
   }
 
   /** Who asked, and from where. Requests of one connection have mostly the same. */
-  #origin({ user, impersonatedUser, sourceIps, userAgent }: AuditEvent): string {
-    const known = this.#origins.get(sourceIps);
-    if (known && known.user === user && known.userAgent === userAgent && !impersonatedUser) return known.text;
-    const text = flat(
+  #origin({ user, impersonatedUser, sourceIps, userAgent }: AuditEvent): Origin {
+    if (!impersonatedUser) {
+      const known = this.#origins.get(sourceIps);
+      if (known && known.user === user && known.userAgent === userAgent) return known;
+    }
+    const bytes = Buffer.from(
       `,"user":${user ? this.#user(user) : '{}'}` +
         (impersonatedUser ? `,"impersonatedUser":${this.#user(impersonatedUser)}` : '') +
         (sourceIps.length > 0 ? `,"sourceIPs":${JSON.stringify(sourceIps)}` : '') +
         (userAgent === '' ? '' : `,"userAgent":${this.#agent(userAgent)}`),
     );
-    if (!impersonatedUser) this.#origins.set(sourceIps, { user, userAgent, text });
-    return text;
+    const origin = { user, userAgent, bytes, last: undefined };
+    if (!impersonatedUser) this.#origins.set(sourceIps, origin);
+    return origin;
   }
 
   #user(user: UserInfo): string {
@@ -149,86 +223,64 @@ function encodeUser({ username, uid, groups, extra }: UserInfo): string {
   });
 }
 
-/**
- * A copy in one piece. Cached text would otherwise stay the tree of its parts, and be put together again for each event.
- */
-const flat = (text: string): string => Buffer.from(text).toString();
-
 /** From the audit ID to the URI. */
-const stageTexts: Readonly<Record<AuditStage, string>> = {
-  RequestReceived: ',"stage":"RequestReceived","requestURI":',
-  ResponseStarted: ',"stage":"ResponseStarted","requestURI":',
-  ResponseComplete: ',"stage":"ResponseComplete","requestURI":',
-  Panic: ',"stage":"Panic","requestURI":',
+const stageTexts: Readonly<Record<AuditStage, Buffer>> = {
+  RequestReceived: Buffer.from('","stage":"RequestReceived","requestURI":"'),
+  ResponseStarted: Buffer.from('","stage":"ResponseStarted","requestURI":"'),
+  ResponseComplete: Buffer.from('","stage":"ResponseComplete","requestURI":"'),
+  Panic: Buffer.from('","stage":"Panic","requestURI":"'),
 };
 
-/** All values of a reference. */
-const textOf = (reference: ObjectReference): string =>
-  reference.resource +
-  reference.namespace +
-  reference.name +
-  reference.uid +
-  reference.apiGroup +
-  reference.apiVersion +
-  reference.resourceVersion +
-  reference.subresource;
+const lineEnd = Buffer.from('\n');
+const requestKey = Buffer.from(',"requestObject":');
+const responseKey = Buffer.from(',"responseObject":');
+/** From the last time on. */
+const bareEnd = Buffer.from('Z"}');
 
-/** Printable ASCII that JSON does not escape. One look at all texts costs less than escaping each of them. */
-const plainText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+/** What stands in front of a field of the reference, if it is the first, and after another. */
+const key = (name: string): readonly [first: Buffer, next: Buffer] => [
+  Buffer.from(`,"objectRef":{"${name}":"`),
+  Buffer.from(`","${name}":"`),
+];
 
-type Quoter = (text: string) => string;
-const plain: Quoter = (text) => `"${text}"`;
+const referenceKeys = {
+  resource: key('resource'),
+  namespace: key('namespace'),
+  name: key('name'),
+  uid: key('uid'),
+  apiGroup: key('apiGroup'),
+  apiVersion: key('apiVersion'),
+  resourceVersion: key('resourceVersion'),
+  subresource: key('subresource'),
+};
 
-/** Only fields with a value, in the published order. */
-function encodeReference(reference: ObjectReference, quoted: Quoter): string {
-  const { resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource } = reference;
-  const others =
-    field(',"namespace":', namespace, quoted) +
-    field(',"name":', name, quoted) +
-    field(',"uid":', uid, quoted) +
-    field(',"apiGroup":', apiGroup, quoted) +
-    field(',"apiVersion":', apiVersion, quoted) +
-    field(',"resourceVersion":', resourceVersion, quoted) +
-    field(',"subresource":', subresource, quoted);
-  if (resource === '') return `,"objectRef":{${others.slice(1)}}`;
-  return `,"objectRef":{"resource":${quoted(resource)}${others}}`;
+const emptyReference = Buffer.from(',"objectRef":{}');
+const referenceEnd = Buffer.from('"}');
+
+function addStatus(responseStatus: ResponseStatus, text: TextBytes): void {
+  const { code, status = '', message = '', reason = '', details } = responseStatus;
+  if (code === 200 && isBare(responseStatus)) {
+    text.addBytes(bareSuccess);
+    return;
+  }
+  const texts = field(',"status":', status) + field(',"message":', message) + field(',"reason":', reason);
+  text.addText(
+    `,"responseStatus":{"metadata":{}${texts}${details ? `,"details":${JSON.stringify(details)}` : ''},"code":${code}}`,
+  );
 }
 
-const field = (start: string, value: string, quoted: Quoter = JSON.stringify): string =>
-  value === '' ? '' : start + quoted(value);
-
-function encodeStatus({ code, status = '', message = '', reason = '', details }: ResponseStatus): string {
-  if (code === 200 && status === '' && message === '' && reason === '' && !details) return bareSuccess;
-  const text = field(',"status":', status) + field(',"message":', message) + field(',"reason":', reason);
-  return `,"responseStatus":{"metadata":{}${text}${details ? `,"details":${JSON.stringify(details)}` : ''},"code":${code}}`;
-}
+const field = (start: string, value: string): string => (value === '' ? '' : start + JSON.stringify(value));
 
 /** What most events have. */
-const bareSuccess = ',"responseStatus":{"metadata":{},"code":200}';
+const bareSuccess = Buffer.from(',"responseStatus":{"metadata":{},"code":200}');
 
 type Annotation = readonly [key: string, value: string];
 
-/** Sorted by key, as in kube-apiserver. */
-function encodeAnnotations(annotations: Iterable<Annotation>): string {
-  const pairs = [...annotations].sort(([a], [b]) => (a < b ? -1 : 1));
-  if (pairs.length === 0) return '';
-  return `,"annotations":{${pairs.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`;
-}
-
-const threeDigits = Array.from({ length: 1_000 }, (_, number) => String(number).padStart(3, '0'));
-
-/** Formats times with microseconds. Remembers the last second: most events of a busy server share it. */
-export function microTimes(): (ms: number) => string {
-  let [lastSecond, text] = [Number.NaN, ''];
-  return (ms) => {
-    const micros = Math.floor(ms * 1000);
-    const second = Math.floor(micros / 1e6);
-    if (second !== lastSecond) {
-      text = `${new Date(second * 1000).toISOString().slice(0, 19)}.`;
-      lastSecond = second;
-    }
-    const rest = micros - second * 1e6;
-    const thousands = Math.floor(rest / 1_000);
-    return `${text}${threeDigits[thousands]}${threeDigits[rest - thousands * 1_000]}Z`;
-  };
+/** From the last time on. Annotations are sorted by key, as in kube-apiserver. */
+function endOf(annotations: readonly Annotation[]): string {
+  if (annotations.length === 0) return 'Z"}';
+  const fields = annotations
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`);
+  return `Z","annotations":{${fields.join()}}}`;
 }

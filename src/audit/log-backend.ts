@@ -3,32 +3,65 @@ import { limits } from '../base/limits.ts';
 import type { LineOwner } from '../base/line-queue.ts';
 import type { LogLine, LogOutput } from '../base/log-output.ts';
 import type { Clock } from '../base/time/clock.ts';
-import type { AuditBackend, AuditSink } from './backend.ts';
+import type { AuditBackend } from './backend.ts';
 import type { BatchOptions } from './batching.ts';
-import { type EncodedEvent, microTimes } from './event-encoder.ts';
+import type { EncodedEvent } from './event-encoder.ts';
 import { legacyLine } from './legacy-line.ts';
 import type { LostEvents } from './lost-events.ts';
+import { MicroTimes } from './micro-times.ts';
 
 export type LogFormat = 'json' | 'legacy';
 
-const lineEnd = '\n';
+const lineEnd = Buffer.from('\n');
 
-/** Returns the line of an event. */
-function lines(format: LogFormat): (encoded: EncodedEvent) => LogLine {
-  const time = microTimes();
-  return ({ event, parts }) => {
-    if (format === 'legacy') return [`${legacyLine(event, time)}${lineEnd}`];
-    const [only] = parts;
-    return parts.length === 1 && typeof only === 'string' ? [only + lineEnd] : [...parts, lineEnd];
-  };
+/** Makes the line of an event. */
+class EventLines {
+  readonly #format: LogFormat;
+  readonly #times = new MicroTimes();
+
+  constructor(format: LogFormat) {
+    this.#format = format;
+  }
+
+  append(encoded: EncodedEvent, output: LogOutput, owner: LineOwner): void {
+    if (this.#format === 'json' && !encoded.hasObjects) output.appendText(encoded, owner);
+    else output.append(this.line(encoded), owner);
+  }
+
+  line(encoded: EncodedEvent): LogLine {
+    if (this.#format === 'json') return [...encoded.parts, lineEnd];
+    return [legacyLine(encoded.event, (ms) => this.#times.text(ms)), lineEnd];
+  }
 }
 
-/** Writes events to a log, one per line, for requests that wait. */
-export function logSink(output: LogOutput, format: LogFormat): AuditSink {
-  const lineOf = lines(format);
+interface BlockingLogParts {
+  readonly output: LogOutput;
+  readonly format: LogFormat;
+  readonly lost: LostEvents;
+  /** Whether a request must not go on if its event cannot be written. */
+  readonly strict: boolean;
+}
+
+/** Modes `blocking` and `blocking-strict` of a log: requests wait until their events are written, many together. */
+export function blockingLog({ output, format, lost, strict }: BlockingLogParts): AuditBackend {
+  const lines = new EventLines(format);
   return {
-    send: (events) => output.write(events.map(lineOf)),
-    hurry() {},
+    process(event) {
+      if (output.waiting > limits.auditWaitingBytesMax) {
+        lost('log', 1, new Error('too many events wait to be written'));
+        return !strict;
+      }
+      return new Promise((resolve) => {
+        lines.append(event, output, {
+          written: () => resolve(true),
+          lost(count, error) {
+            lost('log', count, error);
+            resolve(!strict);
+          },
+        });
+        output.flush();
+      });
+    },
     close: () => output.close(),
   };
 }
@@ -45,7 +78,7 @@ interface BatchedLogParts {
 /** Mode `batch` of a log: lines gather for a while, and requests do not wait for them. */
 export class BatchedLog implements AuditBackend {
   readonly #parts: BatchedLogParts;
-  readonly #lineOf: (encoded: EncodedEvent) => LogLine;
+  readonly #lines: EventLines;
   /** Lines that are not written. */
   #waiting = 0;
   /** Those of them that came since the last flush. */
@@ -57,32 +90,30 @@ export class BatchedLog implements AuditBackend {
 
   constructor(parts: BatchedLogParts) {
     this.#parts = parts;
-    this.#lineOf = lines(parts.format);
+    this.#lines = new EventLines(parts.format);
   }
 
-  process(events: readonly EncodedEvent[]): boolean {
+  process(event: EncodedEvent): boolean {
     const { output, lost, options } = this.#parts;
-    for (const event of events) {
-      if (this.#closed) lost('buffered', 1, new Error('audit backend shut down'));
-      else if (this.#waiting >= options.bufferSize || output.waiting > limits.auditWaitingBytesMax) {
-        lost('buffered', 1, new Error('audit buffer queue blocked'));
-      } else {
-        this.#waiting += 1;
-        this.#gathered += 1;
-        output.append(this.#lineOf(event), this.#owner);
-      }
+    if (this.#closed) lost('buffered', 1, new Error('audit backend shut down'));
+    else if (this.#waiting >= options.bufferSize || output.waiting > limits.auditWaitingBytesMax) {
+      lost('buffered', 1, new Error('audit buffer queue blocked'));
+    } else {
+      this.#waiting += 1;
+      this.#gathered += 1;
+      this.#lines.append(event, output, this.#owner);
     }
     if (this.#gathered > 0) this.#schedule();
     return true;
   }
 
   readonly #owner: LineOwner = {
-    written: () => {
-      this.#waiting -= 1;
+    written: (lines) => {
+      this.#waiting -= lines;
     },
-    lost: (error) => {
-      this.#waiting -= 1;
-      this.#parts.lost('log', 1, error);
+    lost: (lines, error) => {
+      this.#waiting -= lines;
+      this.#parts.lost('log', lines, error);
     },
   };
 

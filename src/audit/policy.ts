@@ -49,95 +49,132 @@ export interface Verdict {
 /** Decides by the first rule that matches; without one, a request is not recorded. `user` is undefined if unknown. */
 export type PolicyEvaluator = (info: RequestInfo, user: UserInfo | undefined) => Verdict;
 
-/** Compiles a policy: it is evaluated for every request. */
+/** A rule without its verbs, and with the resources of one group, which are all that it is asked about. */
+interface CompiledRule {
+  readonly verdict: Verdict;
+  readonly users: ReadonlySet<string> | undefined;
+  readonly userGroups: ReadonlySet<string> | undefined;
+  readonly namespaces: ReadonlySet<string> | undefined;
+  /** One of these must match. */
+  readonly resources: readonly CompiledResources[] | undefined;
+  readonly paths: readonly PathPattern[] | undefined;
+}
+
+interface PathPattern {
+  readonly text: string;
+  readonly isPrefix: boolean;
+}
+
+/** Resources as `GroupResources` has them. */
+interface CompiledResources {
+  readonly isAny: boolean;
+  readonly exact: ReadonlySet<string>;
+  /** Of patterns with an asterisk what is left without it, so that no text need be made to look for them. */
+  readonly whole: ReadonlySet<string> | undefined;
+  readonly ofAny: ReadonlySet<string> | undefined;
+  readonly names: ReadonlySet<string> | undefined;
+}
+
+/** Rules that are about requests with a verb, by API group; `others` for groups that no rule names. */
+interface RulesOfVerb {
+  readonly byGroup: ReadonlyMap<string, readonly CompiledRule[]>;
+  readonly others: readonly CompiledRule[];
+  readonly ofPaths: readonly CompiledRule[];
+}
+
+/** Compiles a policy: it is evaluated for every request. Most rules are out of the question by verb and group. */
 export function policyEvaluator({ rules, omitStages, omitManagedFields }: Policy): PolicyEvaluator {
-  const compiled = rules.map((rule) => ({
-    rule,
-    matches: ruleMatcher(rule),
+  const compile = (rule: PolicyRule, group: string | undefined): CompiledRule => ({
+    ...conditions(rule, group),
     verdict: {
       level: rule.level,
       omitStages: new Set([...omitStages, ...rule.omitStages]),
       omitManagedFields: rule.omitManagedFields ?? omitManagedFields,
     },
-  }));
-  const verbs = new Set(rules.flatMap((rule) => rule.verbs));
-  /** The rules for requests of a type: by verb where a rule names it, and for all other verbs. */
-  const rulesFor = (type: RequestInfo['type']) => {
-    const ofType = compiled.filter(({ rule }) => (type === 'path' ? !isAboutResources(rule) : !isAboutPaths(rule)));
-    const ofVerb = (verb: string) => ofType.filter(({ rule }) => rule.verbs.length === 0 || rule.verbs.includes(verb));
+  });
+  const groups = new Set(rules.flatMap(({ resources }) => resources.map(({ group }) => group)));
+  const rulesFor = (verb: string | undefined): RulesOfVerb => {
+    const ofVerb = rules.filter(({ verbs }) => verbs.length === 0 || (verb !== undefined && verbs.includes(verb)));
+    const ofGroup = (group: string | undefined) =>
+      ofVerb.filter((rule) => !isAboutPaths(rule) && mayNameGroup(rule, group)).map((rule) => compile(rule, group));
     return {
-      named: new Map([...verbs].map((verb) => [verb, ofVerb(verb)])),
-      others: ofType.filter(({ rule }) => rule.verbs.length === 0),
+      byGroup: new Map([...groups].map((group) => [group, ofGroup(group)])),
+      others: ofGroup(undefined),
+      ofPaths: ofVerb.filter((rule) => !isAboutResources(rule)).map((rule) => compile(rule, undefined)),
     };
   };
-  const ofResources = rulesFor('resource');
-  const ofPaths = rulesFor('path');
+  const named = new Map(rules.flatMap(({ verbs }) => verbs).map((verb) => [verb, rulesFor(verb)]));
+  const unnamed = rulesFor(undefined);
   const otherwise: Verdict = { level: 'None', omitStages: new Set(omitStages), omitManagedFields };
   return (info, user) => {
-    const { named, others } = info.type === 'resource' ? ofResources : ofPaths;
-    for (const { matches, verdict } of named.get(info.verb) ?? others) if (matches(info, user)) return verdict;
+    const ofVerb = named.get(info.verb) ?? unnamed;
+    const asked = info.type === 'resource' ? (ofVerb.byGroup.get(info.group) ?? ofVerb.others) : ofVerb.ofPaths;
+    for (const rule of asked) if (matches(rule, info, user)) return rule.verdict;
     return otherwise;
   };
 }
-
-type Matcher = (info: RequestInfo, user: UserInfo | undefined) => boolean;
 
 /** A rule with namespaces or resources is about resources, one with paths about paths; validation excludes both. */
 const isAboutResources = ({ namespaces, resources }: PolicyRule): boolean =>
   namespaces.length > 0 || resources.length > 0;
 const isAboutPaths = ({ nonResourceURLs }: PolicyRule): boolean => nonResourceURLs.length > 0;
+const mayNameGroup = ({ resources }: PolicyRule, group: string | undefined): boolean =>
+  resources.length === 0 || resources.some((each) => each.group === group);
 
-/** All conditions but the verb must hold; absent ones are left out. */
-function ruleMatcher(rule: PolicyRule): Matcher {
-  const conditions = [...userConditions(rule), ...targetConditions(rule)];
-  return (info, user) => {
-    for (const holds of conditions) if (!holds(info, user)) return false;
-    return true;
+const setOf = (texts: readonly string[]): ReadonlySet<string> | undefined =>
+  texts.length === 0 ? undefined : new Set(texts);
+
+function conditions(rule: PolicyRule, group: string | undefined): Omit<CompiledRule, 'verdict'> {
+  const { users, userGroups, namespaces, resources, nonResourceURLs } = rule;
+  const ofGroup = resources.filter((each) => each.group === group);
+  return {
+    users: setOf(users),
+    userGroups: setOf(userGroups),
+    namespaces: setOf(namespaces),
+    // Without resources, an entry is about all of its group.
+    resources:
+      ofGroup.every((each) => each.resources.length > 0) && ofGroup.length > 0
+        ? ofGroup.map(compileResources)
+        : undefined,
+    paths: nonResourceURLs.length === 0 ? undefined : nonResourceURLs.map(pathPattern),
   };
 }
 
-function userConditions({ users, userGroups }: PolicyRule): readonly Matcher[] {
-  const [names, groups] = [new Set(users), new Set(userGroups)];
-  return [
-    ...(names.size > 0
-      ? [(_: RequestInfo, user: UserInfo | undefined) => user !== undefined && names.has(user.username)]
-      : []),
-    ...(groups.size > 0
-      ? [(_: RequestInfo, user: UserInfo | undefined) => user?.groups.some((group) => groups.has(group)) === true]
-      : []),
-  ];
+const compileResources = ({ resources, resourceNames }: GroupResources): CompiledResources => ({
+  isAny: resources.includes('*'),
+  exact: new Set(resources),
+  whole: setOf(resources.filter((each) => each.endsWith('/*')).map((each) => each.slice(0, -2))),
+  ofAny: setOf(resources.filter((each) => each.startsWith('*/')).map((each) => each.slice(2))),
+  names: setOf(resourceNames),
+});
+
+/** All conditions must hold; absent ones do. */
+function matches(rule: CompiledRule, info: RequestInfo, user: UserInfo | undefined): boolean {
+  const { users, userGroups, namespaces, resources, paths } = rule;
+  if (users && !(user && users.has(user.username))) return false;
+  if (userGroups && user?.groups.some((group) => userGroups.has(group)) !== true) return false;
+  if (info.type === 'path') return paths === undefined || paths.some((pattern) => matchesPath(pattern, info.path));
+  if (namespaces && !namespaces.has(info.namespace)) return false;
+  if (!resources) return true;
+  for (const each of resources) if (matchesResources(each, info)) return true;
+  return false;
 }
 
-function targetConditions(rule: PolicyRule): readonly Matcher[] {
-  if (isAboutResources(rule)) return [resourceMatcher(rule.namespaces, rule.resources)];
-  if (!isAboutPaths(rule)) return [];
-  const patterns = rule.nonResourceURLs.map(pathPattern);
-  return [(info) => info.type === 'path' && patterns.some((matches) => matches(info.path))];
+function matchesResources(asked: CompiledResources, { resource, subresource, name }: ResourceRequest): boolean {
+  const { isAny, exact, whole, ofAny, names } = asked;
+  if (names && !names.has(name)) return false;
+  return (
+    isAny ||
+    exact.has(subresource === '' ? resource : `${resource}/${subresource}`) ||
+    whole?.has(resource) === true ||
+    (subresource !== '' && ofAny?.has(subresource) === true)
+  );
 }
 
-function resourceMatcher(namespaces: readonly string[], resources: readonly GroupResources[]): Matcher {
-  const within = new Set(namespaces);
-  const groups = resources.map(groupMatcher);
-  return (info) =>
-    info.type === 'resource' &&
-    (within.size === 0 || within.has(info.namespace)) &&
-    (groups.length === 0 || groups.some((matches) => matches(info)));
-}
+const pathPattern = (pattern: string): PathPattern => ({
+  text: pattern.replace(/\*+$/, ''),
+  isPrefix: pattern.endsWith('*'),
+});
 
-function groupMatcher({ group, resources, resourceNames }: GroupResources): (info: ResourceRequest) => boolean {
-  if (resources.length === 0) return (info) => info.group === group;
-  const [exact, names] = [new Set(resources), new Set(resourceNames)];
-  return ({ group: asked, resource, subresource, name }) =>
-    asked === group &&
-    (names.size === 0 || names.has(name)) &&
-    (exact.has('*') ||
-      exact.has(subresource === '' ? resource : `${resource}/${subresource}`) ||
-      exact.has(`${resource}/*`) ||
-      (subresource !== '' && exact.has(`*/${subresource}`)));
-}
-
-function pathPattern(pattern: string): (path: string) => boolean {
-  if (!pattern.endsWith('*')) return (path) => path === pattern;
-  const prefix = pattern.replace(/\*+$/, '');
-  return (path) => path.startsWith(prefix);
-}
+const matchesPath = ({ text, isPrefix }: PathPattern, path: string): boolean =>
+  isPrefix ? path.startsWith(text) : path === text;

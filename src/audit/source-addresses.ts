@@ -12,6 +12,9 @@ const loopback = '::1';
 
 const direct = new WeakMap<object, readonly string[]>();
 
+/** The last one of them: requests of a connection come in bursts. */
+let latest: { readonly peer: object; readonly list: readonly string[] } | undefined;
+
 /**
  * Addresses that a request came through, as kube-apiserver lists them: `X-Forwarded-For`, `X-Real-Ip` if that has it
  * not, and the address of the connection if it is not the last. All but the last can be made up by the client, so that
@@ -21,11 +24,13 @@ export function sourceAddresses(sender: Sender): readonly string[] {
   const { peer } = sender;
   const [forwarded, real] = [sender.header('x-forwarded-for'), sender.header('x-real-ip')];
   if (forwarded !== undefined || real !== undefined) return through(forwarded ?? '', real ?? '', peer.address);
+  if (latest?.peer === peer) return latest.list;
   let list = direct.get(peer);
   if (!list) {
     list = through('', '', peer.address);
     direct.set(peer, list);
   }
+  latest = { peer, list };
   return list;
 }
 

@@ -11,18 +11,18 @@ interface TruncationParts {
 
 /** Leaves the objects out of events that are too large with them, and drops events that are too large without. */
 export function truncating(inner: AuditBackend, { encoder, lost, eventBytesMax }: TruncationParts): AuditBackend {
-  const fit = (encoded: EncodedEvent): readonly EncodedEvent[] => {
-    if (encoded.bytes <= eventBytesMax) return [encoded];
+  const fit = (encoded: EncodedEvent): EncodedEvent | undefined => {
+    if (encoded.bytes <= eventBytesMax) return encoded;
     const { level } = encoded.event;
     const shorter = level === 'Request' || level === 'RequestResponse' ? encoder.truncated(encoded.event) : encoded;
-    if (shorter.bytes <= eventBytesMax) return [shorter];
+    if (shorter.bytes <= eventBytesMax) return shorter;
     lost('truncate', 1, new Error('event is too large even after truncating'));
-    return [];
+    return undefined;
   };
   return {
-    process(events) {
-      const fitting = events.flatMap(fit);
-      return fitting.length === 0 || inner.process(fitting);
+    process(event) {
+      const fitting = fit(event);
+      return fitting === undefined || inner.process(fitting);
     },
     close: () => inner.close(),
   };

@@ -21,7 +21,7 @@ interface WebhookSinkParts {
  * a question, an event must arrive even if the answer says that it never will. An event may arrive more than once.
  */
 export function webhookSink({ sender, dialect, clock, random, initialBackoffMs }: WebhookSinkParts): AuditSink {
-  const head = `{"kind":"EventList","apiVersion":"${dialect.group('audit')}/v1","metadata":{},"items":[`;
+  const head = Buffer.from(`{"kind":"EventList","apiVersion":"${dialect.group('audit')}/v1","metadata":{},"items":[`);
   const hurried = new AbortController();
   const post = async (body: Buffer): Promise<void> => {
     const { status } = await sender.send(body);
@@ -48,9 +48,7 @@ export function webhookSink({ sender, dialect, clock, random, initialBackoffMs }
   };
 }
 
-const listOf = (head: string, events: readonly EncodedEvent[]): Buffer =>
-  Buffer.concat(
-    [head, ...events.flatMap(({ parts }, index) => (index === 0 ? parts : [',', ...parts])), ']}'].map((part) =>
-      typeof part === 'string' ? Buffer.from(part) : part,
-    ),
-  );
+const [separator, tail] = [Buffer.from(','), Buffer.from(']}')];
+
+const listOf = (head: Buffer, events: readonly EncodedEvent[]): Buffer =>
+  Buffer.concat([head, ...events.flatMap(({ parts }, index) => (index === 0 ? parts : [separator, ...parts])), tail]);

@@ -542,6 +542,8 @@ export const limits = {
   /** User agents of audit events whose JSON is cached, and the characters of each. */
   auditTextsKept: 1_000,
   auditTextLengthKept: 256,
+  /** Memory in which an audit event is put together, unless it is longer. */
+  auditScratchBytes: 16 * 1024,
   /** Characters of a user agent in an audit event; the rest is left out, as in kube-apiserver. */
   auditAgentCharactersMax: 1_024,
   /** Addresses of `X-Forwarded-For` in an audit event, the last ones. Over HTTP/2 a client repeats thousands in a byte. */

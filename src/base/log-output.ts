@@ -1,4 +1,4 @@
-import { type LineChunk, type LineOwner, LineQueue } from './line-queue.ts';
+import { type LineChunk, type LineOwner, LineQueue, type TextLine } from './line-queue.ts';
 
 /** A line in parts, with its line end. */
 export type LogLine = readonly (string | Uint8Array)[];
@@ -28,17 +28,17 @@ export abstract class LogOutput {
     return new Promise((resolve, reject) => {
       let left = lines.length;
       let problem: unknown;
-      const end = (): void => {
-        left -= 1;
+      const end = (lines: number): void => {
+        left -= lines;
         if (left > 0) return;
         if (problem === undefined) resolve();
         else reject(problem);
       };
       const owner: LineOwner = {
         written: end,
-        lost(error) {
+        lost(lost, error) {
           problem ??= error;
-          end();
+          end(lost);
         },
       };
       if (left === 0) resolve();
@@ -50,6 +50,11 @@ export abstract class LogOutput {
   /** Appends a line that is written with the next `flush`, or before. */
   append(line: LogLine, owner: LineOwner): void {
     this.#queue.add(line, owner);
+  }
+
+  /** The same with a line that writes itself, at once. */
+  appendText(line: TextLine, owner: LineOwner): void {
+    this.#queue.addText(line, owner);
   }
 
   flush(): void {

@@ -78,7 +78,9 @@ export abstract class BaseExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
-    return this.#hidden?.(name) ? undefined : this.sentHeader(name);
+    const value = this.sentHeader(name);
+    // Most headers that are asked for are absent.
+    return value !== undefined && this.#hidden?.(name) ? undefined : value;
   }
 
   headerLines(name: string): readonly string[] {

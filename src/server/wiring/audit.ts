@@ -3,7 +3,7 @@ import type { AuditBackend } from '../../audit/backend.ts';
 import { Batching, type BatchOptions } from '../../audit/batching.ts';
 import { blockingBackend } from '../../audit/blocking.ts';
 import { EventEncoder } from '../../audit/event-encoder.ts';
-import { BatchedLog, type LogFormat, logSink } from '../../audit/log-backend.ts';
+import { BatchedLog, blockingLog, type LogFormat } from '../../audit/log-backend.ts';
 import { type LostEvents, lostEvents } from '../../audit/lost-events.ts';
 import { type Policy, policyEvaluator } from '../../audit/policy.ts';
 import { truncating } from '../../audit/truncation.ts';
@@ -65,7 +65,7 @@ function openLog(config: NonNullable<AuditConfig['log']>, parts: BackendParts): 
   const output = parts.environment.openLog(config.output, parts.logger);
   const backend =
     typeof mode === 'string'
-      ? blockingBackend({ sink: logSink(output, format), plugin: 'log', lost, strict: mode === 'blocking-strict' })
+      ? blockingLog({ output, format, lost, strict: mode === 'blocking-strict' })
       : new BatchedLog({ ...{ output, format, lost, clock }, options: mode });
   return truncated(backend, truncate, parts);
 }

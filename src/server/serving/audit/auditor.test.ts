@@ -32,7 +32,7 @@ function audited(
     encoder: new EventEncoder(orch),
     backend: {
       process(encoded) {
-        events.push(...encoded.map(({ event }) => event));
+        events.push(encoded.event);
         return process?.(encoded) ?? true;
       },
       async close() {},

@@ -2,7 +2,7 @@ import type { AuditCounts } from '../../../audit/audit-metrics.ts';
 import type { AuditBackend } from '../../../audit/backend.ts';
 import type { AuditEvent } from '../../../audit/event.ts';
 import type { EventEncoder } from '../../../audit/event-encoder.ts';
-import type { PolicyEvaluator } from '../../../audit/policy.ts';
+import type { AuditLevel, PolicyEvaluator } from '../../../audit/policy.ts';
 import { Roster } from '../../../base/collections/roster.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Clock } from '../../../base/time/clock.ts';
@@ -57,6 +57,11 @@ export class Auditor {
     return this.#time.at(receivedMs);
   }
 
+  /** The request is over. Takes time from the monotonic clock. */
+  ended({ audit }: RequestContext, monotonicMs: number): void {
+    audit?.ended(this.#time.at(monotonicMs));
+  }
+
   /**
    * Begins to record an authenticated request; what it says is not yet known to be allowed. Throws or rejects if the
    * request must not go on without its event.
@@ -81,9 +86,9 @@ export class Auditor {
   ): RequestAudit | undefined {
     const user = kind === 'authenticated' ? context.user : undefined;
     const verdict = this.#parts.evaluate(context.info, user);
-    this.#parts.counts.levels[verdict.level] += 1;
+    countLevel(this.#parts.counts.levels, verdict.level);
     if (verdict.level === 'None') return undefined;
-    context.audit = new RequestAudit(this, context, { verdict, user });
+    context.audit = new RequestAudit(this, context, verdict, user);
     return context.audit;
   }
 
@@ -97,7 +102,7 @@ export class Auditor {
   /** False if the event could not be recorded although its request must not go on without. */
   record(event: AuditEvent): boolean | Promise<boolean> {
     this.#parts.counts.events += 1;
-    return this.#parts.backend.process([this.#parts.encoder.encode(event)]);
+    return this.#parts.backend.process(this.#parts.encoder.encode(event));
   }
 
   /**
@@ -124,6 +129,14 @@ export class Auditor {
   }
 }
 
+/** By name: a look-up by a value costs more. */
+function countLevel(counts: AuditCounts['levels'], level: AuditLevel): void {
+  if (level === 'None') counts.None += 1;
+  else if (level === 'Metadata') counts.Metadata += 1;
+  else if (level === 'Request') counts.Request += 1;
+  else counts.RequestResponse += 1;
+}
+
 /** Wall-clock time with fractions of milliseconds, from the monotonic clock as long as both agree. */
 class WallClock {
   readonly #clock: Clock;
@@ -137,8 +150,12 @@ class WallClock {
   }
 
   now(): number {
-    const monotonic = this.#clock.monotonic();
-    if (monotonic >= this.#comparesAt) this.#compare(monotonic);
+    return this.at(this.#clock.monotonic());
+  }
+
+  /** The time of a moment on the monotonic clock. */
+  at(monotonic: number): number {
+    if (monotonic >= this.#comparesAt) this.#compare(this.#clock.monotonic());
     return this.#offset + monotonic;
   }
 
@@ -147,11 +164,6 @@ class WallClock {
     const now = this.#clock.now();
     if (Math.abs(this.#offset + monotonic - now) >= driftMsMax) this.#offset = now - monotonic;
     this.#comparesAt = monotonic + comparedMs;
-  }
-
-  /** The time of a moment on the monotonic clock. */
-  at(monotonic: number): number {
-    return this.#offset + monotonic;
   }
 }
 

@@ -32,7 +32,8 @@ export class RequestAudit {
   /** Undefined if authentication failed. */
   readonly #user: UserInfo | undefined;
   readonly #receivedMs: number;
-  #objectRef: ObjectReference | undefined;
+  /** What the body of the request says of the object that it is about. */
+  #sent: SentIdentity | undefined;
   #decision: AuditEvent['decision'];
   #status: ResponseStatus | undefined;
   #last: AuditStage = 'ResponseComplete';
@@ -43,29 +44,23 @@ export class RequestAudit {
   #responseObject: RecordedObject | undefined;
   #latencies: LayerLatencies | undefined;
 
-  constructor(
-    auditor: Auditor,
-    context: RequestContext,
-    { verdict, user }: { readonly verdict: Verdict; readonly user: UserInfo | undefined },
-  ) {
-    const { exchange, info } = context;
+  constructor(auditor: Auditor, context: RequestContext, verdict: Verdict, user: UserInfo | undefined) {
     this.verdict = verdict;
     this.#auditor = auditor;
     this.#context = context;
     this.#user = user;
     this.#receivedMs = auditor.arrival(context);
-    this.#objectRef = referenceOf(info);
     if (!user) {
       this.#last = 'ResponseStarted';
-      this.#status = { code: 0, message: attemptedMethods(exchange) };
+      this.#status = { code: 0, message: attemptedMethods(context.exchange) };
     }
   }
 
   /** Makes the further events when it is time. A request may be over already: its authentication took too long. */
   follow(): void {
     const { exchange } = this.#context;
-    exchange.onEnd(() => this.#ended());
-    if (this.#auditor.blocks) exchange.beforeResponse = (status) => this.#beforeResponse(status);
+    if (exchange.ending !== undefined) this.ended(this.#auditor.now());
+    else if (this.#auditor.blocks) exchange.beforeResponse = (status) => this.#beforeResponse(status);
   }
 
   get wantsRequestObject(): boolean {
@@ -85,16 +80,8 @@ export class RequestAudit {
 
   /** Completes the reference by what the body of the request says. */
   noteBody(sent: SentIdentity | undefined): void {
-    const known = this.#objectRef;
     const { verb } = this.#context.info;
-    if (!known || !sent || (verb !== 'create' && verb !== 'update')) return;
-    this.#objectRef = {
-      ...known,
-      namespace: known.namespace || sent.namespace,
-      name: known.name || sent.name,
-      uid: known.uid || sent.uid,
-      resourceVersion: known.resourceVersion || sent.resourceVersion,
-    };
+    if (verb === 'create' || verb === 'update') this.#sent ??= sent;
   }
 
   set requestObject(object: RecordedObject) {
@@ -159,8 +146,9 @@ export class RequestAudit {
   }
 
   /** The client has the answer, or is gone. What the request does may still be going on, and its result unknown. */
-  #ended(): void {
-    if (this.#answered || this.#context.exchange.status > 0) void this.#complete(this.#context.exchange.status);
+  ended(nowMs: number): void {
+    const { status } = this.#context.exchange;
+    if (this.#answered || status > 0) void this.#complete(status, nowMs);
   }
 
   /** No further events. */
@@ -184,11 +172,11 @@ export class RequestAudit {
     return this.#auditor.record(this.#event('ResponseStarted', this.#auditor.now(), this.#statusOf(status)));
   }
 
-  #complete(status: number): boolean | Promise<boolean> {
+  #complete(status: number, nowMs?: number): boolean | Promise<boolean> {
     if (this.#over) return true;
     this.#over = true;
     if (this.verdict.omitStages.has(this.#last)) return true;
-    const endedMs = this.#auditor.now();
+    const endedMs = nowMs ?? this.#auditor.now();
     if (this.#last === 'ResponseComplete' && endedMs - this.#receivedMs > slowMs) this.#noteLatencies(endedMs);
     const event = this.#event(this.#last, endedMs, this.#statusOf(status));
     if (!this.#requestObject && !this.#responseObject) return this.#auditor.record(event);
@@ -239,14 +227,15 @@ export class RequestAudit {
       impersonatedUser: impersonatedBy ? user : undefined,
       sourceIps: sourceAddresses(exchange),
       userAgent: shortened(exchange.header('user-agent') ?? ''),
-      objectRef: this.#objectRef,
+      objectRef: referenceOf(info, this.#sent),
       responseStatus,
       requestObject: undefined,
       responseObject: undefined,
       requestReceivedMs: this.#receivedMs,
       stageMs,
       decision: this.#decision,
-      annotations,
+      // What is added later belongs to later events.
+      annotations: annotations && [...annotations],
     };
   }
 }
@@ -266,10 +255,20 @@ async function encoded(object: RecordedObject | undefined): Promise<EncodedObjec
   }
 }
 
-function referenceOf(info: RequestInfo): ObjectReference | undefined {
+/** Undefined for requests that are not about resources. What the path says counts more than what was sent. */
+function referenceOf(info: RequestInfo, sent: SentIdentity | undefined): ObjectReference | undefined {
   if (info.type !== 'resource') return undefined;
   const { resource, namespace, name, group, version, subresource } = info;
-  return { resource, namespace, name, uid: '', apiGroup: group, apiVersion: version, resourceVersion: '', subresource };
+  return {
+    resource,
+    namespace: namespace || (sent?.namespace ?? ''),
+    name: name || (sent?.name ?? ''),
+    uid: sent?.uid ?? '',
+    apiGroup: group,
+    apiVersion: version,
+    resourceVersion: sent?.resourceVersion ?? '',
+    subresource,
+  };
 }
 
 const shortened = (agent: string): string =>

@@ -3,8 +3,13 @@ import type { RequestObserver } from '../observe/request-observer.ts';
 import type { RequestContext, Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
 
-/** Assigns the audit ID and start time, and notifies observers of the request's start and end. */
-export function observe({ clock, random, observers }: Pick<PipelineParts, 'clock' | 'random' | 'observers'>): Stage {
+/** Assigns the audit ID and start time, and notifies observers and auditor of the request's start and end. */
+export function observe({
+  clock,
+  random,
+  observers,
+  auditor,
+}: Pick<PipelineParts, 'clock' | 'random' | 'observers' | 'auditor'>): Stage {
   const received = observers.flatMap((each) => each.received ?? []);
   const ended = observers.flatMap((each) => each.ended ?? []);
   return {
@@ -14,12 +19,17 @@ export function observe({ clock, random, observers }: Pick<PipelineParts, 'clock
       context.receivedMs = clock.monotonic();
       context.auditId = assignAuditId(exchange, random);
       for (const notify of received) notify(context);
-      if (ended.length > 0) exchange.onEnd(() => end(context, clock.monotonic() - context.receivedMs, ended));
+      if (!auditor && ended.length === 0) return;
+      exchange.onEnd(() => {
+        const endedMs = clock.monotonic();
+        notifyEnded(context, endedMs - context.receivedMs, ended);
+        auditor?.ended(context, endedMs);
+      });
     },
   };
 }
 
-function end(
+function notifyEnded(
   context: RequestContext,
   durationMs: number,
   observers: readonly NonNullable<RequestObserver['ended']>[],
