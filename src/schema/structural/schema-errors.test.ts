@@ -263,6 +263,18 @@ const rows: Readonly<Record<string, Row>> = {
       return [`${name} in a junctor`, { ...row, errors: [...row.errors, ...more] }];
     }),
   ),
+  'a type of items in a junctor': spec(
+    { type: 'array', items: text, anyOf: [{ items: { type: 'string' } }, { minItems: 1 }] },
+    '.anyOf[0].items.type: Forbidden: must be empty to be structural',
+  ),
+  'types of an integer or string in the second of allOf': spec(
+    {
+      'x-kubernetes-int-or-string': true,
+      allOf: [{ anyOf: [{ type: 'integer' }, text] }, { anyOf: [{ type: 'integer' }, text] }],
+    },
+    '.allOf[1].anyOf[0].type: Forbidden: must be empty to be structural',
+    '.allOf[1].anyOf[1].type: Forbidden: must be empty to be structural',
+  ),
   'a list type in a junctor': spec(
     { type: 'array', items: text, not: { 'x-kubernetes-list-type': 'set', 'x-kubernetes-list-map-keys': ['a'] } },
     '.not.x-kubernetes-list-type: Forbidden: must be undefined to be structural',
