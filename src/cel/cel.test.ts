@@ -416,6 +416,12 @@ describe('limits', () => {
     'claims.long.findAll(".*z|a").size() > 0',
     'claims.groups.all(a, "x".matches(claims.pattern + a) || true)',
     'claims.groups.all(a, sets.contains(claims.groups, claims.groups))',
+    'claims.groups.all(a, claims.groups.all(b, claims.long.size() > 0 && claims.long.charAt(1) == "a"))',
+    'claims.groups.all(a, claims.groups.all(b, claims.groups == claims.groups))',
+    'claims.groups.all(a, claims.groups.all(b, claims.groups + claims.groups != []))',
+    'claims.groups.all(a, claims.groups.all(b, claims.long in [claims.long + "", claims.long]))',
+    'claims.groups.all(a, claims.groups.all(b, !format.uri().validate(claims.long).hasValue() || true))',
+    'claims.groups.all(a, claims.groups.all(b, ip("10.0.0.1").family() == 4 && !isCIDR(claims.long)))',
     'claims.groups.all(a, claims.groups.all(b, timestamp("2024-01-01T00:00:00Z").getHours("Europe/Berlin") >= 0))',
   ];
   for (const source of expensive) {

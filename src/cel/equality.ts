@@ -62,10 +62,13 @@ function byIdentity(list: CelIdentityList): Map<string | undefined, CelValue> {
   return new Map(list.map((element) => [list.identityOf(element), element]));
 }
 
-/** The elements of both lists. kube-apiserver charges a flat price, and does not copy. */
+/** Elements whose copies the flat price covers that kube-apiserver charges, which does not copy. */
+const copiesCovered = 100;
+
+/** The elements of both lists. */
 export function concatenate(left: CelList, right: CelList, meter: Meter): CelList {
   if (!(left instanceof CelIdentityList)) {
-    meter.spendExcess(left.length + right.length);
+    meter.spendTraversal(Math.max(0, left.length + right.length - copiesCovered));
     return [...left, ...right];
   }
   meter.spendTraversal(left.length + right.length);

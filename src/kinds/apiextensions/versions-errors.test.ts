@@ -82,6 +82,10 @@ describe('errors of definitions: versions', () => {
     ],
     ['restrictions of the root without one', one({ schema: schemaOf({}, { maxProperties: 3 }) })],
     [
+      'what the root says by default, beside a status',
+      one({ schema: schemaOf({}, { nullable: false, id: '', anyOf: [] }), subresources: { status: {} } }),
+    ],
+    [
       'a root that is no object beside a status',
       one({ schema: { openAPIV3Schema: { type: 'string' } }, subresources: { status: {} } }),
       'spec.validation.openAPIV3Schema.type: Invalid value: "string": only "object" is allowed as the type at the root of the schema if the status subresource is enabled',
