@@ -4,6 +4,8 @@ import type { Span } from './span.ts';
 export interface Caller {
   /** Aborts when nobody waits for the result any more. May be created lazily: read it only where you wait. */
   readonly signal: AbortSignal;
+  /** On whose behalf it works: see TimeSlice. */
+  readonly owner?: unknown;
   /** Adds an audit annotation, if the request is recorded: see Annotator. */
   readonly annotate?: ((key: string, value: string) => unknown) | undefined;
   /** The operation that calls, if it is traced. Of callers that share a call, the first one's. */

@@ -402,6 +402,10 @@ export const limits = {
   /** One question to a conversion webhook: time, and bytes of its answer, which may be larger than what was asked. */
   conversionMsMax: 30_000,
   conversionAnswerBytesMax: 8 * 1024 * 1024,
+  /** Elements of an answer: those of any question's objects, of which one may have as many as a body. */
+  conversionElementsMax: 1_000_000,
+  /** Bytes of an answer and the objects it is about that are read on the event loop. */
+  conversionInlineBytesMax: 256 * 1024,
   /** Pause before a default role or binding is written again that webhooks or policies refused. */
   defaultPolicyRetryMs: 10_000,
   /** Admission webhooks whose connections are kept; calls that may wait for one of them. */

@@ -10,23 +10,30 @@ import { decodeUtf8 } from './utf8.ts';
 
 export type { ParsedJson } from './json-reader.ts';
 
+/** Nesting, and elements of all lists and objects together. Those of a request body are in `limits`. */
+interface JsonBounds {
+  readonly depthMax: number;
+  readonly elementsMax: number;
+}
+
 /**
  * Parses JSON (RFC 8259): valid UTF-8, one value, nothing after it. Throws BadRequest with the position of the error and
- * what was expected; also for numbers that are not finite and for nesting beyond `limits.depthMax`.
+ * what was expected; also for numbers that are not finite and for nesting and elements beyond the bounds.
  *
  * JSON.parse builds the value, unless a scan of the text or a check of the value shows that it cannot be trusted: it loses
  * duplicates and large integers, and gets some field names wrong (`countPlainFields`). `readJson` parses those documents.
  */
-export function parseJson(bytes: Uint8Array): ParsedJson {
+export function parseJson(bytes: Uint8Array, bounds: JsonBounds = limits): ParsedJson {
+  const { depthMax, elementsMax } = bounds;
   const text = replaceHalves(decodeUtf8(bytes, 'JSON'));
-  const { tooDeepAt, tooMany, fields, longNumbers } = scanJson(text);
-  if (tooDeepAt !== undefined) throw tooDeep(text, tooDeepAt);
-  if (tooMany) throw badRequest(`error decoding JSON: more than ${limits.elementsMax} elements in lists and objects`);
+  const { tooDeepAt, tooMany, fields, longNumbers } = scanJson(text, bounds);
+  if (tooDeepAt !== undefined) throw tooDeep(text, tooDeepAt, depthMax);
+  if (tooMany) throw badRequest(`error decoding JSON: more than ${elementsMax} elements in lists and objects`);
   if (!longNumbers) {
     const value = tryParse(text);
     if (value !== undefined && countPlainFields(value) === fields) return { value, duplicates: [] };
   }
-  return readJson(text, limits.depthMax);
+  return readJson(text, depthMax);
 }
 
 /** An escape of half a surrogate pair. */
@@ -42,10 +49,8 @@ const replaceHalves = (text: string): string =>
   half.test(text) ? text.replace(escapes, (each) => (each.length === halfLength ? '\\ufffd' : each)) : text;
 
 /** The error of `readJson` for excessive nesting, without parsing up to that position. */
-const tooDeep = (text: string, at: number): StatusError =>
-  badRequest(
-    `error decoding JSON: ${positionIn(text, at)}: expected no more than ${limits.depthMax} levels of nesting`,
-  );
+const tooDeep = (text: string, at: number, depthMax: number): StatusError =>
+  badRequest(`error decoding JSON: ${positionIn(text, at)}: expected no more than ${depthMax} levels of nesting`);
 
 /** Parses JSON that this server wrote, without checks. Integers beyond 2^53 are bigints. */
 export function parseStored(bytes: Uint8Array): unknown {
@@ -71,9 +76,9 @@ function tryParse(text: string): unknown {
 
 /** Result of scanning a document. For text that is not JSON it is meaningless, but the scan terminates. */
 interface Scan {
-  /** Position where nesting exceeds `limits.depthMax`; the scan ends there. */
+  /** Position where nesting is too deep; the scan ends there. */
   readonly tooDeepAt: number | undefined;
-  /** Lists and objects have more than `limits.elementsMax` elements; the scan ends there. */
+  /** Lists and objects have too many elements; the scan ends there. */
   readonly tooMany: boolean;
   /** Number of fields of all objects, including duplicates. */
   readonly fields: number;
@@ -82,7 +87,7 @@ interface Scan {
 }
 
 /** Checks both limits before parsing, so a document that exceeds one costs only a scan up to that position. */
-function scanJson(text: string): Scan {
+function scanJson(text: string, { depthMax, elementsMax }: JsonBounds): Scan {
   // Counts a comma for each element but the last, and the opening bracket for the last; empty collections count as one.
   let [depth, fields, elements, longNumbers] = [0, 0, 0, false];
   for (let at = 0; at < text.length; at++) {
@@ -90,10 +95,10 @@ function scanJson(text: string): Scan {
     if (char === quote) at = endOfString(text, at);
     else if (char === colon) fields++;
     else if (char === comma) {
-      if (++elements > limits.elementsMax) return { tooDeepAt: undefined, tooMany: true, fields, longNumbers };
+      if (++elements > elementsMax) return { tooDeepAt: undefined, tooMany: true, fields, longNumbers };
     } else if (char === openBrace || char === openBracket) {
       elements++;
-      if (++depth > limits.depthMax) return { tooDeepAt: at, tooMany: false, fields, longNumbers };
+      if (++depth > depthMax) return { tooDeepAt: at, tooMany: false, fields, longNumbers };
     } else if (char === closeBrace || char === closeBracket) depth--;
     else if (isDigit(char)) {
       const end = endOfDigits(text, at);
@@ -101,7 +106,7 @@ function scanJson(text: string): Scan {
       at = end - 1;
     }
   }
-  return { tooDeepAt: undefined, tooMany: elements > limits.elementsMax, fields, longNumbers };
+  return { tooDeepAt: undefined, tooMany: elements > elementsMax, fields, longNumbers };
 }
 
 const isDigit = (char: number): boolean => char >= 48 && char <= 57;

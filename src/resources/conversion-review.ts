@@ -1,8 +1,10 @@
 import { limits } from '../base/limits.ts';
-import { parseJson, parseStored } from '../codec/json.ts';
-import { metadataOf } from '../codec/object-bytes.ts';
+import { encodeObject, parseJson, parseStored } from '../codec/json.ts';
+import { insertResourceVersion, metadataOf } from '../codec/object-bytes.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { Kind } from '../kinds/kind.ts';
 import { validateAnnotations, validateLabels } from '../kinds/meta/metadata-validation.ts';
+import { canonical } from '../kinds/stored-as.ts';
 import type { ApiObject, ObjectMeta } from '../meta/api-object.ts';
 import { describeFieldError } from '../meta/field-error.ts';
 import { getOwn, isRecord, setOwn } from '../schema/own-property.ts';
@@ -79,7 +81,7 @@ export const describeKind = ({ kind, apiVersion }: Pick<ApiObject, 'kind' | 'api
   `${apiVersion}, Kind=${kind}`;
 
 /** The converted objects of an answer, not yet looked at. Throws a ConversionError with the published text. */
-export function readAnswer(body: Buffer, question: ConversionQuestion): readonly unknown[] {
+function readAnswer(body: Buffer, question: ConversionQuestion): readonly unknown[] {
   const kind = describeKind(headOf(question.objects[0] as Buffer));
   const malformed = (why: string): ConversionError =>
     new ConversionError('malformed_response', `conversion webhook for ${kind} failed: ${why}`);
@@ -107,11 +109,14 @@ export function readAnswer(body: Buffer, question: ConversionQuestion): readonly
   return converted;
 }
 
+/** Objects that could be written can be converted, although they lie deeper in an answer. */
+const answerBounds = { depthMax: limits.depthMax + 3, elementsMax: limits.conversionElementsMax };
+
 function parseAnswer(body: Buffer, kind: string): Readonly<Record<string, unknown>> {
   const unreadable = (why: string, cause?: unknown): ConversionError =>
     new ConversionError('call', `conversion webhook for ${kind} failed: ${why}`, { cause });
   try {
-    const { value } = parseJson(body);
+    const { value } = parseJson(body, answerBounds);
     if (isRecord(value)) return value;
   } catch (error) {
     throw unreadable(`couldn't get version/kind; json parse error: ${(error as Error).message}`, error);
@@ -143,11 +148,7 @@ const shortened = (text: string): string =>
  * A converted object with its metadata restored: a webhook can change labels and annotations only. Throws a ConversionError
  * for another object than the one that was sent.
  */
-export function checkConverted(
-  converted: unknown,
-  index: number,
-  { objects, apiVersion }: ConversionQuestion,
-): ApiObject {
+function checkConverted(converted: unknown, index: number, { objects, apiVersion }: ConversionQuestion): ApiObject {
   const original = objects[index] as Buffer;
   const head = headOf(original);
   const one = objects.length === 1;
@@ -181,6 +182,19 @@ export function checkConverted(
     refuse(one ? 'metadata' : `metadata in object at index ${index}`, why),
   );
   return { ...(converted as unknown as ApiObject), metadata: restored };
+}
+
+/**
+ * The objects of an answer, encoded in the version of a kind and pruned by its schema, each when it is asked for. Throws a
+ * ConversionError. A resourceVersion stays.
+ */
+export function* readConverted(answer: Buffer, question: ConversionQuestion, kind: Kind): Generator<Buffer, void> {
+  for (const [index, each] of readAnswer(answer, question).entries()) {
+    const converted = checkConverted(each, index, question);
+    const encoded = encodeObject(canonical(kind, converted));
+    const { resourceVersion } = converted.metadata;
+    yield resourceVersion === undefined ? encoded : insertResourceVersion(encoded, Number(resourceVersion));
+  }
 }
 
 const plainBigints = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value);

@@ -6,7 +6,8 @@ import { type Span, spanning } from '../base/span.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { TimeSlice } from '../base/time/time-slice.ts';
 import type { Dialect } from '../dialect/dialect.ts';
-import type { ApiObject } from '../meta/api-object.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { apiVersionOf } from '../kinds/stored-as.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { describeAnswer, isAnswered } from '../outbound/describe-answer.ts';
 import type { Network } from '../outbound/network.ts';
@@ -16,13 +17,14 @@ import {
   ConversionError,
   type ConversionFailure,
   type ConversionQuestion,
-  checkConverted,
   describeKind,
   encodeQuestion,
   headOf,
-  readAnswer,
+  readConverted,
   reviewVersionOf,
 } from './conversion-review.ts';
+import type { ConversionCaller } from './custom-versions.ts';
+import type { HeavyConversion } from './heavy-conversion.ts';
 
 /** How a definition says that its objects are converted. A Service is nothing that can be reached here. */
 export interface ConversionWebhookConfig extends WebhookTarget {
@@ -50,11 +52,9 @@ export interface ConversionParts {
   readonly dialect: Dialect;
   readonly network: Network;
   readonly files: Files;
+  readonly heavy: HeavyConversion;
   readonly observed: (outcome: ConversionOutcome) => void;
 }
-
-/** Uses a converted object; called once for each, in order. */
-type Take<T> = (converted: ApiObject, index: number) => T;
 
 /** A webhook that converts the objects of a definition. */
 export class ConversionWebhook implements Closable {
@@ -85,23 +85,26 @@ export class ConversionWebhook implements Closable {
   }
 
   /**
-   * Converts objects as they are stored, at most `limits.conversionObjectsMax`, none of which is in that version. Rejects with
+   * Objects as they are stored in the version of a kind, at most `limits.conversionObjectsMax`, none of which is in it. Rejects with
    * a StatusError that has the published text. Goes on when its callers have gone: others may share the result.
    */
-  async convert<T>(objects: readonly Buffer[], apiVersion: string, take: Take<T>, span?: Span): Promise<readonly T[]> {
+  async convert(objects: readonly Buffer[], kind: Kind, caller: ConversionCaller): Promise<readonly Buffer[]> {
     const { random, dialect, clock } = this.#parts;
     const version = reviewVersionOf(this.#config.reviewVersions);
     if (!version) throw failed('no supported conversion review versions');
-    const question: ConversionQuestion = { version, dialect, uid: random.uuid(), objects, apiVersion };
+    const question = { version, dialect, uid: random.uuid(), objects, apiVersion: apiVersionOf(kind) };
     const began = clock.monotonic();
     this.#asked += 1;
     try {
-      const converted = await this.#traced(question, span, (call) => this.#ask(question, take, call));
+      const converted = await this.#traced(question, caller.span, (call) =>
+        this.#ask(question, kind, { span: call, owner: caller.owner }),
+      );
       this.#observe(question, began, undefined);
       return converted;
     } catch (error) {
       const known = error instanceof ConversionError ? error : undefined;
       this.#observe(question, began, known?.failure ?? 'call');
+      if (error instanceof StatusError) throw error;
       throw failed(known?.message ?? `conversion webhook for ${this.#config.definition} failed`, error);
     } finally {
       this.#asked -= 1;
@@ -109,16 +112,17 @@ export class ConversionWebhook implements Closable {
     }
   }
 
-  async #ask<T>(question: ConversionQuestion, take: Take<T>, span: Span | undefined): Promise<readonly T[]> {
-    const body = await this.#send(question, span);
+  async #ask(question: ConversionQuestion, kind: Kind, { span, owner }: ConversionCaller): Promise<readonly Buffer[]> {
+    const answer = await this.#send(question, span);
     span?.event('Request completed');
+    const bytes = question.objects.reduce((sum, { length }) => sum + length, answer.length);
+    if (bytes > limits.conversionInlineBytesMax) return this.#parts.heavy.read(answer, question, kind, owner);
     const slice = new TimeSlice(this.#parts.clock);
     if (slice.over) await slice.next();
-    const answered = readAnswer(body, question);
-    const converted: T[] = [];
-    for (const [index, each] of answered.entries()) {
+    const converted: Buffer[] = [];
+    for (const each of readConverted(answer, question, kind)) {
+      converted.push(each);
       if (slice.over) await slice.next();
-      converted.push(take(checkConverted(each, index, question), index));
     }
     return converted;
   }

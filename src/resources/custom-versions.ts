@@ -1,5 +1,4 @@
 import type { Caller } from '../base/caller.ts';
-import type { Span } from '../base/span.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
 import { insertResourceVersion } from '../codec/object-bytes.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -9,6 +8,7 @@ import { StatusError } from '../meta/status-error.ts';
 import { normalise } from '../schema/structural/normalise.ts';
 import { headOf } from './conversion-review.ts';
 import type { ConversionWebhook } from './conversion-webhook.ts';
+import type { HeavyConversion } from './heavy-conversion.ts';
 
 /**
  * The versions of a custom resource. Unlike those of built-in kinds each has a schema of its own: an object is stored in the
@@ -19,12 +19,14 @@ export interface CustomVersions {
   readonly kinds: readonly Kind[];
   /** Converts objects. Undefined: strategy `None`, the versions have the same fields. */
   readonly webhook: Pick<ConversionWebhook, 'convert'> | undefined;
+  /** Absent: all conversions are done here. */
+  readonly heavy?: HeavyConversion;
   /** Objects may have been stored in other versions, which the definition remembers. */
   readonly storedInOthers: boolean;
 }
 
 /** Who waits for a conversion. Others may share the result, so that it does not end with one of them. */
-export type ConversionCaller = Pick<Caller, 'span' | 'awaitWebhook'>;
+export type ConversionCaller = Pick<Caller, 'owner' | 'span' | 'awaitWebhook'>;
 
 /** Asks and waits, without the seat that the caller has. */
 export const askingFor = <T>(caller: ConversionCaller, ask: () => Promise<T>): Promise<T> =>
@@ -36,6 +38,16 @@ export function inVersion(object: ApiObject, kind: Kind): ApiObject {
   return object.apiVersion === apiVersion ? object : canonical(kind, { ...object, apiVersion });
 }
 
+/** The same of encoded objects. Those that were never stored, of a dry run, have no resourceVersion. */
+export function encodedInVersion(stored: Buffer, convert: (object: ApiObject) => ApiObject): Buffer {
+  const object = parseStored(stored) as ApiObject;
+  const converted = convert(object);
+  if (converted === object) return stored;
+  const encoded = encodeObject(converted);
+  const { resourceVersion } = object.metadata;
+  return resourceVersion === undefined ? encoded : insertResourceVersion(encoded, Number(resourceVersion));
+}
+
 /**
  * Strategy `Webhook`: encoded objects of other versions in the version of a kind, pruned by its schema, at most
  * `limits.conversionObjectsMax`. A resourceVersion stays.
@@ -44,20 +56,14 @@ export async function convertAll(
   { kinds, webhook }: CustomVersions,
   objects: readonly Buffer[],
   kind: Kind,
-  span?: Span,
+  caller: ConversionCaller,
 ): Promise<readonly Buffer[]> {
   if (!webhook) throw new TypeError('a webhook converts');
   for (const object of objects) {
     const { apiVersion } = headOf(object);
     if (!kinds.some((each) => apiVersionOf(each) === apiVersion)) throw noSuchVersion(apiVersion);
   }
-  return webhook.convert(objects, apiVersionOf(kind), (converted) => encodeInVersion(kind, converted), span);
-}
-
-function encodeInVersion(kind: Kind, converted: ApiObject): Buffer {
-  const encoded = encodeObject(canonical(kind, converted));
-  const { resourceVersion } = converted.metadata;
-  return resourceVersion === undefined ? encoded : insertResourceVersion(encoded, Number(resourceVersion));
+  return webhook.convert(objects, kind, caller);
 }
 
 const noSuchVersion = (apiVersion: string): StatusError =>

@@ -16,7 +16,7 @@ import {
   inVersion,
   normaliser,
 } from './custom-versions.ts';
-import { type ConvertStored, VersionForms } from './version-forms.ts';
+import { type ConvertStored, type HeavyConvert, VersionForms } from './version-forms.ts';
 import { compareVersions } from './version-priority.ts';
 
 /**
@@ -233,8 +233,11 @@ function customForms(custom: CustomVersions, kind: Kind, before: VersionForms | 
 
 const conversionTo = (custom: CustomVersions, kind: Kind): ConvertStored =>
   custom.webhook
-    ? { type: 'later', convert: (objects, span) => convertAll(custom, objects, kind, span) }
-    : { type: 'now', convert: (object) => inVersion(object, kind) };
+    ? { type: 'later', convert: (objects, caller) => convertAll(custom, objects, kind, caller) }
+    : { type: 'now', convert: (object) => inVersion(object, kind), heavy: heavyTo(custom, kind) };
+
+const heavyTo = ({ heavy }: CustomVersions, kind: Kind): HeavyConvert | undefined =>
+  heavy && { takes: heavy.takes, convert: (stored, owner) => heavy.convert(stored, kind, owner) };
 
 /** A stored value of any version of a custom resource, as it is to be stored now. */
 export function inStoredVersion(
@@ -257,7 +260,7 @@ function encodeAs(
   { object, encoded, caller }: WrittenObject,
 ): Buffer | Promise<Buffer> {
   if (!custom.webhook) return encodeObject(inVersion(object, stored));
-  const converting = askingFor(caller, () => convertAll(custom, [encoded], stored, caller.span));
+  const converting = askingFor(caller, () => convertAll(custom, [encoded], stored, caller));
   return converting.then(([converted]) => converted as Buffer);
 }
 
@@ -301,7 +304,7 @@ function customConversion(custom: CustomVersions): ObjectConversion {
     byVersion.has(String(from)) ? byVersion.get(apiVersion) : undefined;
   if (custom.webhook) {
     const convert = async (object: ApiObject, to: Kind, caller: ConversionCaller) => {
-      const ask = () => convertAll(custom, [encodeObject(object)], to, caller.span);
+      const ask = () => convertAll(custom, [encodeObject(object)], to, caller);
       const [converted] = await askingFor(caller, ask);
       return { schema: to.schema, object: parseStored(converted as Buffer) as ApiObject };
     };

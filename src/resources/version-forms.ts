@@ -2,18 +2,15 @@ import type { Caller } from '../base/caller.ts';
 import { ownText } from '../base/collections/byte-span.ts';
 import { identityOf } from '../base/collections/shared-content.ts';
 import { limits } from '../base/limits.ts';
-import type { Span } from '../base/span.ts';
 import type { TimeSlice } from '../base/time/time-slice.ts';
 import { untilAborted } from '../base/time/until-aborted.ts';
 import type { CacheEntry, Collection, Watcher, WatchOptions, WatchSink } from '../cache/cache.ts';
 import { EncodingMemo, type Encodings } from '../cache/encoding-memo.ts';
-import { encodeObject, parseStored } from '../codec/json.ts';
-import { insertResourceVersion } from '../codec/object-bytes.ts';
 import type { GroupVersionKind } from '../kinds/kind.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { ConvertingSink } from './converting-sink.ts';
-import { askingFor, type ConversionCaller } from './custom-versions.ts';
+import { askingFor, type ConversionCaller, encodedInVersion } from './custom-versions.ts';
 
 /** Converted encodings by cache entry, under one memory budget for all versions. */
 const memo = new EncodingMemo(limits.versionFormsBytesMax);
@@ -22,12 +19,22 @@ const byEntry = new WeakMap<CacheEntry, Encodings>();
 /** How objects as they are stored are brought into a version. */
 export type ConvertStored =
   /** Returns the same object if there is no difference. */
-  | { readonly type: 'now'; readonly convert: (stored: ApiObject) => ApiObject }
+  | {
+      readonly type: 'now';
+      readonly convert: (stored: ApiObject) => ApiObject;
+      readonly heavy?: HeavyConvert | undefined;
+    }
   /** Somebody else is asked. Encoded objects, at most `limits.conversionObjectsMax`, none of which is in this version. */
   | {
       readonly type: 'later';
-      readonly convert: (stored: readonly Buffer[], span?: Span) => Promise<readonly Buffer[]>;
+      readonly convert: (stored: readonly Buffer[], caller: ConversionCaller) => Promise<readonly Buffer[]>;
     };
+
+/** Conversion, elsewhere, of what would hold the event loop too long. */
+export interface HeavyConvert {
+  readonly takes: (stored: Uint8Array) => boolean;
+  readonly convert: (stored: Buffer, owner: unknown) => Promise<Buffer>;
+}
 
 /** The first bytes of an object of this kind as it is stored, see `encodeObject`. */
 const headOf = (kind: GroupVersionKind): Buffer =>
@@ -56,20 +63,15 @@ export class VersionForms {
     this.#form = new Form(convert, this.#head);
   }
 
-  /** Whether somebody else is asked to convert: then `bytes` and `entries` must not be called. */
-  get isLater(): boolean {
-    return this.#form.convert.type === 'later';
-  }
-
-  /** Converts the encoded stored object to the bytes that a client of this version receives. */
+  /** Converts the encoded stored object of a built-in kind to the bytes that a client of this version receives. */
   bytes(stored: Buffer): Buffer {
     return this.#form.bytes(stored);
   }
 
-  /** The same, also if somebody else is asked. */
+  /** The same of any kind. */
   converted(stored: Buffer, caller: ConversionCaller): Bytes {
     const form = this.#form;
-    return form.convert.type === 'now' || form.isHere(stored) ? form.bytes(stored) : form.ask(stored, caller);
+    return form.isAtOnce(stored) ? form.bytes(stored) : form.ask(stored, caller);
   }
 
   /** The bytes of an entry in this version, cached while the memory budget allows. */
@@ -78,19 +80,13 @@ export class VersionForms {
     return form.known(stored) ?? form.askAll([stored], caller).then(([bytes]) => bytes as Buffer);
   }
 
-  /** The entries in this version, converted when their bytes are read. Selectors see labels and fields of the stored form. */
-  *entries(stored: Iterable<CacheEntry>): IterableIterator<CacheEntry> {
+  /**
+   * The entries in this version. What must be waited for is converted when it resolves, in batches, one after the other; the
+   * rest when its bytes are read. Selectors see labels and fields of the stored form.
+   */
+  async entries(stored: Iterable<CacheEntry>, slice: TimeSlice, caller: Caller): Promise<Iterable<CacheEntry>> {
     const form = this.#form;
-    for (const entry of stored) yield new ConvertedEntry(entry, () => form.bytesOf(entry));
-  }
-
-  /** The same entries, of which all are converted when it resolves. They are asked for in batches, one after the other. */
-  async convertedEntries(
-    stored: Iterable<CacheEntry>,
-    slice: TimeSlice,
-    caller: Caller,
-  ): Promise<readonly CacheEntry[]> {
-    const form = this.#form;
+    /** Entries that are as they are stored are converted when they are read. */
     const made: CacheEntry[] = [];
     /** Entries to be asked for, and where they belong. */
     let [batch, places, bytes]: [CacheEntry[], number[], number] = [[], [], 0];
@@ -103,6 +99,10 @@ export class VersionForms {
     };
     for (const entry of stored) {
       if (slice.over) await slice.next();
+      if (form.isLight(entry)) {
+        made.push(entry);
+        continue;
+      }
       const known = form.known(entry);
       made.push(known ? new ConvertedEntry(entry, known) : entry);
       if (known) continue;
@@ -112,7 +112,7 @@ export class VersionForms {
       if (batch.length === limits.conversionObjectsMax || bytes >= limits.conversionBytesMax) await finish();
     }
     if (batch.length > 0) await finish();
-    return made;
+    return form.shown(made);
   }
 
   /** Watches the collection in this version, until `end`. */
@@ -120,7 +120,7 @@ export class VersionForms {
     const converting = new ConvertingSink(sink, {
       known: (entry) => {
         const form = this.#form;
-        if (form.convert.type === 'now') return new ConvertedEntry(entry, () => form.bytesOf(entry));
+        if (form.isLight(entry)) return new ConvertedEntry(entry, () => form.bytesOf(entry));
         const bytes = form.known(entry);
         return bytes && new ConvertedEntry(entry, bytes);
       },
@@ -156,6 +156,19 @@ class Form {
     this.#name = String(identityOf(convert));
   }
 
+  /** True if nothing has to be waited for, by its size: it is converted when it is read. */
+  isLight(stored: CacheEntry): boolean {
+    const { convert } = this;
+    if (convert.type === 'later') return false;
+    return stored.end - stored.start <= limits.lightBytesMax || !convert.heavy?.takes(stored.bytes);
+  }
+
+  /** True if `bytes` converts it. */
+  isAtOnce(stored: Buffer): boolean {
+    const { convert } = this;
+    return this.isHere(stored) || (convert.type === 'now' && !convert.heavy?.takes(stored));
+  }
+
   /** True of bytes that are known to be in this version. */
   isHere(stored: Buffer): boolean {
     return this.#head !== undefined && stored.subarray(0, this.#head.length).equals(this.#head);
@@ -164,24 +177,26 @@ class Form {
   bytes(stored: Buffer): Buffer {
     if (this.isHere(stored)) return stored;
     if (this.convert.type === 'later') throw new TypeError('somebody else converts');
-    const object = parseStored(stored) as ApiObject;
-    const converted = this.convert.convert(object);
-    if (converted === object) return stored;
-    const encoded = encodeObject(converted);
-    // An object of a dry run was never stored and has no resourceVersion.
-    const { resourceVersion } = object.metadata;
-    return resourceVersion === undefined ? encoded : insertResourceVersion(encoded, Number(resourceVersion));
+    return encodedInVersion(stored, this.convert.convert);
   }
 
   bytesOf(stored: CacheEntry): Buffer {
     return this.known(stored) ?? this.#keep(stored, this.bytes(stored.bytes));
   }
 
-  /** The bytes of an entry, if nobody has to be asked. */
+  /** The bytes of an entry, if nothing has to be waited for. */
   known(stored: CacheEntry): Buffer | undefined {
-    if (this.isHere(stored.bytes)) return stored.bytes;
+    const { bytes } = stored;
+    if (this.isHere(bytes)) return bytes;
     const found = byEntry.get(stored)?.get(this.#name);
-    return found ?? (this.convert.type === 'now' ? this.#keep(stored, this.bytes(stored.bytes)) : undefined);
+    return found ?? (this.isAtOnce(bytes) ? this.#keep(stored, this.bytes(bytes)) : undefined);
+  }
+
+  /** Entries, of which those that are as they are stored are converted when their bytes are read. */
+  *shown(entries: readonly CacheEntry[]): IterableIterator<CacheEntry> {
+    for (const entry of entries) {
+      yield entry instanceof ConvertedEntry ? entry : new ConvertedEntry(entry, () => this.bytesOf(entry));
+    }
   }
 
   #keep(stored: CacheEntry, bytes: Buffer): Buffer {
@@ -196,42 +211,44 @@ class Form {
 
   async ask(stored: Buffer, caller: ConversionCaller): Promise<Buffer> {
     const { convert } = this;
-    if (convert.type === 'now') return this.bytes(stored);
-    const [bytes] = await askingFor(caller, () => convert.convert([stored], caller.span));
+    if (convert.type === 'now') return convert.heavy?.convert(stored, caller.owner) ?? this.bytes(stored);
+    const [bytes] = await askingFor(caller, () => convert.convert([stored], caller));
     return bytes as Buffer;
   }
 
   /** The bytes of entries, in their order. What is known or asked for already is not asked for again. */
   askAll(stored: readonly CacheEntry[], caller: ConversionCaller): Promise<readonly Buffer[]> {
     const found = stored.map((entry) => this.known(entry));
-    return found.every((bytes) => bytes !== undefined)
-      ? Promise.resolve(found)
-      : askingFor(caller, () => this.#askFor(stored, found, caller.span));
+    if (found.every((bytes) => bytes !== undefined)) return Promise.resolve(found);
+    const ask = (): Promise<readonly Buffer[]> => this.#askFor(stored, found, caller);
+    return this.convert.type === 'later' ? askingFor(caller, ask) : ask();
   }
 
   #askFor(
     stored: readonly CacheEntry[],
     found: readonly (Buffer | undefined)[],
-    span: Span | undefined,
+    caller: ConversionCaller,
   ): Promise<readonly Buffer[]> {
     const { convert } = this;
     const missing = stored.filter((entry, index) => !found[index] && !this.#asked.has(entry));
+    const objects = missing.map(({ bytes }) => bytes);
     if (convert.type === 'later' && missing.length > 0) {
-      const asked = convert.convert(
-        missing.map(({ bytes }) => bytes),
-        span,
-      );
-      for (const [index, entry] of missing.entries()) this.#asked.set(entry, this.#await(entry, asked, index));
+      const asked = convert.convert(objects, caller);
+      for (const [index, entry] of missing.entries()) {
+        this.#await(
+          entry,
+          asked.then((made) => made[index] as Buffer),
+        );
+      }
+    } else {
+      for (const [index, entry] of missing.entries()) this.#await(entry, this.ask(objects[index] as Buffer, caller));
     }
     return Promise.all(stored.map((entry, index) => found[index] ?? (this.#asked.get(entry) as Promise<Buffer>)));
   }
 
-  async #await(entry: CacheEntry, asked: Promise<readonly Buffer[]>, index: number): Promise<Buffer> {
-    try {
-      return this.#keep(entry, (await asked)[index] as Buffer);
-    } finally {
-      this.#asked.delete(entry);
-    }
+  #await(entry: CacheEntry, asked: Promise<Buffer>): void {
+    const kept = asked.then((bytes) => this.#keep(entry, bytes)).finally(() => void this.#asked.delete(entry));
+    this.#asked.set(entry, kept);
   }
 }
 

@@ -12,7 +12,7 @@ export const json: Format = {
   tables: true,
   isBinary: false,
   isStored: true,
-  decode: parseJson,
+  decode: (bytes) => parseJson(bytes),
   encode: (shown, { pretty }) => encodeText(pretty ? prettyJson : compactJson, shown),
   list(parts) {
     if (parts.pretty) return listText(prettyJson, parts);

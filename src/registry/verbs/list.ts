@@ -30,8 +30,7 @@ async function inServedVersion(
   const { type, served, metadata, items, count } = reply;
   const { forms } = served;
   if (!forms) return reply;
-  if (!forms.isLater) return { type, served, metadata, items: forms.entries(items), count };
-  const converted = await forms.convertedEntries(items, new TimeSlice(clock, request), request);
+  const converted = await forms.entries(items, new TimeSlice(clock, request), request);
   return { type, served, metadata, items: converted, count };
 }
 

@@ -60,8 +60,7 @@ async function initialEntries(
 ): Promise<Iterable<CacheEntry>> {
   const { forms } = request.served;
   if (!forms) return entries;
-  if (!forms.isLater) return forms.entries(entries);
-  return forms.convertedEntries(entries, new TimeSlice(clock, request), request);
+  return forms.entries(entries, new TimeSlice(clock, request), request);
 }
 
 interface StartingPoint {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { allAtOnce } from '../../base/time/in-slices.ts';
 import { until, within } from '../../base/waits-fixture.ts';
-import { parseStored } from '../../codec/json.ts';
+import { encodeObject, parseStored } from '../../codec/json.ts';
 import type { Definition } from '../../kinds/apiextensions/custom-resource-definition.ts';
 import { customKinds } from '../../kinds/custom/custom-kinds.ts';
 import { DefinedSchemas } from '../../kinds/custom/defined-schemas.ts';
+import { apiVersionOf } from '../../kinds/stored-as.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { CustomVersions } from '../../resources/custom-versions.ts';
@@ -34,12 +35,13 @@ const definitionOf = (storage: string, deletionTimestamp?: string): Definition &
 
 /** Doubles sizes from v1 to v2. */
 const webhook: NonNullable<CustomVersions['webhook']> = {
-  convert: async (objects, apiVersion, take) => {
+  convert: async (objects, kind) => {
+    const apiVersion = apiVersionOf(kind);
     await new Promise((resolve) => setImmediate(resolve));
-    return objects.map((bytes, index) => {
+    return objects.map((bytes) => {
       const object = parseStored(bytes) as ApiObject & { size?: number };
       const size = (object.size ?? 0) * (apiVersion.endsWith('v2') ? 2 : 0.5);
-      return take(object.apiVersion === apiVersion ? object : { ...object, apiVersion, size }, index);
+      return object.apiVersion === apiVersion ? bytes : encodeObject({ ...object, apiVersion, size });
     });
   },
 };

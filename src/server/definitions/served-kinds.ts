@@ -141,8 +141,9 @@ export class ServedKinds implements Closable {
     const [stored] = kinds;
     if (!stored) return { versions: undefined, webhook: undefined, structure };
     const webhook = this.#webhooks.of(name, definition);
+    const { heavy } = this.#options.conversions;
     const storedInOthers = (status.storedVersions ?? []).some((each) => each !== stored.version);
-    return { versions: { kinds, webhook: webhook?.webhook, storedInOthers }, webhook, structure };
+    return { versions: { kinds, webhook: webhook?.webhook, heavy, storedInOthers }, webhook, structure };
   }
 
   close(): void {

@@ -12,6 +12,7 @@ import type { Presentation } from '../../../content/representation.ts';
 import { type Kind, storesObjects } from '../../../kinds/kind.ts';
 import { kindData } from '../../../kinds/kind-data.ts';
 import { lazySchemaOf } from '../../../kinds/lazy-schema.ts';
+import { apiVersionOf } from '../../../kinds/stored-as.ts';
 import { StatusError } from '../../../meta/status-error.ts';
 import type { ApiDocument } from '../../../registry/documents/documents.ts';
 import type { Registry } from '../../../registry/registry.ts';
@@ -195,9 +196,11 @@ export class HeavyWork {
         readonly objects: readonly Uint8Array[];
         readonly apiVersion: string;
       }) => {
-        const { webhook } = served.resource.custom ?? {};
-        const ask = () => webhook?.convert(objects.map(asBuffer), apiVersion, (converted) => converted, span);
-        return askingFor(request, async () => ask());
+        const { webhook, kinds = [] } = served.resource.custom ?? {};
+        const kind = kinds.find((each) => apiVersionOf(each) === apiVersion);
+        if (!webhook || !kind) throw new Error(`no webhook converts to ${apiVersion}`);
+        const converted = await askingFor(request, () => webhook.convert(objects.map(asBuffer), kind, request));
+        return converted.map(ownBytes);
       },
       requireCreate: () => requireCreate(info, user, request),
       requireUnsafeDelete: () => requireUnsafeDelete(info, user, request),
@@ -330,7 +333,7 @@ function sharedKinds({ builtIn, kinds }: Resource): SharedKinds | undefined {
 const sharedVersions = ({ custom }: Resource): SharedVersions | undefined =>
   custom && { storedInOthers: custom.storedInOthers, asksWebhook: custom.webhook !== undefined };
 
-const kindCalls = (kinds: readonly Kind[]) => ({
+export const kindCalls = (kinds: readonly Kind[]) => ({
   kind: ({ id }: { readonly id: number }) => {
     const kind = kinds.find((each) => identityOf(each) === id);
     return kind && kindData(kind);

@@ -24,6 +24,7 @@ import type { CustomVersions } from '../../../resources/custom-versions.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
 import { sentIdentity } from '../audit/sent-identity.ts';
 import { bodyAsJson } from './body-as-json.ts';
+import { convertJob, readConvertedJob } from './convert-jobs.ts';
 import { KnownConfigurations } from './remote-admission.ts';
 import { type KnownEntry, remoteRegistry } from './remote-registry.ts';
 import type { Job, JobContext } from './serve-jobs.ts';
@@ -224,6 +225,16 @@ function presented({ dialect, bytes, negotiated, target, now }: RepresentInput, 
   return { representation, presentation, bytes: asBuffer(bytes) };
 }
 
+/** A job about one kind. */
+const ofKind =
+  <I extends Parameters<KindsOf>[0]>(kindsOf: KindsOf, work: (input: I, kind: Kind) => unknown): Job =>
+  async (input, context) => {
+    const wanted = input as I;
+    const [kind] = await kindsOf(wanted, context);
+    if (!kind) throw new Error('a job is about a kind');
+    return work(wanted, kind);
+  };
+
 /** The jobs of the thread, by name. Built-in kinds are created once per dialect; others are fetched. */
 export function jobsOf(make: (dialect: Dialect) => readonly Kind[]): Readonly<Record<string, Job>> {
   const made = new Map<Dialect['name'], readonly Kind[]>();
@@ -241,6 +252,8 @@ export function jobsOf(make: (dialect: Dialect) => readonly Kind[]): Readonly<Re
     yaml: (input) => yaml(input as YamlInput),
     document: (input) => document(input as DocumentInput),
     body: bodyJob(kindsOf),
+    convert: ofKind(kindsOf, convertJob),
+    readConverted: ofKind(kindsOf, readConvertedJob),
     represent: representJob('represent', kindsOf),
     listItem: representJob('listItem', kindsOf),
     eventObject: representJob('eventObject', kindsOf),

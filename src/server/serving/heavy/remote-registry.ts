@@ -13,6 +13,7 @@ import type { Dialect } from '../../../dialect/dialect.ts';
 import type { Kind } from '../../../kinds/kind.ts';
 import type { PolicyRule } from '../../../kinds/rbac/policy-rule.ts';
 import type { KindServices } from '../../../kinds/services.ts';
+import { apiVersionOf } from '../../../kinds/stored-as.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import type { Scope } from '../../../meta/scope.ts';
 import { Registry } from '../../../registry/registry.ts';
@@ -106,10 +107,9 @@ function remoteVersions(
   context: JobContext,
 ): CustomVersions {
   const webhook: CustomVersions['webhook'] = {
-    convert: async (objects, apiVersion, take) => {
-      const asked = { objects: objects.map(ownBytes), apiVersion };
-      const converted = (await callUntilAborted(context, 'convert', asked)) as readonly ApiObject[];
-      return converted.map(take);
+    convert: async (objects, kind) => {
+      const asked = { objects: objects.map(ownBytes), apiVersion: apiVersionOf(kind) };
+      return ((await callUntilAborted(context, 'convert', asked)) as readonly Uint8Array[]).map(asBuffer);
     },
   };
   return { kinds, storedInOthers, webhook: asksWebhook ? webhook : undefined };

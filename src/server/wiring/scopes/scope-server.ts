@@ -9,6 +9,7 @@ import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import { conversionMetrics } from '../../definitions/conversion-metrics.ts';
 import { DefinedKinds } from '../../definitions/defined-kinds.ts';
 import { removalBy } from '../../definitions/remove-objects.ts';
+import { heavyConversion } from '../../serving/heavy/heavy-conversion.ts';
 import { createNamespaces } from '../../upkeep/bootstrap.ts';
 import { ensureDefaultPolicy, retryDefaultPolicy } from '../../upkeep/default-policy.ts';
 import { expireObjects } from '../../upkeep/object-expiry.ts';
@@ -65,7 +66,10 @@ export async function openScopeServer(
 function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Serving, close: () => void): ScopeServer {
   const { handle, resources, clients, responder, authorization, cache } = parts;
   const controllers = new ClosableStack();
-  const conversions = { ...parts, network: parts.environment.network, observed: conversionMetrics(parts.metrics) };
+  const conversions = {
+    ...{ ...parts, network: parts.environment.network, observed: conversionMetrics(parts.metrics) },
+    heavy: heavyConversion(parts),
+  };
   const removeObjects = removalBy(parts.registry);
   const definedKinds = parts.held.add(
     new DefinedKinds({ ...parts, client: clients.server, conversions, removeObjects }),
