@@ -48,6 +48,11 @@ describe('admission webhooks', () => {
     one = await AdmissionWebhook.start();
     other = await AdmissionWebhook.start();
     server = await OrchProcess.start();
+    // The controllers' own writes come first.
+    for (const namespace of ['default', 'orch-system', 'orch-public', 'orch-node-lease']) {
+      const path = `/api/v1/namespaces/${namespace}/configmaps/orch-root-ca.crt`;
+      await until(async () => (await server.get(path)).status === 200, 'the authority is published');
+    }
   });
   after(async () => {
     await server[Symbol.asyncDispose]();
