@@ -24,8 +24,9 @@ const shown = ({ events }: WatchClient): readonly string[] =>
   events.map(({ type, object }) => `${type} ${object.metadata?.name ?? object.code}`);
 
 const isEstablished = ({ status }: Definition): boolean => conditionOf(status?.conditions, 'Established') === 'True';
-const conditionOf = (conditions: readonly DefinitionCondition[] = [], type: string): string | undefined =>
-  conditions.find((each) => each.type === type)?.status;
+/** Conditions are null until a server has decided on them. */
+const conditionOf = (conditions: readonly DefinitionCondition[] | null | undefined, type: string): string | undefined =>
+  conditions?.find((each) => each.type === type)?.status;
 
 const size = (type: string, more = {}): Readonly<Record<string, unknown>> => ({
   spec: { type: 'object', properties: { size: { type, ...more } } },
@@ -144,6 +145,8 @@ describe('definitions on two servers of one etcd', { skip: etcdMissing, timeout:
       const [owner = ''] = await having(one);
       assert.deepEqual(await having(two), [owner]);
       await send(left % 2 === 0 ? one : two, 'DELETE', definitionPath(owner));
+      // It has the name until it is gone.
+      for (const server of [one, two]) await answers(server, definitionPath(owner), 404);
     }
     await until(async () => (await having(two)).length === 0, 'a definition is still there');
     // Created, decided, perhaps decided anew when the name was free, marked, emptied, gone.
@@ -206,6 +209,34 @@ describe('definitions on two servers of one etcd', { skip: etcdMissing, timeout:
       await answers(two, path, 404);
       await answers(two, definitionPath(name), 404);
     }
+  });
+
+  test('a removal that one has begun is ended by the other', async () => {
+    await using both = await servers();
+    const { one, two } = both;
+    await send(one, 'POST', definitionPath(), definitionOf({ group, properties: size('integer') }));
+    await answers(one, path, 200);
+    await answers(two, path, 200);
+    const watch = two.watch(`${path}?watch=1`);
+    await watch.until(({ status }) => status === 200);
+    const held = { ...widget('held', 1), metadata: { name: 'held', finalizers: ['example.com/hold'] } };
+    await send(one, 'POST', path, held);
+    await send(one, 'POST', path, widget('free', 1));
+    await send(one, 'DELETE', definitionPath(name));
+    await answers(one, `${path}/free`, 404);
+    await one.kill();
+    assert.equal((await two.post(path, widget('late', 1))).status, 405);
+    await send(two, 'PATCH', `${path}/held`, { metadata: { finalizers: null } });
+    await answers(two, definitionPath(name), 404);
+    await answers(two, path, 404);
+    await until(() => watch.ended, 'the watch goes on');
+    assert.deepEqual(shown(watch).toSorted(), [
+      'ADDED free',
+      'ADDED held',
+      'DELETED free',
+      'DELETED held',
+      'MODIFIED held',
+    ]);
   });
 
   test('a storage version that changes at one is that of both, and no object is stored in one that was given up', async () => {

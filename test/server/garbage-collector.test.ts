@@ -85,6 +85,7 @@ const orphaning: readonly (readonly [query: string, body?: object])[] = [
   ['', { propagationPolicy: 'Orphan' }],
   ['', { orphanDependents: true }],
   ['?gracePeriodSeconds=0&orphanDependents=true&pretty=true'],
+  ['?orphanDependents=true', {}],
 ];
 for (const [query, body] of orphaning) {
   for (const place of ['object', 'collection'] as const) {
@@ -114,7 +115,6 @@ test('what would be kept is not deleted where the request does not say so rightl
     ['?propagationPolicy=orphan'],
     ['?dryrun=All'],
     ['?dryRun=all'],
-    ['?orphanDependents=true', {}],
     ['', { OrphanDependents: true }],
   ] as const) {
     const { status } = await server.request('DELETE', `${path(owner)}${query}`, body ? { body } : {});
