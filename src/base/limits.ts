@@ -313,8 +313,10 @@ export const limits = {
   bookmarkMs: 60_000,
   /** How often the cache is compared with the store. */
   consistencyCheckMs: 5 * 60_000,
-  /** Records that the cache reads from the store at once, to load or to compare. */
+  /** Records that the cache reads from the store at once, to load or to compare: at first, later, and their bytes, about. */
+  cacheFirstPageMax: 100,
   cacheLoadPageMax: 1_000,
+  cacheLoadPageBytes: 2 * 1024 * 1024,
   /** First delay after the store's change stream broke; doubled up to the maximum. */
   changeStreamRetryMsMin: 100,
   changeStreamRetryMsMax: 5_000,

@@ -10,24 +10,32 @@ import type { LoadedState, ResourceCollection } from './resource-collection.ts';
 
 /**
  * Pages of the records under a prefix at one revision, in key order. The next page is read while the current one is processed.
+ * The first page is short and tells how long the others may be: where all objects are large, long ones would take hundreds of
+ * megabytes, which stay with the process.
  */
 export async function* readPages(
   store: Pick<Store, 'list'>,
   prefix: string,
   at: Revision,
 ): AsyncGenerator<readonly StoreRecord[], void> {
-  const limit = limits.cacheLoadPageMax;
   const remaining = 'whether';
-  let next: Promise<Page> | undefined = store.list(prefix, { at, limit, remaining });
+  let next: Promise<Page> | undefined = store.list(prefix, { at, limit: limits.cacheFirstPageMax, remaining });
   while (next) {
     const page: Page = await next;
     const { records } = page;
     const after: string | undefined = records.at(-1)?.key;
+    const limit = lengthOfPages(records);
     next = page.remaining > 0 && after !== undefined ? store.list(prefix, { at, limit, after, remaining }) : undefined;
     // Its error surfaces when it is awaited, possibly later.
     next?.catch(() => {});
     yield records;
   }
+}
+
+/** How many records a page may have, if all are about as large as these. */
+function lengthOfPages(records: readonly StoreRecord[]): number {
+  const average = weightOf(records) / records.length;
+  return Math.max(1, Math.min(limits.cacheLoadPageMax, Math.floor(limits.cacheLoadPageBytes / average)));
 }
 
 /** Total bytes of the records' entries, each with its comma. */
