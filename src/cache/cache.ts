@@ -178,12 +178,12 @@ export interface CachedResource {
    * are stored.
    */
   readonly normalise?: ((value: Uint8Array) => Uint8Array) | undefined;
-  /** Resolves when `normalise` can be called: what it needs may take long to make. Undefined if there is nothing to wait for. */
+  /** Resolves when `normalise` can be called, for this value: what it needs may take long to make. */
   readonly ready?: Readiness | undefined;
 }
 
-/** Waits for what is made in slices of time. Undefined if there is nothing to wait for. */
-export type Readiness = (clock: Pick<Clock, 'monotonic'>) => Promise<void> | undefined;
+/** Waits for what is made in slices of time, also of one value if it is large. Undefined if there is nothing to wait for. */
+export type Readiness = (clock: Pick<Clock, 'monotonic'>, value?: Uint8Array) => Promise<void> | undefined;
 
 /** Backpressure from the senders of watch events: the promise resolves when they can accept more. Undefined: not throttled. */
 export type Throttle = () => Promise<void> | undefined;

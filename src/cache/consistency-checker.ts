@@ -95,9 +95,10 @@ export class ConsistencyChecker implements Closable {
     for (const { collection, form, snapshot } of pairs) {
       const comparison = new Comparison(collection, snapshot);
       for await (const records of readPages(this.#options.store, collection.prefix, snapshot.revision)) {
-        if (records.length > 0) await collection.ready(this.#options.clock);
         for (const record of records) {
           if (slice.over) await slice.next();
+          const ready = collection.ready(this.#options.clock, record.value);
+          if (ready) await ready;
           if (this.#closed) return report;
           comparison.compare(record);
         }

@@ -57,10 +57,11 @@ export async function load(
   const entries: CacheEntry[] = [];
   const corrupt = new Map<string, Revision>();
   for await (const records of readPages(store, collection.prefix, at)) {
-    if (records.length > 0) await codec.ready?.(clock);
     const slabs = new SlabSequence(weightOf(records));
     for (const record of records) {
       if (slice.over) await slice.next();
+      const ready = codec.ready?.(clock, record.value);
+      if (ready) await ready;
       const entry = collection.tryDecode(record, slabs.place);
       if (entry) entries.push(entry);
       else {

@@ -148,7 +148,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     return this.#codec.ready !== undefined;
   }
 
-  readonly ready: Readiness = (clock) => this.#codec.ready?.(clock);
+  readonly ready: Readiness = (clock, value) => this.#codec.ready?.(clock, value);
 
   decode(record: StoreRecord): CacheEntry {
     return this.codec.decode(record);

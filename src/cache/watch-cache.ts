@@ -15,6 +15,7 @@ import {
   type Revision,
   type Store,
   StoreError,
+  writtenValue,
 } from '../store/store.ts';
 import type { CachedResource, Collection, Throttle, WatchCache, Watcher, WatchOptions, WatchSink } from './cache.ts';
 import { type CollectionMetricsOf, collectionMetrics } from './collection-metrics.ts';
@@ -374,8 +375,8 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   #readyFor({ changes }: ChangeBatch): Promise<unknown> | undefined {
     if (this.#lazyResources === 0) return undefined;
     let waiting: Promise<void>[] | undefined;
-    for (const { key } of changes) {
-      const ready = this.#collectionOf(key)?.ready(this.#clock);
+    for (const change of changes) {
+      const ready = this.#collectionOf(change.key)?.ready(this.#clock, writtenValue(change));
       if (ready) waiting = [...(waiting ?? []), ready];
     }
     return waiting && Promise.all(waiting);

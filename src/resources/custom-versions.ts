@@ -1,7 +1,12 @@
 import type { Caller } from '../base/caller.ts';
+import { limits } from '../base/limits.ts';
+import { inSlices, type Steps } from '../base/time/in-slices.ts';
+import type { Readiness } from '../cache/cache.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
+import { parseStoredInSteps } from '../codec/json-steps.ts';
 import { insertResourceVersion } from '../codec/object-bytes.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { schemaReady } from '../kinds/lazy-schema.ts';
 import { apiVersionOf, canonical } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { StatusError } from '../meta/status-error.ts';
@@ -70,16 +75,50 @@ const noSuchVersion = (apiVersion: string): StatusError =>
   new StatusError('InternalError', `request to convert CR from an invalid group/version: ${apiVersion}`);
 
 /**
- * Brings a stored value of one of these kinds into the form that clients get: pruned and with the defaults of the schema in
- * which it is stored. Values in versions that are gone stay as they are.
+ * Brings stored values of these kinds into the form that clients get: pruned and with the defaults of the schema in which they
+ * are stored. Values in versions that are gone stay as they are.
  */
-export const normaliser = (kinds: readonly Kind[]): ((value: Uint8Array) => Uint8Array) => {
-  const byVersion = new Map(kinds.map((kind) => [apiVersionOf(kind), kind]));
-  return (value) => {
-    const object = parseStored(value as Buffer) as ApiObject;
-    const schema = byVersion.get(object.apiVersion)?.schema;
+export class Normaliser {
+  readonly #kinds: readonly Kind[];
+  readonly #byVersion: ReadonlyMap<string, Kind>;
+  /** Normal forms of large values, found in slices of time before they are asked for. */
+  readonly #prepared = new WeakMap<Uint8Array, Uint8Array>();
+
+  constructor(kinds: readonly Kind[]) {
+    this.#kinds = kinds;
+    this.#byVersion = new Map(kinds.map((kind) => [apiVersionOf(kind), kind]));
+  }
+
+  /** See `CachedResource`. */
+  readonly normalise = (value: Uint8Array): Uint8Array =>
+    this.#prepared.get(value) ?? this.#normal(value, parseStored(value) as ApiObject);
+
+  /** See `CachedResource`. */
+  readonly ready: Readiness = (clock, value) => {
+    const [kind] = this.#kinds;
+    // All versions are built together.
+    const waiting = kind && schemaReady(kind, clock);
+    if (!value || value.length <= limits.inlineBytesMax || this.#prepared.has(value)) return waiting;
+    const prepare = (): void | Promise<void> => inSlices(this.#prepare(value), clock);
+    return waiting ? waiting.then(prepare) : Promise.resolve(prepare());
+  };
+
+  *#prepare(value: Uint8Array): Steps<void> {
+    let object: ApiObject;
+    try {
+      object = (yield* parseStoredInSteps(value)) as ApiObject;
+    } catch {
+      // It is no object: whoever decodes it says so.
+      return;
+    }
+    yield;
+    this.#prepared.set(value, this.#normal(value, object));
+  }
+
+  #normal(value: Uint8Array, object: ApiObject): Uint8Array {
+    const schema = this.#byVersion.get(object.apiVersion)?.schema;
     if (!schema) return value;
     const normal = normalise(schema, object);
     return normal.changed ? encodeObject(normal.value as ApiObject) : value;
-  };
-};
+  }
+}

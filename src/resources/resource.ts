@@ -2,7 +2,6 @@ import type { ConvertObject } from '../apply/versions.ts';
 import type { CachedResource, Collection, WatchCache } from '../cache/cache.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
-import { schemaReady } from '../kinds/lazy-schema.ts';
 import { apiVersionOf, canonical } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { Scope } from '../meta/scope.ts';
@@ -14,7 +13,7 @@ import {
   type CustomVersions,
   convertAll,
   inVersion,
-  normaliser,
+  Normaliser,
 } from './custom-versions.ts';
 import { type ConvertStored, type HeavyConvert, VersionForms } from './version-forms.ts';
 import { compareVersions } from './version-priority.ts';
@@ -104,14 +103,16 @@ export const cachedResources = (scope: Scope, kinds: readonly Kind[]): readonly 
   kinds.filter((kind) => storesObjects(kind) && !kind.storedAs).map((kind) => cachedResource(scope, kind));
 
 /** The collection that the cache must hold for a stored kind. */
-export const cachedResource = (scope: Scope, kind: Kind, custom?: CustomVersions): CachedResource => ({
-  prefix: keyPrefix(scope, kind),
-  namespaced: kind.scope === 'Namespaced',
-  selectableFields: custom ? selectableInAny(custom.kinds) : kind.selectableFields,
-  normalise: custom && normaliser(custom.kinds),
-  // All versions are built together.
-  ready: custom && ((clock) => schemaReady(kind, clock)),
-});
+export function cachedResource(scope: Scope, kind: Kind, custom?: CustomVersions): CachedResource {
+  const normaliser = custom && new Normaliser(custom.kinds);
+  return {
+    prefix: keyPrefix(scope, kind),
+    namespaced: kind.scope === 'Namespaced',
+    selectableFields: custom ? selectableInAny(custom.kinds) : kind.selectableFields,
+    normalise: normaliser?.normalise,
+    ready: normaliser?.ready,
+  };
+}
 
 /** Objects are in any of the versions; the first definition of a label counts. */
 export const selectableInAny = (kinds: readonly Kind[]): readonly SelectableField[] => [
@@ -147,7 +148,7 @@ export function makeResource(
   const conversion = others.length === 0 ? undefined : custom ? customConversion(custom) : converter(kinds);
   const resource: Resource = {
     ...{ kind: stored, collection, versions, kinds, builtIn, custom },
-    normalise: custom && normaliser(kinds),
+    normalise: custom && new Normaliser(kinds).normalise,
     get stored() {
       return storedVersion;
     },

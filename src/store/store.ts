@@ -95,6 +95,10 @@ export interface ChangeBatch {
 /** Estimated overhead of a record in history besides its value: its key and index entries. */
 export const historyRecordBytes = 128;
 
+/** The value that a change writes; undefined for a deletion. */
+export const writtenValue = (change: Change): Uint8Array | undefined =>
+  change.type === 'delete' ? undefined : change.value;
+
 /** Bytes that a change adds to history: the record that it replaced. */
 export const historyBytesOf = (change: Change): number =>
   change.type === 'create' ? 0 : change.previous.value.length + historyRecordBytes;

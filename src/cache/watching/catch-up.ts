@@ -4,7 +4,14 @@ import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import { type Clock, pause } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
-import { type Change, type ChangeBatch, isStoreError, type Revision, type Store } from '../../store/store.ts';
+import {
+  type Change,
+  type ChangeBatch,
+  isStoreError,
+  type Revision,
+  type Store,
+  writtenValue,
+} from '../../store/store.ts';
 import { followChanges } from '../follow-changes.ts';
 import type { ResourceCollection } from '../resource-collection.ts';
 import { Delivery } from './fan-out.ts';
@@ -116,7 +123,7 @@ export class CatchUp {
     const slice = new TimeSlice(this.#options.clock);
     for (const [index, change] of changes.entries()) {
       this.#offering = change.revision;
-      const ready = this.#options.collectionOf(change.key)?.ready(this.#options.clock);
+      const ready = this.#options.collectionOf(change.key)?.ready(this.#options.clock, writtenValue(change));
       if (ready) await ready;
       const delivery = this.#deliveryOf(change);
       const isLast = changes[index + 1]?.revision !== change.revision;

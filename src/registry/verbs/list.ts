@@ -152,9 +152,10 @@ async function fromStore(
       ...(after !== undefined && { after }),
     });
     fetched += read.records.length;
-    if (read.records.length > 0) await served.collection.ready(clock);
     for (const [index, record] of read.records.entries()) {
       if (slice.over) await slice.next();
+      const ready = served.collection.ready(clock, record.value);
+      if (ready) await ready;
       const entry = served.collection.decode(record);
       evaluated++;
       if (options.selection.matches && !options.selection.matches(entry)) continue;
