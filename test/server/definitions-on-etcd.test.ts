@@ -4,6 +4,7 @@ import { until } from '../../src/base/waits-fixture.ts';
 import type { Definition, DefinitionCondition } from '../../src/kinds/apiextensions/custom-resource-definition.ts';
 import { type EtcdProcess, etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
 import { openEtcdStore } from '../../src/store/drivers/etcd/etcd-store.ts';
+import { ConversionWebhook } from '../support/conversion-webhook.ts';
 import { definitionOf, definitionPath, versionOf } from '../support/custom-resources.ts';
 import { OrchProcess, type WatchClient } from '../support/orch-process.ts';
 
@@ -237,6 +238,41 @@ describe('definitions on two servers of one etcd', { skip: etcdMissing, timeout:
       'DELETED held',
       'MODIFIED held',
     ]);
+  });
+
+  test('a webhook that changes at one converts at both; what the former one converted is not shown any more', async () => {
+    await using both = await servers();
+    const { one, two } = both;
+    await using first = await ConversionWebhook.start();
+    await using second = await ConversionWebhook.start();
+    first.convert = (object) => ({ ...object, by: 'first' });
+    second.convert = (object) => ({ ...object, by: 'second' });
+    const versions = ['v1', 'v2'].map((version) =>
+      versionOf({ by: { type: 'string' } }, { name: version, storage: version === 'v1' }),
+    );
+    const definition = definitionOf({ group, versions });
+    const conversion = first.conversion();
+    await send(one, 'POST', definitionPath(), { ...definition, spec: { ...definition.spec, conversion } });
+    await answers(one, path, 200);
+    await send(one, 'POST', path, { ...widget('a', 1), by: 'nobody' });
+    const converted = path.replace('/v1/', '/v2/');
+    const by = async (server: OrchProcess): Promise<string | undefined> =>
+      (await server.get<Item & { by?: string }>(`${converted}/a`)).json.by;
+    const changes: readonly (readonly [string, unknown])[] = [
+      ['first', first.conversion()],
+      ['second', second.conversion()],
+      ['nobody', { strategy: 'None', webhook: null }],
+      ['first', first.conversion()],
+    ];
+    for (const [expected, changed] of changes) {
+      await send(two, 'PATCH', definitionPath(name), { spec: { conversion: changed } });
+      for (const server of [one, two]) {
+        await until(
+          async () => (await by(server)) === expected,
+          () => `it is not converted by ${expected}`,
+        );
+      }
+    }
   });
 
   test('a storage version that changes at one is that of both, and no object is stored in one that was given up', async () => {
