@@ -130,24 +130,44 @@ export const aggregatedVersions = ['v2', 'v2beta1'] as const;
 
 export type AggregatedVersion = (typeof aggregatedVersions)[number];
 
-/** `GET /api` and `GET /apis` for clients that accept aggregated discovery (KEP-3352). */
-export const aggregated = (
+/**
+ * `GET /api` and `GET /apis` for clients that accept aggregated discovery (KEP-3352). JSON, piece by piece: a change of one of
+ * thousands of resources makes the piece of that one anew.
+ */
+export function* aggregated(
   groups: readonly GroupDiscovery[],
   dialect: Dialect,
   version: AggregatedVersion,
-): unknown => ({
-  kind: 'APIGroupDiscoveryList',
-  apiVersion: `${dialect.group('apidiscovery')}/${version}`,
-  metadata: {},
-  items: groups.map(({ group, versions }) => ({
-    metadata: { name: group, creationTimestamp: null },
-    versions: versions.map(({ version: each, resources }) => ({
-      version: each,
-      resources: resources.map(aggregatedResource),
-      freshness: 'Current',
-    })),
-  })),
-});
+): Generator<string, void> {
+  const head = {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: `${dialect.group('apidiscovery')}/${version}`,
+    metadata: {},
+  };
+  yield `${JSON.stringify(head).slice(0, -1)},"items":[`;
+  for (const [index, { group, versions }] of groups.entries()) {
+    const metadata = JSON.stringify({ name: group, creationTimestamp: null });
+    yield `${index > 0 ? ',' : ''}{"metadata":${metadata},"versions":[`;
+    for (const [at, { version: each, resources }] of versions.entries()) {
+      yield `${at > 0 ? ',' : ''}{"version":${JSON.stringify(each)},"resources":[`;
+      for (const [first, served] of resources.entries()) yield `${first > 0 ? ',' : ''}${textOfResource(served)}`;
+      yield '],"freshness":"Current"}';
+    }
+    yield ']}';
+  }
+  yield ']}';
+}
+
+const texts = new WeakMap<ServedResource, string>();
+
+function textOfResource(served: ServedResource): string {
+  let text = texts.get(served);
+  if (text === undefined) {
+    text = JSON.stringify(aggregatedResource(served));
+    texts.set(served, text);
+  }
+  return text;
+}
 
 function aggregatedResource(served: ServedResource) {
   const { kind } = served;

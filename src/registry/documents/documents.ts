@@ -186,10 +186,25 @@ export class ApiDocuments {
 
   /** `/api` or `/apis` as aggregated discovery. */
   aggregated(root: 'api' | 'apis', version: AggregatedVersion): ApiDocument {
+    return allAtOnce(this.#makingAggregated(root, version));
+  }
+
+  /** The same, as `openapiInSlices`. */
+  aggregatedInSlices(
+    root: 'api' | 'apis',
+    version: AggregatedVersion,
+    clock: Clock,
+  ): ApiDocument | Promise<ApiDocument> {
+    const name = aggregatedName(root, version);
+    const making = (): Making => this.#makingAggregated(root, version);
+    return this.#inSlices({ name, group: undefined, making }, clock) as ApiDocument | Promise<ApiDocument>;
+  }
+
+  *#makingAggregated(root: 'api' | 'apis', version: AggregatedVersion): Making {
     const inRoot = ({ group }: GroupDiscovery): boolean => (group === '') === (root === 'api');
-    const name = `aggregated ${root} ${version}`;
-    const make = (): unknown => aggregated(this.#groups().filter(inRoot), this.#dialect, version);
-    return this.#document(name, make, { of: this.#everything });
+    const json = aggregated(this.#groups().filter(inRoot), this.#dialect, version);
+    const all = this.#everything();
+    return yield* this.#making(aggregatedName(root, version), json, { of: () => all, message: 'discovery' });
   }
 
   /** The paths of the served groups and their versions. */
@@ -242,20 +257,25 @@ export class ApiDocuments {
    * change of the table has overtaken, the next waits: however fast the table changes, there is one at a time.
    */
   openapiInSlices(of: OpenapiName, clock: Clock): ApiDocument | undefined | Promise<ApiDocument | undefined> {
-    const name = of.type === 'v3' ? `v3 ${of.group}/${of.version}` : of.type;
+    const isV3 = of.type === 'v3';
+    const name = isV3 ? `v3 ${of.group}/${of.version}` : of.type;
+    const making = (): Steps<ApiDocument | undefined> => this.#makingOf(of);
+    return this.#inSlices({ name, group: isV3 ? of.group : undefined, making }, clock);
+  }
+
+  #inSlices(sliced: Sliced, clock: Clock): ApiDocument | undefined | Promise<ApiDocument | undefined> {
+    const { name, group } = sliced;
     const underWay = this.#underWay.get(name);
     if (underWay?.isStale) {
-      underWay.next ??= underWay.made.then(
-        () => this.openapiInSlices(of, clock),
-        () => this.openapiInSlices(of, clock),
-      );
+      const again = () => this.#inSlices(sliced, clock);
+      underWay.next ??= underWay.made.then(again, again);
       return underWay.next;
     }
     if (underWay) return underWay.made;
-    const made = soon(this.#makingOf(of), clock);
+    const made = soon(sliced.making(), clock);
     if (!(made instanceof Promise)) return made;
     const making: UnderWay = {
-      group: of.type === 'v3' ? of.group : undefined,
+      group,
       made: made.finally(() => this.#underWay.delete(name)),
       isStale: false,
       next: undefined,
@@ -370,6 +390,16 @@ const indexName = '/openapi/v3';
 
 /** Builds a document in steps. */
 type Making = Generator<void, ApiDocument>;
+
+const aggregatedName = (root: string, version: string): string => `aggregated ${root} ${version}`;
+
+/** A document that is made in slices. */
+interface Sliced {
+  readonly name: string;
+  /** The group that it describes; undefined if it describes all. */
+  readonly group: string | undefined;
+  readonly making: () => Steps<ApiDocument | undefined>;
+}
 
 interface UnderWay {
   /** The group that the document describes; undefined if it describes all. */

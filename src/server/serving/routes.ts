@@ -179,7 +179,8 @@ function sendDiscovery(parts: RouteParts, exchange: Exchange, root: 'api' | 'api
     return sendForm(parts, exchange, { document, form, contentType: mediaType });
   }
   const contentType = `${mediaType};g=${dialect.group('apidiscovery')};v=${aggregated};as=APIGroupDiscoveryList`;
-  return sendForm(parts, exchange, { document: documents.aggregated(root, aggregated), form, contentType });
+  const made = documents.aggregatedInSlices(root, aggregated, parts.clock);
+  return whenMade(exchange, made, (document) => sendForm(parts, exchange, { document, form, contentType }));
 }
 
 const aggregatedForm = ['APIGroupDiscoveryList'] as const;
