@@ -5,6 +5,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { logPlaces } from './log-places.ts';
 
 /** What `dist/` begins with: outer file name without `.js`, and the source. */
 const entries: Readonly<Record<string, string>> = {
@@ -54,19 +55,29 @@ export async function build(root: string): Promise<BuildResult> {
     // Not minified: stack traces are read by people, and with the compile cache it would not start faster.
     banner: { js: banner },
     chunkNames: 'part-[hash]',
+    // Not shipped: what is needed of the maps goes into a table.
+    sourcemap: 'external',
+    sourcesContent: false,
     logLevel: 'silent',
     write: false,
   });
   // A warning here is, for one, an import that cannot be found and that the code guards: then it fails when it runs.
   const [warning] = result.warnings;
   if (warning) throw new Error(`${warning.location?.file ?? ''}:${warning.location?.line ?? ''} ${warning.text}`);
-  for (const { path, text } of result.outputFiles) refuseWide(path, text);
+  const files = result.outputFiles.filter(({ path }) => path.endsWith('.js'));
+  for (const { path, text } of files) refuseWide(path, text);
   mkdirSync(dist, { recursive: true });
   const written = new Set<string>();
   let bytes = 0;
   // What others import is there before what imports it: someone may start the product while we write.
-  const outputs = result.outputFiles.sort((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)));
-  for (const output of [...outputs, { path: join(dist, 'orch.js'), contents: Buffer.from(launcher) }]) {
+  const outputs = files.sort((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)));
+  const places = Buffer.from(JSON.stringify(logPlaces(result.outputFiles)));
+  const made = [
+    { path: join(dist, 'log-places.json'), contents: places },
+    ...outputs,
+    { path: join(dist, 'orch.js'), contents: Buffer.from(launcher) },
+  ];
+  for (const output of made) {
     replaceFile(output.path, output.contents);
     written.add(basename(output.path));
     bytes += output.contents.length;

@@ -1,4 +1,4 @@
-import { basename } from 'node:path';
+import { type CallPlace, sourcePlace } from './log-places.ts';
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -13,7 +13,7 @@ export interface LogEntry {
   readonly message: string;
   readonly fields: LogFields;
   /** Where it was written; undefined if that is not known. */
-  readonly caller: { readonly scriptName: string; readonly lineNumber: number } | undefined;
+  readonly caller: CallPlace | undefined;
 }
 
 /** Lines by format, without their line break. No value can start a line of its own or control a terminal. */
@@ -24,7 +24,7 @@ export const logLines: Readonly<Record<'json' | 'text', (entry: LogEntry) => str
 
 /** The keys of kube-apiserver's JSON lines, and the level. */
 function jsonLine({ time, level, v, message, fields, caller }: LogEntry): string {
-  const own = { ts: time, level, ...(caller && { caller: placeOf(caller) }), msg: message };
+  const own = { ts: time, level, ...(caller && { caller: sourcePlace(caller) }), msg: message };
   const verbosity = level === 'error' ? {} : { v };
   // Twice: the first sets the order, the second wins over fields of the same names.
   const line = (more: LogFields) => JSON.stringify({ ...own, ...verbosity, ...more, ...own, ...verbosity }, plain);
@@ -45,7 +45,7 @@ const severities: Readonly<Record<LogLevel, string>> = { error: 'E', warn: 'W', 
 /** The form of klog: `I1122 18:10:06.123456    1234 file.ts:10] "msg" key="value"`, in local time. */
 function textLine({ time, level, message, fields, caller }: LogEntry): string {
   const pairs = Object.entries(published(level, fields)).map(([key, value]) => ` ${textKey(key)}=${toJson(value)}`);
-  const place = caller ? placeOf(caller) : 'logger:0';
+  const place = caller ? sourcePlace(caller) : 'logger:0';
   const header = `${severities[level]}${stamp(time)} ${processId} ${place}]`;
   return inert(`${header} ${JSON.stringify(message)}${pairs.join('')}`);
 }
@@ -58,9 +58,6 @@ function stamp(time: number): string {
   const micros = `${String(at.getMilliseconds()).padStart(3, '0')}000`;
   return `${date} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${micros}`;
 }
-
-const placeOf = ({ scriptName, lineNumber }: NonNullable<LogEntry['caller']>): string =>
-  `${basename(scriptName)}:${lineNumber}`;
 
 /** The field `error` under its published name, as text; with its stack where it is reported as an error of ours. */
 function published(level: LogLevel, fields: LogFields): LogFields {

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import { makeRequest, requestToPem } from '../../src/pki/certificate-request-fixture.ts';
 import { build } from '../../tools/build.ts';
 import { writeDeclarations } from '../../tools/declarations.ts';
+import { readSources } from '../../tools/source-tree.ts';
 
 /** The package as npm packs it, in a project that has nothing else. */
 
@@ -87,6 +90,10 @@ assert.deepEqual(open(), atFirst.open, 'something is left open');
 process.stdout.write(JSON.stringify(all));
 `;
 
+const sources = readSources(root, ['src']).filter(({ path }) => !/(?:\.test|-fixture)\.ts$/.test(path));
+const logMethod = /\.(?:error|warn|info|debug)\(/;
+const logCall = /^(?! *(?:\*|\/)).*\b[lL]ogger\.(?:error|warn|info|debug)\(/;
+
 describe('the package in another project', () => {
   before(async () => {
     area = mkdtempSync(join(tmpdir(), 'orch-package-'));
@@ -128,5 +135,47 @@ describe('the package in another project', () => {
     const flags = ['--disable-warning=ExperimentalWarning', join(project, 'node_modules/orch/dist/orch.js'), 'version'];
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
     assert.ok(run(process.execPath, flags, project).includes(version));
+  });
+
+  it('knows where in the sources each line of its log is written', () => {
+    const table = readFileSync(join(project, 'node_modules/orch/dist/log-places.json'), 'utf8');
+    const files = Object.values(JSON.parse(table) as Record<string, Record<string, string>>);
+    const known = new Set(files.flatMap((places) => Object.values(places)));
+    const calls = sources.flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, at) => (logCall.test(line) ? [`${basename(path)}:${at + 1}`] : [])),
+    );
+    assert.ok(calls.length > 50);
+    assert.deepEqual(
+      calls.filter((place) => !known.has(place)),
+      [],
+    );
+  });
+
+  it('names the sources in its log', async () => {
+    const program = join(project, 'node_modules/orch/dist/orch.js');
+    const flags = ['up', '--data-dir', join(area, 'data'), '--secure-port', '0', '-v=4'];
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...flags]);
+    const exited = once(child, 'exit');
+    try {
+      const written = { stdout: '', stderr: '' };
+      for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (text) => (written[name] += text));
+      await until(() => written.stdout.includes('listens on') || child.exitCode !== null);
+      child.kill('SIGTERM');
+      await exited;
+      const lines = written.stderr.split('\n').slice(0, -1);
+      const places = new Set(lines.map((line) => /^[EWI]\d{4} \S+ +\d+ (\S+)\] /.exec(line)?.[1] ?? line));
+      assert.ok(places.size > 1, written.stderr);
+      for (const place of places) {
+        const [file = '', number = ''] = place.split(':');
+        const named = sources.filter(({ path }) => basename(path) === file);
+        assert.ok(
+          named.some(({ text }) => logMethod.test(text.split('\n')[Number(number) - 1] ?? '')),
+          place,
+        );
+      }
+    } finally {
+      child.kill('SIGKILL');
+      await exited;
+    }
   });
 });
