@@ -91,6 +91,18 @@ describe('custom objects that break rules', () => {
     );
   });
 
+  it('of their names, also those that are generated', async () => {
+    const name = { type: 'string', 'x-kubernetes-validations': [{ rule: "self.startsWith('a')", message: 'say a' }] };
+    const metadata = { type: 'object', properties: { name } };
+    await define(client(), definitionOf({ group, kind: 'Named', properties: { metadata } }));
+    const named = (more: object) => ({ apiVersion: `${group}/v1`, kind: 'Named', metadata: more });
+    const path = resourcePath({ apiVersion: `${group}/v1`, resource: 'nameds', namespace: 'default' });
+    const broken = [422, 'FieldValueInvalid metadata.name: Invalid value: "string": say a'];
+    assert.deepEqual(await refusal(client().create(path, named({ name: 'b' }))), broken);
+    assert.deepEqual(await refusal(client().create(path, named({ generateName: 'b-' }))), broken);
+    assert.deepEqual(await refusal(client().create(path, named({ name: 'a' }))), []);
+  });
+
   it('not with types that rules cannot be evaluated on', async () => {
     assert.deepEqual(await refusal(client().create(at(), widget('two', { min: 'a', max: 1 }))), [
       422,

@@ -129,15 +129,17 @@ function* partsOf(schema: Schema, { path, count, ...inherited }: Place): Generat
     case 'map':
       yield [schema.values, { path: `${path}.additionalProperties`, count: within, ...inherited }];
       return;
-    case 'struct':
+    case 'struct': {
+      const { fields } = schema.embedded ? asRoot(schema) : schema;
       if (typeof schema.additional === 'object') {
         yield [schema.additional, { path: `${path}.additionalProperties`, count: within, ...inherited }];
       }
-      for (const [name, field] of Object.entries(schema.fields)) {
+      for (const [name, field] of Object.entries(fields)) {
         const part = schemaOf(field);
         if (part.structural) yield [part, { path: `${path}.properties[${name}]`, count: within, ...inherited }];
       }
       return;
+    }
     case 'list': {
       const { uncorrelatable = schema.listType === 'map' ? undefined : path } = inherited;
       const place = { path: `${path}.items`, count: within, ...(uncorrelatable !== undefined && { uncorrelatable }) };

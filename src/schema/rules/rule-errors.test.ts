@@ -74,6 +74,11 @@ describe('what a rule says', () => {
       `${at}.fieldPath: Invalid value: ".l[0]": fieldPath must be a valid path`,
     ],
     'a fieldPath of a key': [{ rule: 'true', fieldPath: ".m['any key']" }],
+    'a fieldPath of blanks': [
+      { rule: 'true', fieldPath: ' ' },
+      `${at}.fieldPath: Invalid value: " ": fieldPath must be non-empty if specified`,
+      `${at}.fieldPath: Invalid value: " ": fieldPath must be a valid path`,
+    ],
     'a fieldPath of two lines': [
       { rule: 'true', fieldPath: '.a\n' },
       `${at}.fieldPath: Invalid value: ".a\\n": fieldPath must not contain line breaks`,

@@ -36,14 +36,15 @@ function treeOf(schema: Schema, place: 'root' | 'part'): RuleTree | undefined {
 const noRules: readonly never[] = [];
 const noFields: ReadonlyMap<string, RuleTree> = new Map();
 
-function build(schema: Schema, place: 'root' | 'part'): RuleTree | undefined {
-  const isRoot = schema.type === 'struct' && place === 'root';
+function build(given: Schema, place: 'root' | 'part'): RuleTree | undefined {
+  const isObject = given.type === 'struct' && (place === 'root' || given.embedded === true);
+  const schema = isObject ? asRoot(given) : given;
   const { rules = noRules } = schema;
   const fields = schema.type === 'struct' ? fieldsOf(schema) : noFields;
   const others = othersOf(schema);
   const items = schema.type === 'list' ? treeOf(schema.items, 'part') : undefined;
   if (rules.length === 0 && fields.size === 0 && !others && !items) return undefined;
-  return { schema: isRoot ? asRoot(schema) : schema, rules, fields, others, items };
+  return { schema, rules, fields, others, items };
 }
 
 function othersOf(schema: Schema): RuleTree | undefined {

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { systemClock } from '../../base/time/clock.ts';
-import { errorText, schemaFrom, withSpec } from '../structural/structural-fixture.ts';
+import {
+  errorText,
+  objectMeta,
+  path,
+  schemaFrom,
+  validateMetadata,
+  withSpec,
+} from '../structural/structural-fixture.ts';
+import { ruleErrors } from './rule-errors.ts';
 import { validateRules } from './validate-rules.ts';
 
 const text = { type: 'string' };
@@ -41,6 +49,44 @@ describe('what rules do not see', () => {
       assert.deepEqual(await specErrors(withRule(schema, rule), value), [undefinedField(rule, field, column)]);
     });
   }
+
+  const startsWithA = withRule(text, "self.startsWith('a')");
+  const broken = (path: string): string => `${path}: Invalid value: "string": failed rule: self.startsWith('a')`;
+  const someObject = { apiVersion: 'b/v1', kind: 'B', metadata: { name: 'b', labels: { l: 'b' } } };
+  const placed: Readonly<Record<string, readonly [properties: object, ...errors: string[]]>> = {
+    'a name': [{ metadata: object({ name: startsWithA }) }, broken('metadata.name')],
+    'a prefix of names, which is not there': [{ metadata: object({ generateName: startsWithA }) }],
+    'a kind': [{ kind: startsWithA }, broken('kind')],
+    'an apiVersion': [{ apiVersion: startsWithA }, broken('apiVersion')],
+  };
+  for (const [what, [properties, ...errors]] of Object.entries(placed)) {
+    test(`rules of ${what} see a text`, async () => {
+      assert.deepEqual(await errorsOf(object(properties), someObject), errors);
+      const embedded = object(properties, { 'x-kubernetes-embedded-resource': true });
+      assert.deepEqual(
+        await specErrors(embedded, someObject),
+        errors.map((error) => `spec.${error}`),
+      );
+      const json = withSpec(embedded);
+      assert.deepEqual(await ruleErrors(json, { path, objectMeta, validateMetadata }), []);
+    });
+  }
+
+  test('rules of the metadata of an embedded object see names', async () => {
+    const embedded = (rule: string) =>
+      object({ metadata: withRule(object({ name: text }), rule) }, { 'x-kubernetes-embedded-resource': true });
+    assert.deepEqual(await specErrors(embedded("self.name.startsWith('a')"), someObject), [
+      `spec.metadata: Invalid value: "object": failed rule: self.name.startsWith('a')`,
+    ]);
+    const [error] = await ruleErrors(withSpec(embedded('has(self.labels)')), { path, objectMeta, validateMetadata });
+    assert.match(error?.detail ?? '', /undefined field 'labels'/);
+  });
+
+  test('rules of a name are checked when they are written', async () => {
+    const json = object({ metadata: object({ name: withRule(text, 'self') }) });
+    const [error] = await ruleErrors(json, { path, objectMeta, validateMetadata });
+    assert.equal(error?.field, `${path}.properties[metadata].properties[name].x-kubernetes-validations[0].rule`);
+  });
 
   test('the root shows names and type only', async () => {
     const schema = withRule(object({ spec: object({}) }), "self.kind == 'A' && self.metadata.name == 'n'");

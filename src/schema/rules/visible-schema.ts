@@ -14,17 +14,35 @@ export interface VisibleField {
 
 const text: Schema = { type: 'string', structural: true };
 
+const optional = { required: false, presence: 'explicit' } as const;
+
 /** Of all metadata, expressions see the names only. */
 const visibleMetadata: StructSchema = {
   type: 'struct',
   name: '',
   structType: 'granular',
   structural: true,
-  fields: {
-    name: { schema: text, required: false, presence: 'explicit' },
-    generateName: { schema: text, required: false, presence: 'explicit' },
-  },
+  fields: { name: { schema: text, ...optional }, generateName: { schema: text, ...optional } },
 };
+
+const fieldSchema = ({ fields: declared }: StructSchema, name: string): Schema | undefined => {
+  const field = Object.hasOwn(declared, name) ? declared[name] : undefined;
+  return field && schemaOf(field);
+};
+
+/** A text with the rules of a field, of which expressions see nothing else. */
+const ruledText = (struct: StructSchema, name: string): Schema => withRules(text, fieldSchema(struct, name)?.rules);
+
+const withRules = <T extends Schema>(schema: T, rules: Schema['rules']): T => (rules ? { ...schema, rules } : schema);
+
+/** The visible metadata of an object, with its rules. */
+function metadataOf(struct: StructSchema): StructSchema {
+  const metadata = fieldSchema(struct, 'metadata');
+  if (metadata?.type !== 'struct') return visibleMetadata;
+  const name = { schema: ruledText(metadata, 'name'), ...optional };
+  const generateName = { schema: ruledText(metadata, 'generateName'), ...optional };
+  return withRules({ ...visibleMetadata, fields: { name, generateName } }, metadata.rules);
+}
 
 const roots = new WeakMap<StructSchema, StructSchema>();
 
@@ -33,15 +51,14 @@ export function asRoot(struct: StructSchema): StructSchema {
   let root = roots.get(struct);
   if (!root) {
     const { apiVersion, kind, metadata, ...fields } = struct.fields;
-    const always = { required: false, presence: 'explicit' } as const;
     root = {
       ...struct,
       embedded: false,
       fields: {
         ...fields,
-        apiVersion: { schema: text, ...always },
-        kind: { schema: text, ...always },
-        metadata: { schema: visibleMetadata, ...always },
+        apiVersion: { schema: ruledText(struct, 'apiVersion'), ...optional },
+        kind: { schema: ruledText(struct, 'kind'), ...optional },
+        metadata: { schema: metadataOf(struct), ...optional },
       },
     };
     roots.set(struct, root);

@@ -1,9 +1,17 @@
 import { allAtOnce, type Steps } from '../../base/time/in-slices.ts';
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
-import type { Rule } from '../constraint.ts';
+import type { Constraint, Rule } from '../constraint.ts';
 import { decodeValue } from '../decode.ts';
 import { setOwn } from '../own-property.ts';
-import type { Assertions, Field, ListSchema, MapSchema, Schema, StructSchema } from '../schema.ts';
+import {
+  type Assertions,
+  type Field,
+  type ListSchema,
+  type MapSchema,
+  type Schema,
+  type StructSchema,
+  schemaOf,
+} from '../schema.ts';
 import { constraintOf } from './constraint-of.ts';
 import { embeddedMetadata } from './embedded-metadata.ts';
 import {
@@ -44,6 +52,12 @@ export const buildSchema = (schema: JsonSchema, options: BuildOptions): StructSc
 export const buildSchemaInSteps = (schema: JsonSchema, options: BuildOptions): Steps<StructSchema> =>
   new Builder(options).root(schema);
 
+/** The rules of a schema; undefined if it has none. */
+function rulesIn(json: JsonSchema): { readonly rules: readonly Rule[] } | undefined {
+  const rules = memberOf(json, schemaExtensions.validations);
+  return Array.isArray(rules) && rules.length > 0 ? { rules } : undefined;
+}
+
 /** Schemas that are built between two pauses. */
 const schemasPerStep = 64;
 
@@ -83,17 +97,25 @@ class Builder {
   /** `apiVersion` or `kind` of an object. Its type is checked when the object is decoded. */
   #typeField(json: JsonSchema | undefined = {}): Field {
     const constraint = constraintOf(json);
-    return this.#field({ type: 'string', ...(constraint && { constraint }) });
+    return this.#field({ type: 'string', ...(constraint && { constraint }), ...rulesIn(json) });
   }
 
   /** The metadata of an object with what the schema says of its name. */
   #restricted(objectMeta: StructSchema, schema: JsonSchema): StructSchema {
-    const properties = namedSchemasIn(schema, 'properties').flatMap(([name, each]) => {
-      const constraint = constraintOf(each);
-      return constraint ? [[name, constraint] as const] : [];
-    });
-    if (properties.length === 0) return objectMeta;
-    return { ...objectMeta, constraint: { properties: Object.fromEntries(properties) } };
+    const constraints: [string, Constraint][] = [];
+    const ruled: [string, Field][] = [];
+    for (const [name, each] of namedSchemasIn(schema, 'properties')) {
+      const [constraint, rules] = [constraintOf(each), rulesIn(each)];
+      const field = Object.hasOwn(objectMeta.fields, name) ? objectMeta.fields[name] : undefined;
+      if (constraint) constraints.push([name, constraint]);
+      if (rules && field) ruled.push([name, { ...field, schema: { ...schemaOf(field), ...rules } }]);
+    }
+    if (constraints.length + ruled.length === 0) return objectMeta;
+    return {
+      ...objectMeta,
+      ...(constraints.length > 0 && { constraint: { properties: Object.fromEntries(constraints) } }),
+      ...(ruled.length > 0 && { fields: { ...objectMeta.fields, ...Object.fromEntries(ruled) } }),
+    };
   }
 
   /** The description beside a schema. */
@@ -156,7 +178,6 @@ class Builder {
     const [title, description] = descriptions ? [textOf(json, 'title'), textOf(json, 'description')] : [];
     const givenType = descriptions ? givenTypeOf(json) : undefined;
     const constraint = constraintOf(json, isTrue(json, schemaExtensions.intOrString) ? 'intOrString' : undefined);
-    const rules = memberOf(json, schemaExtensions.validations);
     return {
       structural: true,
       ...(title !== undefined && { title }),
@@ -164,7 +185,7 @@ class Builder {
       ...(givenType && { givenType }),
       ...(isTrue(json, 'nullable') && { nullable: true }),
       ...(constraint && { constraint: this.#options.pool.constraint(constraint) }),
-      ...(Array.isArray(rules) && rules.length > 0 && { rules: rules as readonly Rule[] }),
+      ...rulesIn(json),
     };
   }
 
