@@ -251,6 +251,13 @@ const rows: Readonly<Record<string, Row>> = {
       'spec.o.metadata.labels.tier: Invalid value: "x": spec.o.metadata.labels.tier in body should match \'^t\'',
     ],
   },
+  'an embedded object with a default of labels': {
+    schema: object({
+      o: { ...embedded, ...object({ metadata: object({ labels: object({ app: text }, { default: { app: 'x' } }) }) }) },
+    }),
+    sent: { o: { apiVersion: 'v1', kind: 'B', metadata: {} } },
+    kept: { o: { apiVersion: 'v1', kind: 'B', metadata: { labels: { app: 'x' } } } },
+  },
   'an embedded object in a map that does not say what it is': {
     schema: mapOf({ ...embedded, ...preserve }),
     sent: { k: { kind: '' } },
