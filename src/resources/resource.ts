@@ -78,6 +78,11 @@ export interface ServedResource {
    * resource this version.
    */
   readonly written: Kind;
+  /**
+   * Selectable fields by which nothing can be selected, since objects are selected as they are stored and some version of them,
+   * which a webhook converts, has no such field.
+   */
+  readonly unselectable: ReadonlySet<string>;
   /** Converts an object from the written form to this version. Returns it unchanged if there is no difference. */
   fromWritten(written: ApiObject): ApiObject;
   /** The value to store for an object in the written form, of which `encoded` is the encoding. */
@@ -196,7 +201,10 @@ function makeVersion(resource: Resource, kind: Kind, { prefix, conversion, forms
 }
 
 /** How the objects of a version are read and written. */
-type ObjectForms = Pick<ServedResource, 'forms' | 'watchedForms' | 'written' | 'fromWritten' | 'toStored'>;
+type ObjectForms = Pick<
+  ServedResource,
+  'forms' | 'watchedForms' | 'written' | 'unselectable' | 'fromWritten' | 'toStored'
+>;
 
 const same = (object: ApiObject): ApiObject => object;
 const asEncoded = (_object: ApiObject, encoded: Buffer): Buffer => encoded;
@@ -210,6 +218,7 @@ function sharedForms(stored: Kind, kind: Kind, before: VersionForms | undefined)
     forms,
     watchedForms: forms,
     written: stored,
+    unselectable: nothing,
     fromWritten: fromStored ?? same,
     toStored: asEncoded,
   };
@@ -226,10 +235,21 @@ function customForms(custom: CustomVersions, kind: Kind, before: VersionForms | 
     forms: differ ? forms : undefined,
     watchedForms: forms,
     written: kind,
+    unselectable: unselectableIn(custom, kind),
     fromWritten: same,
     toStored:
       kind === stored ? asEncoded : (object, encoded, caller) => encodeAs(custom, stored, { object, encoded, caller }),
   };
+}
+
+const nothing: ReadonlySet<string> = new Set();
+
+function unselectableIn({ kinds, webhook, storedInOthers }: CustomVersions, kind: Kind): ReadonlySet<string> {
+  if (!webhook || kind.selectableFields.length === 0) return nothing;
+  const stored = storedInOthers ? kinds : kinds.slice(0, 1);
+  const isInAll = (label: string): boolean =>
+    stored.every(({ selectableFields }) => selectableFields.some((field) => field.label === label));
+  return new Set(kind.selectableFields.map(({ label }) => label).filter((label) => !isInAll(label)));
 }
 
 const conversionTo = (custom: CustomVersions, kind: Kind): ConvertStored =>

@@ -374,6 +374,20 @@ describe('conversion webhooks', () => {
     });
   });
 
+  it('are not asked again about the object that a refused write began with', async () => {
+    const group = 'invalid.example.com';
+    await defineAddresses(group);
+    await client().create(at(group, 'v1'), address(group, 'x'));
+    const seen = await client().get<Address>(at(group, 'v2', 'x'));
+    assert.equal(asked(group).length, 1);
+    await assert.rejects(
+      client().update(at(group, 'v2', 'x'), { ...seen, hostPort: 5 }),
+      (error) => error instanceof ApiError && error.code === 422,
+    );
+    const toTwo = asked(group).filter(({ desiredAPIVersion }) => desiredAPIVersion === `${group}/v2`);
+    assert.equal(toTwo.length, 1);
+  });
+
   it('are asked in the first version of ConversionReview that is known', async () => {
     const group = 'beta.example.com';
     await defineAddresses(group, converting.webhook.conversion({}, ['v7', 'v1beta1', 'v1']));

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { seededRandom } from '../../src/base/random.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { type ApiClient, ApiError, type ApiList } from '../../src/client/api-client.ts';
-import { resourcePath } from '../../src/client/resource-path.ts';
 import { parseStored, stringifyJson } from '../../src/codec/json.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import type { Status } from '../../src/meta/status-error.ts';
 import { setOwn } from '../../src/schema/own-property.ts';
-import { ConversionWebhook } from '../support/conversion-webhook.ts';
+import { addressDefinition, addressPath as at, webhookForSuite } from '../support/addresses.ts';
 import { define, definitionOf, definitionPath, versionOf } from '../support/custom-resources.ts';
 import { root, serverForSuite } from '../support/in-process-server.ts';
 
@@ -20,14 +19,7 @@ type Fields = Record<string, unknown>;
 describe('versions of custom resources', () => {
   const suite = serverForSuite();
   const client = (): ApiClient => suite.server.clientAs(root, 'test');
-  let webhook: ConversionWebhook;
-  before(async () => {
-    webhook = await ConversionWebhook.start();
-  });
-  after(() => webhook[Symbol.asyncDispose]());
-
-  const at = (group: string, version: string, name?: string): string =>
-    resourcePath({ apiVersion: `${group}/${version}`, resource: 'widgets', namespace: 'default', name });
+  const converting = webhookForSuite();
   const send = async (method: 'POST' | 'PUT' | 'PATCH', target: string, object: unknown): Promise<ApiObject> => {
     const type = method === 'PATCH' ? 'application/apply-patch+yaml' : 'application/json';
     const response = await suite.server.transportAs(root).send({
@@ -82,21 +74,18 @@ describe('versions of custom resources', () => {
       it(`conversion by ${strategy}: created, updated and applied in any version, read in any`, async () => {
         const moves = strategy === 'Webhook';
         const group = `${strategy.toLowerCase()}.random.example.com`;
-        webhook.convert = ({ spec, detail, ...rest }, apiVersion) => {
+        converting.webhook.convert = ({ spec, detail, ...rest }, apiVersion) => {
           const moved = spec ?? detail;
           return {
             ...rest,
             ...(moved !== undefined && { [fieldOf(apiVersion.split('/')[1] as string, true)]: moved }),
           };
         };
-        const definition = definitionOf({
-          group,
-          versions: versions.map((name) =>
-            versionOf({ [fieldOf(name, moves)]: content }, { name, storage: name === 'v1beta1' }),
-          ),
-        });
-        const conversion = moves ? webhook.conversion() : { strategy };
-        await define(client(), { ...definition, spec: { ...definition.spec, conversion } as typeof definition.spec });
+        const conversion = moves ? converting.webhook.conversion() : { strategy };
+        const defined = versions.map((name) =>
+          versionOf({ [fieldOf(name, moves)]: content }, { name, storage: name === 'v1beta1' }),
+        );
+        await define(client(), addressDefinition(group, conversion, defined));
         const objectOf = (version: string, name: string, value: Fields, metadata: object = {}) => ({
           ...{ apiVersion: `${group}/${version}`, kind: 'Widget', metadata: { ...metadata, name } },
           [fieldOf(version, moves)]: value,

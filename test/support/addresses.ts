@@ -68,12 +68,12 @@ interface AddressWebhook {
   asked(group: string): readonly ConversionQuestion[];
 }
 
-/** The webhook of the calling suite, which answers as usual when a test begins. */
-export function webhookForSuite(): AddressWebhook {
+/** The webhook of the calling suite, which answers as usual when a test begins. Default: it converts addresses. */
+export function webhookForSuite(convert: ConversionWebhook['convert'] = convertAddress): AddressWebhook {
   let running: ConversionWebhook | undefined;
   const started = (): ConversionWebhook => running ?? assert.fail('the webhook has not started');
   before(async () => {
-    running = await ConversionWebhook.start(convertAddress);
+    running = await ConversionWebhook.start(convert);
   });
   after(() => running?.[Symbol.asyncDispose]());
   beforeEach(() => started().reset());

@@ -6,6 +6,7 @@ import { notSupported } from '../../meta/field-error.ts';
 import { isLabelValue, isQualifiedName } from '../../meta/formats.ts';
 import { matches, parseFieldSelector, parseLabelSelector, requiredValue, type Selector } from '../../meta/selectors.ts';
 import { badRequest } from '../../meta/status-error.ts';
+import type { ServedResource } from '../../resources/resource.ts';
 import type { Infer } from '../../schema/schema.ts';
 import type { Revision } from '../../store/store.ts';
 import { queryOptions } from '../query-options.ts';
@@ -82,6 +83,8 @@ type SentOptions = Infer<typeof listOptions>;
 /** The collection that a list or watch reads. */
 interface ListedCollection {
   readonly kind: Kind;
+  /** See ServedResource. */
+  readonly unselectable?: ServedResource['unselectable'];
   /** Key prefix. */
   readonly collectionKey: string;
   readonly metaGroup: string;
@@ -95,16 +98,15 @@ export const listedCollection = (
   { served, info }: Pick<VerbRequest, 'served' | 'info'>,
 ): ListedCollection => ({
   kind: served.kind,
+  unselectable: served.unselectable,
   collectionKey: served.collectionKey(info.namespace),
   metaGroup: dialect.group('meta'),
   ...(info.watchPath?.name && { name: info.watchPath.name }),
 });
 
 /** Parses parameter set L of a list, or DC of a collection delete (spec section 4.1). */
-export function parseListOptions(
-  query: URLSearchParams,
-  { kind, collectionKey, metaGroup }: ListedCollection,
-): ListOptions {
+export function parseListOptions(query: URLSearchParams, listed: ListedCollection): ListOptions {
+  const { collectionKey, metaGroup } = listed;
   const sent = queryOptions(listOptions, query);
   if (sent.sendInitialEvents !== undefined) throw badRequest('sendInitialEvents is forbidden for list');
   validateMatch(sent, ['', 'Exact', 'NotOlderThan'], metaGroup);
@@ -113,7 +115,7 @@ export function parseListOptions(
   const continued = sent.continue === undefined ? undefined : decodeContinueToken(sent.continue, collectionKey);
   return {
     consistency: listConsistency(sent, { limited: limit > 0, continued }),
-    selection: parseSelection(sent, kind, undefined),
+    selection: parseSelection(sent, listed, undefined),
     limit: limit === 0 ? undefined : limit,
     after: continued?.after,
   };
@@ -156,8 +158,9 @@ function validateMatch(sent: SentOptions, supported: readonly string[], metaGrou
 /** Parses parameter set L of a watch. The starting points are in the last sentences of spec section 4.5. */
 export function parseWatchOptions(
   query: URLSearchParams,
-  { kind, metaGroup, name }: Omit<ListedCollection, 'collectionKey'>,
+  listed: Omit<ListedCollection, 'collectionKey'>,
 ): WatchOptions {
+  const { metaGroup, name } = listed;
   const sent = queryOptions(listOptions, query);
   const { resourceVersion: version = '', resourceVersionMatch: match = '', sendInitialEvents } = sent;
   const bookmarks = sent.allowWatchBookmarks ?? false;
@@ -171,7 +174,7 @@ export function parseWatchOptions(
   if (sent.continue !== undefined) throw badRequest('continue is forbidden for watch');
   const revision = version === '' ? 0 : parseResourceVersion(version);
   return {
-    selection: parseSelection(sent, kind, name),
+    selection: parseSelection(sent, listed, name),
     start: watchStart(sendInitialEvents, version, revision),
     bookmarks,
     initialEventsEnd: sendInitialEvents === true && bookmarks,
@@ -196,12 +199,15 @@ function watchStart(initialEvents: boolean | undefined, version: string, revisio
 
 function parseSelection(
   { labelSelector = '', fieldSelector = '' }: SentOptions,
-  kind: Kind,
+  { kind, unselectable }: Pick<ListedCollection, 'kind' | 'unselectable'>,
   only: string | undefined,
 ): Selection {
   const labels = parseLabelSelector(labelSelector, isQualifiedName, isLabelValue);
   const selected = parseFieldSelector(fieldSelector);
-  for (const { key } of selected) checkField(key, kind);
+  for (const { key } of selected) {
+    checkField(key, kind);
+    if (unselectable?.has(key)) throw badRequest(`field label not supported: ${key}: not all stored versions have it`);
+  }
   const { storedAs } = kind;
   const stored = storedAs ? selected.map((each) => ({ ...each, key: storedAs.storedLabel(each.key) })) : selected;
   const fields = only === undefined ? stored : withName(stored, only);
