@@ -44,6 +44,8 @@ export class ResourceRegistry {
   readonly #listeners = new Set<(change: TableChange) => void>();
   /** By key of the stored version; includes resources with no served version. */
   readonly #resources = new Map<string, Resource>();
+  /** Group and name of each. */
+  readonly #names = new Set<string>();
   /** By collection, which is the same for as long as the resource is there. */
   readonly #current = new Map<Collection, Resource>();
   /** Prefixes of resources that the cache loads. */
@@ -164,7 +166,7 @@ export class ResourceRegistry {
     const custom = internVersions(versions);
     const [kind] = custom.kinds;
     if (!kind) throw new Error('a custom resource has a version');
-    if ([...this.#resources.values()].some((each) => isSameResource(each.kind, kind))) {
+    if (this.#names.has(nameOf(kind))) {
       throw new Error(`${kind.resource} of ${kind.group} are served`);
     }
     await this.#load(cachedResource(this.scope, kind, custom));
@@ -247,6 +249,7 @@ export class ResourceRegistry {
     // The versions may have changed since the caller got the resource.
     const { versions } = this.#resources.get(keyOf(kind)) ?? resource;
     this.#resources.delete(keyOf(kind));
+    this.#names.delete(nameOf(kind));
     if (storesObjects(kind)) this.#current.delete(resource.collection);
     this.#swap({ removed: versions, added: [] });
     if (storesObjects(kind)) this.#cache.removeResource(keyPrefix(this.scope, kind));
@@ -255,6 +258,7 @@ export class ResourceRegistry {
   #make(kinds: ResourceKinds): Resource {
     const resource = makeResource(kinds, { cache: this.#cache, scope: this.scope });
     this.#resources.set(keyOf(resource.kind), resource);
+    this.#names.add(nameOf(resource.kind));
     if (storesObjects(resource.kind)) this.#current.set(resource.collection, resource);
     return resource;
   }
@@ -287,6 +291,8 @@ const internVersions = (versions: CustomVersions): CustomVersions => ({
 });
 
 const keyOf = ({ group, version, resource }: Kind): string => servedKey(group, version, resource);
+
+const nameOf = ({ group, resource }: Kind): string => `${group}/${resource}`;
 
 const isSameVersion = (a: Kind, b: Kind): boolean => isSameResource(a, b) && a.version === b.version;
 
