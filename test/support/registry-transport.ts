@@ -121,10 +121,11 @@ function watchBody(reply: WatchReply, signal = new AbortController().signal): As
     try {
       for (;;) {
         for (const line of waiting.splice(0)) yield line;
+        if (waiting.length > 0) continue;
         if (ended || signal.aborted) return;
         const { promise, resolve } = Promise.withResolvers<void>();
         wake = resolve;
-        if (waiting.length === 0) await promise;
+        await promise;
       }
     } finally {
       signal.removeEventListener('abort', abort);
