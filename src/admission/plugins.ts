@@ -8,6 +8,7 @@ const defaults = {
   // Disabled by default in kube-apiserver. Enabled here because the Node authorizer, also a default, does not check the
   // content of writes.
   NodeRestriction: true,
+  PodSecurity: true,
   OwnerReferencesPermissionEnforcement: false,
   CertificateApproval: true,
   CertificateSigning: true,

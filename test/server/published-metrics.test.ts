@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { admissionMetrics } from '../../src/admission/admission-metrics.ts';
+import { podSecurityMetrics } from '../../src/admission/plugins/pod-security/pod-security-metrics.ts';
 import { policyMetrics } from '../../src/admission/policies/policy-metrics.ts';
 import { conditionMetrics, webhookMetrics } from '../../src/admission/webhooks/webhook-metrics.ts';
 import { auditMetrics } from '../../src/audit/audit-metrics.ts';
@@ -202,6 +203,12 @@ const published: Readonly<Record<string, Described>> = {
     ['filter'],
     [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5, 10, 15, 30],
   ),
+  pod_security_evaluations_total: counter([
+    ...['decision', 'policy_level', 'policy_version', 'mode'],
+    ...['request_operation', 'resource', 'subresource'],
+  ]),
+  pod_security_exemptions_total: counter(['request_operation', 'resource', 'subresource']),
+  pod_security_errors_total: counter(['fatal', 'request_operation', 'resource', 'subresource']),
   authentication_token_cache_request_total: counter(['status']),
   authentication_token_cache_request_duration_seconds: histogram(['status'], seconds),
   authentication_token_cache_fetch_total: counter(['status']),
@@ -346,6 +353,7 @@ describe('metrics of published servers', () => {
   conversionMetrics(metrics);
   webhookMetrics(metrics);
   policyMetrics(metrics);
+  podSecurityMetrics(metrics);
   conditionMetrics(metrics);
   reloadReports({ of: 'authorization', metrics, clock: systemClock, serverId: '' });
   storageMetrics({

@@ -44,7 +44,6 @@ export const refusedPlugins: readonly AbsentPlugins[] = [
       'ImagePolicyWebhook',
       'LimitPodHardAntiAffinityTopology',
       'PodNodeSelector',
-      'PodSecurity',
       'PodTolerationRestriction',
     ],
   },

@@ -22,7 +22,7 @@ export function registryParts(
   const { dialect, clock, random, logger, metrics, store, cache, resources, identities, ...access } = parts;
   const { authorizer, index: rbac } = access.authorization;
   const dynamic = openDynamicAdmission(parts);
-  const lookups = admissionLookups({ dialect, cache, resources, authorizer, rbac, dynamic });
+  const lookups = admissionLookups({ dialect, clock, metrics, cache, resources, authorizer, rbac, dynamic });
   const features = namesOfEnabled(config.features);
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },

@@ -156,6 +156,7 @@ export class HeavyWork {
     const write = { span, storeName, served };
     const prepared = { resource: served.resource, caller: request };
     const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules, namespace } = lookups;
+    const { existingPodWarnings, podSecurityObserved } = lookups;
     return {
       ...kindCalls(served.resource.kinds),
       get: async ({ key: wanted }: { readonly key: string }) => {
@@ -211,6 +212,8 @@ export class HeavyWork {
       heldRules: (args: LookupArguments<'heldRules'>) => heldRules(...args),
       roleRules: (args: LookupArguments<'roleRules'>) => roleRules(...args),
       namespace: (args: LookupArguments<'namespace'>) => namespace(...args),
+      existingPodWarnings: (args: LookupArguments<'existingPodWarnings'>) => existingPodWarnings(...args),
+      podSecurityObserved: (args: LookupArguments<'podSecurityObserved'>) => podSecurityObserved(...args),
     };
   }
 

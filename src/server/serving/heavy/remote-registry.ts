@@ -240,6 +240,9 @@ function entryOf({ key, revision, bytes, stale }: KnownEntry): CacheEntry {
 /** Lookups by the names of the main thread's calls. */
 const remoteLookups = (context: JobContext, configurations: AdmissionConfigurations): AdmissionLookups => ({
   namespace: async (name) => (await callUntilAborted(context, 'namespace', [name])) as ApiObject | undefined,
+  existingPodWarnings: async (...args) =>
+    (await callUntilAborted(context, 'existingPodWarnings', args)) as readonly string[],
+  podSecurityObserved: (outcome) => void context.call('podSecurityObserved', [outcome]),
   dynamic: remoteAdmission(configurations, context),
   namespacePhase: async (name) => (await callUntilAborted(context, 'namespacePhase', [name])) as NamespacePhase,
   object: async (...object) => (await callUntilAborted(context, 'object', object)) as ApiObject | undefined,

@@ -10,6 +10,16 @@ import {
   type OwnerResource,
   ownerReferencesPermissionEnforcement,
 } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
+import {
+  type ExistingPodsQuestion,
+  warningsOfExistingPods,
+} from '../../../admission/plugins/pod-security/existing-pods.ts';
+import { podSecurity } from '../../../admission/plugins/pod-security/pod-security.ts';
+import { defaultPodSecurity } from '../../../admission/plugins/pod-security/pod-security-configuration.ts';
+import {
+  type PodSecurityOutcome,
+  podSecurityMetrics,
+} from '../../../admission/plugins/pod-security/pod-security-metrics.ts';
 import { type PolicyResource, policyParameters } from '../../../admission/plugins/policy-parameters.ts';
 import { serviceAccount } from '../../../admission/plugins/service-account.ts';
 import type { SignerPlugins } from '../../../admission/plugins/signer-permission.ts';
@@ -57,6 +67,9 @@ export interface AdmissionLookups {
   readonly roleRules: EscalationContext['roleRules'];
   /** A Namespace; undefined if there is none of that name. Includes all writes acknowledged before the call. */
   namespace(name: string): ApiObject | undefined | Promise<ApiObject | undefined>;
+  /** Waits for the cache: pods that were acknowledged before the call count. */
+  existingPodWarnings(question: ExistingPodsQuestion): Promise<readonly string[]>;
+  podSecurityObserved(outcome: PodSecurityOutcome): void;
   readonly dynamic: DynamicAdmission;
 }
 
@@ -65,6 +78,8 @@ type LookedUp = 'serviceaccounts' | 'pods' | 'nodes' | PolicyResource;
 interface LookupParts {
   readonly dialect: Dialect;
   readonly dynamic: DynamicAdmission;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
   readonly cache: WatchCache;
   readonly resources: ResourceRegistry;
   readonly authorizer: Authorizer;
@@ -73,7 +88,7 @@ interface LookupParts {
 
 /** Reads from the cache, and waits for it if it may be behind. */
 export function admissionLookups(parts: LookupParts): AdmissionLookups {
-  const { dialect, cache, resources, authorizer, rbac, dynamic } = parts;
+  const { dialect, clock, cache, resources, authorizer, rbac, dynamic } = parts;
   const core = (resource: string) => resources.finder('', 'v1', resource);
   const namespaces = core('namespaces');
   const served: Readonly<Record<LookedUp, () => ServedResource | undefined>> = {
@@ -97,6 +112,11 @@ export function admissionLookups(parts: LookupParts): AdmissionLookups {
       if (cache.isFresh()) return objectOf(namespaces(), '', name);
       return cache.fresh().then(() => objectOf(namespaces(), '', name));
     },
+    async existingPodWarnings(question) {
+      if (!cache.isFresh()) await cache.fresh();
+      return warningsOfExistingPods(question, podsIn(served.pods(), question.namespace), clock);
+    },
+    podSecurityObserved: podSecurityMetrics(parts.metrics),
     dynamic,
   };
 }
@@ -161,6 +181,14 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       node: (name) => lookups.object('nodes', '', name),
       commonName: (request) => commonNameOfRequest(Buffer.from(request, 'base64')),
     }),
+  PodSecurity: ({ dialect, lookups }) =>
+    podSecurity({
+      dialect,
+      configuration: defaultPodSecurity,
+      namespace: (name) => lookups.namespace(name),
+      existingPodWarnings: (question) => lookups.existingPodWarnings(question),
+      observed: (outcome) => lookups.podSecurityObserved(outcome),
+    }),
   OwnerReferencesPermissionEnforcement: ({ lookups }) =>
     ownerReferencesPermissionEnforcement({
       authorize: async (question, user, request) => {
@@ -214,6 +242,14 @@ function phaseOf(served: ServedResource | undefined, name: string): Exclude<Name
 
 const labelsOf = (object: ApiObject | undefined): Readonly<Record<string, string>> | undefined =>
   object && (object.metadata.labels ?? {});
+
+/** The pods of a namespace as they are now; parsed one by one. */
+function* podsIn(served: ServedResource | undefined, namespace: string): Iterable<() => ApiObject> {
+  if (!served) return;
+  for (const entry of served.collection.snapshot().entries(served.collectionKey(namespace))) {
+    yield () => parseStored(entry.bytes) as ApiObject;
+  }
+}
 
 function objectOf(served: ServedResource | undefined, namespace: string, name: string): ApiObject | undefined {
   const entry = served?.collection.get(served.objectKey(namespace, name));

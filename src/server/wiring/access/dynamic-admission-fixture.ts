@@ -1,9 +1,14 @@
 import { AdmissionConfigurations } from '../../../admission/admission-configurations.ts';
 import type { AdmissionLookups } from './admission.ts';
 
-/** Test support: a server without webhooks and policies. */
-export const withoutConfigurations: Pick<AdmissionLookups, 'namespace' | 'dynamic'> = {
+/** Test support: a server without namespaces, webhooks and policies. */
+export const withoutConfigurations: Pick<
+  AdmissionLookups,
+  'namespace' | 'existingPodWarnings' | 'podSecurityObserved' | 'dynamic'
+> = {
   namespace: () => undefined,
+  existingPodWarnings: async () => [],
+  podSecurityObserved() {},
   dynamic: {
     configurations: new AdmissionConfigurations(),
     upToDate: () => undefined,
