@@ -415,6 +415,7 @@ describe('limits', () => {
     'claims.long.findAll("(a?b?c?d?){200}x") == []',
     'claims.long.findAll(".*z|a").size() > 0',
     'claims.groups.all(a, "x".matches(claims.pattern + a) || true)',
+    'claims.groups.all(a, claims.groups.all(b, !a.matches("^(a?b?){100}$")))',
     'claims.groups.all(a, sets.contains(claims.groups, claims.groups))',
     'claims.groups.all(a, claims.groups.all(b, claims.long.size() > 0 && claims.long.charAt(1) == "a"))',
     'claims.groups.all(a, claims.groups.all(b, claims.groups == claims.groups))',
