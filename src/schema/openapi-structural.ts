@@ -1,3 +1,4 @@
+import type { Steps } from '../base/time/in-slices.ts';
 import type { Constraint } from './constraint.ts';
 import { type AnySchema, type ListSchema, type MapSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
 
@@ -13,26 +14,32 @@ interface Document {
 
 /**
  * The OpenAPI of a structural schema, as published servers write it: nearly what the definition says. In version 2, whose
- * readers cannot deal with values of several types, nothing is said of those, nor of objects that keep unknown fields.
+ * readers cannot deal with values of several types, nothing is said of those, nor of objects that keep unknown fields. There is
+ * a pause now and then for whoever iterates.
  */
-export const structuralOpenapi = (schema: Schema, document: Document): Json => new Writer(document).node(schema);
+export const structuralOpenapi = (schema: Schema, document: Document): Steps<Json> => new Writer(document).node(schema);
+
+/** Schemas that are described between two pauses. */
+const schemasPerStep = 64;
 
 class Writer {
   readonly #document: Document;
+  #described = 0;
 
   constructor(document: Document) {
     this.#document = document;
   }
 
   /** `initial` is the default of the value, `beside` the description of a field that has it. */
-  node(schema: Schema, initial?: unknown, beside?: string): Json {
+  *node(schema: Schema, initial?: unknown, beside?: string): Steps<Json> {
+    if (++this.#described % schemasPerStep === 0) yield;
     if (!schema.structural) return this.#document.describe(schema);
     const { title, description = beside, givenType, nullable, rules } = schema;
     const isV3 = this.#document.version === 3;
     return {
       ...(title !== undefined && { title }),
       ...(description !== undefined && { description }),
-      ...(isV3 || !nullable ? this.#typed(schema) : {}),
+      ...(isV3 || !nullable ? yield* this.#typed(schema) : {}),
       ...this.#constraint(schema),
       ...(givenType && this.#extension(givenType === 'atomic' ? 'list-type' : 'map-type', givenType)),
       ...(isV3 && nullable && { nullable }),
@@ -45,66 +52,69 @@ class Writer {
     return { [this.#document.extension(name)]: value };
   }
 
-  #typed(schema: Schema): Json {
+  *#typed(schema: Schema): Steps<Json> {
     switch (schema.type) {
       case 'intOrString':
         return this.#extension('int-or-string', true);
       case 'any':
-        return this.#any(schema);
+        return yield* this.#any(schema);
       case 'list':
-        return { ...this.#list(schema), type: 'array' };
+        return { ...(yield* this.#list(schema)), type: 'array' };
       case 'map':
-        return { ...this.#map(schema), type: 'object' };
+        return { ...(yield* this.#map(schema)), type: 'object' };
       case 'struct':
-        return this.#struct(schema);
+        return yield* this.#struct(schema);
       default:
         return { type: schema.type };
     }
   }
 
-  #any({ of, object, list }: AnySchema): Json {
+  *#any({ of, object, list }: AnySchema): Steps<Json> {
     const preserve = of === 'value' ? this.#extension('preserve-unknown-fields', true) : {};
     if (this.#document.version === 2) return preserve;
     return {
-      ...(object?.type === 'map' && this.#map(object)),
-      ...(object?.type === 'struct' && this.#fields(object)),
-      ...(list && this.#list(list)),
+      ...(object?.type === 'map' && (yield* this.#map(object))),
+      ...(object?.type === 'struct' && (yield* this.#fields(object))),
+      ...(list && (yield* this.#list(list))),
       ...preserve,
     };
   }
 
-  #list({ items, itemDefault, listType, mapKeys }: ListSchema): Json {
+  *#list({ items, itemDefault, listType, mapKeys }: ListSchema): Steps<Json> {
     return {
-      items: this.node(items, itemDefault),
+      items: yield* this.node(items, itemDefault),
       ...(listType !== 'atomic' && this.#extension('list-type', listType)),
       ...(mapKeys && this.#extension('list-map-keys', mapKeys)),
     };
   }
 
-  #map({ values, valueDefault, mapType }: MapSchema): Json {
+  *#map({ values, valueDefault, mapType }: MapSchema): Steps<Json> {
     return {
-      additionalProperties: isBare(values) || this.node(values, valueDefault),
+      additionalProperties: isBare(values) || (yield* this.node(values, valueDefault)),
       ...(mapType === 'atomic' && this.#extension('map-type', mapType)),
     };
   }
 
-  #struct(struct: StructSchema): Json {
+  *#struct(struct: StructSchema): Steps<Json> {
     const isHidden = this.#document.version === 2 && struct.additional === 'preserve';
     return {
-      ...(!isHidden && { type: 'object', ...this.#fields(struct) }),
+      ...(!isHidden && { type: 'object', ...(yield* this.#fields(struct)) }),
       ...(struct.additional === 'preserve' && this.#extension('preserve-unknown-fields', true)),
       ...(struct.embedded && this.#extension('embedded-resource', true)),
       ...(struct.structType === 'atomic' && this.#extension('map-type', 'atomic')),
     };
   }
 
-  #fields({ fields, additional }: StructSchema): Json {
-    const properties = Object.entries(fields).map(
-      ([name, field]) => [name, this.node(schemaOf(field), field.default, field.description)] as const,
-    );
+  *#fields({ fields, additional }: StructSchema): Steps<Json> {
+    const properties: (readonly [name: string, described: Json])[] = [];
+    for (const [name, field] of Object.entries(fields)) {
+      properties.push([name, yield* this.node(schemaOf(field), field.default, field.description)]);
+    }
     return {
       ...(properties.length > 0 && { properties: Object.fromEntries(properties) }),
-      ...(typeof additional === 'object' && { additionalProperties: isBare(additional) || this.node(additional) }),
+      ...(typeof additional === 'object' && {
+        additionalProperties: isBare(additional) || (yield* this.node(additional)),
+      }),
     };
   }
 

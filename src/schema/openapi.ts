@@ -1,4 +1,4 @@
-import type { Steps } from '../base/time/in-slices.ts';
+import { allAtOnce, type Steps } from '../base/time/in-slices.ts';
 import type { Constraint } from './constraint.ts';
 import { nestedSchemas } from './nested-schemas.ts';
 import { structuralOpenapi } from './openapi-structural.ts';
@@ -78,34 +78,28 @@ class Emitter {
     for (const fullName of [...names].sort()) {
       const later = this.#later.get(fullName);
       const schema = later ? yield* this.#made(later) : this.#schemas.get(fullName);
-      if (schema) yield [fullName, this.#definition(schema)];
+      if (schema) yield [fullName, yield* pausing(this.#definition(schema))];
     }
   }
 
   *#made({ kinds, make }: LaterStruct): Generator<undefined, StructSchema> {
-    const making = make();
-    for (;;) {
-      const { done, value } = making.next();
-      if (done) {
-        this.#madeOf = [value, kinds];
-        return value;
-      }
-      yield undefined;
-    }
+    const struct = yield* pausing(make());
+    this.#madeOf = [struct, kinds];
+    return struct;
   }
 
-  #definition(schema: Schema): Json {
-    if (schema.structural) return this.#structural(schema);
+  *#definition(schema: Schema): Steps<Json> {
+    if (schema.structural) return yield* this.#structural(schema);
     return schema.type === 'struct' ? this.#struct(schema) : this.#special(schema);
   }
 
-  #structural(schema: Schema): Json {
+  *#structural(schema: Schema): Steps<Json> {
     const { version, extension } = this.#options;
     const kinds = schema.type === 'struct' ? this.#kindsOf(schema) : undefined;
     const hidesFields = version === 2 && kinds && schema.type === 'struct' && schema.additional === 'preserve';
     const described: Json = hidesFields
       ? { type: 'object' }
-      : structuralOpenapi(schema, {
+      : yield* structuralOpenapi(schema, {
           version,
           extension: (name) => `x-${extension}-${name}`,
           describe: (part) => this.#plain(part),
@@ -176,7 +170,7 @@ class Emitter {
 
   /** A value with its assertions: nullable, constraint, CEL rules. */
   #whole(schema: Schema): Json {
-    if (schema.structural && nameOf(schema) === undefined) return this.#structural(schema);
+    if (schema.structural && nameOf(schema) === undefined) return allAtOnce(this.#structural(schema));
     const { nullable, constraint, rules } = schema;
     const value = this.#value(schema);
     if (!nullable && !constraint && !rules) return value;
@@ -269,6 +263,15 @@ class Emitter {
   #extensions(values: Readonly<Record<string, unknown>>): Json {
     const present = Object.entries(values).filter(([, value]) => value !== undefined);
     return Object.fromEntries(present.map(([name, value]) => [`x-${this.#options.extension}-${name}`, value]));
+  }
+}
+
+/** The steps of something within a list of entries: undefined is a pause there. */
+function* pausing<T>(steps: Steps<T>): Generator<undefined, T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    yield undefined;
   }
 }
 

@@ -30,4 +30,24 @@ describe('documents of custom resources', () => {
     const text = JSON.stringify(document);
     for (const [, name = ''] of text.matchAll(/#\/components\/schemas\/([^"]+)"/g)) assert.ok(schemas[name], name);
   });
+
+  it('describe very many fields, and long texts, exactly', async () => {
+    const group = 'large.example.com';
+    const long = '\u{1f600}'.repeat(200_000);
+    const fields = Array.from({ length: 5_000 }, (_, at) => [`f${at}`, { type: 'string', description: `field ${at}` }]);
+    const spec = {
+      type: 'object',
+      properties: {
+        ...Object.fromEntries(fields),
+        even: { type: 'string', description: long },
+        odd: { type: 'string', description: `a${long}` },
+        nested: { type: 'array', items: { type: 'object', additionalProperties: { type: 'integer', minimum: 1 } } },
+      },
+    };
+    await define(client(), definitionOf({ group, properties: { spec } }));
+    const document = await client().get<Json>(`/openapi/v3/apis/${group}/v1`);
+    const { schemas } = document['components'] as { readonly schemas: Readonly<Record<string, Json>> };
+    const described = Object.values(schemas).flatMap((each) => Object(each['properties']).spec ?? []);
+    assert.deepEqual(described, [spec]);
+  });
 });

@@ -430,13 +430,42 @@ function* collected(text: Iterable<string>, seen: (piece: Buffer) => void = () =
     collecting = '';
   };
   for (const piece of text) {
-    collecting += piece;
-    if (collecting.length >= pieceLength) put();
-    yield;
+    for (const part of partsOf(piece)) {
+      collecting += part;
+      if (collecting.length >= pieceLength) put();
+      yield;
+    }
   }
   put();
-  return Buffer.concat(pieces);
+  return yield* joined(pieces);
 }
 
-/** Characters to collect before they are encoded and hashed. */
+/** Characters to collect before they are encoded and hashed, and those of a piece that are at once. */
 const pieceLength = 16 * 1024;
+const partLength = 256 * 1024;
+
+/** Parts of a long text. No pair of surrogates is split. */
+function* partsOf(text: string): Generator<string, void> {
+  if (text.length <= partLength) {
+    yield text;
+    return;
+  }
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(from + partLength, text.length);
+    if (to < text.length && (text.codePointAt(to - 1) ?? 0) > 0xffff) to++;
+    yield text.slice(from, to);
+    from = to;
+  }
+}
+
+/** As `Buffer.concat`, with a pause after each piece. */
+function* joined(pieces: readonly Buffer[]): Generator<void, Buffer> {
+  const whole = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+    yield;
+  }
+  return whole;
+}
