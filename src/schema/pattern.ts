@@ -57,6 +57,7 @@ export function patternSearch(pattern: string): (text: string) => Match {
   let search: ((text: string) => Match) | undefined;
   return (text) => {
     if (!search) {
+      if (isInline && 2 * pattern.length > limits.inlinePatternsWork) throw new LongWork();
       search = compileSearch(pattern);
       spendOnCompiling(pattern);
     }

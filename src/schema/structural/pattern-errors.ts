@@ -36,7 +36,8 @@ class Inspector {
 
   #problemOf(pattern: string): string | undefined {
     if (this.#problems.has(pattern)) return this.#problems.get(pattern);
-    if (this.#inline && this.#work > limits.inlinePatternsWork) throw new LongWork();
+    // A large one is not even begun: its instructions are about as many as its characters.
+    if (this.#inline && this.#work + 2 * pattern.length > limits.inlinePatternsWork) throw new LongWork();
     if (this.#work > limits.schemaPatternsWorkMax)
       return 'is one too many: the patterns before it are too large in all';
     const { problem, work } = inspectPattern(pattern);
