@@ -7,6 +7,7 @@ import type { WebhookOutcome } from '../../admission/webhooks/webhook-outcome.ts
 import type { Logger } from '../../base/logger.ts';
 import type { ScopeParts } from '../wiring/scopes/scope-parts.ts';
 import { followConfigurations } from './follow-configurations.ts';
+import { oncePerRequest } from './once-per-request.ts';
 import { PolicyParams } from './policy-params.ts';
 import { WebhookConnections } from './webhook-connections.ts';
 
@@ -26,7 +27,7 @@ export function openDynamicAdmission(parts: ScopeParts): DynamicAdmission {
   const count = webhookMetrics(metrics);
   return {
     configurations: followConfigurations(parts),
-    upToDate: (signal) => (cache.isFresh() ? undefined : cache.fresh(signal).then(() => {})),
+    upToDate: oncePerRequest((signal) => (cache.isFresh() ? undefined : cache.fresh(signal).then(() => {}))),
     send: connections.send,
     params: (kind, ref, namespace) => params.find(kind, ref, namespace),
     observed(outcome) {

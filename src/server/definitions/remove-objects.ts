@@ -20,7 +20,9 @@ export const removalBy =
         query: new URLSearchParams(),
         inNamespace: namespace !== '',
       },
-      ...{ served: stored, user: serverUser, userAgent: 'orch', body: undefined, signal },
+      ...{ served: stored, user: serverUser, userAgent: 'orch', body: undefined },
+      // Admission tells requests apart by their signals.
+      signal: AbortSignal.any([signal]),
       warn() {},
       annotate: () => undefined,
       beforeWrite() {},

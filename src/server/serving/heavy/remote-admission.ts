@@ -9,6 +9,7 @@ import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Turn } from '../../../base/keyed-mutex.ts';
 import { untilAborted } from '../../../base/time/until-aborted.ts';
 import { askingFor } from '../../../resources/custom-versions.ts';
+import { oncePerRequest } from '../../admission/once-per-request.ts';
 import type { DynamicAdmission } from '../../admission/open-dynamic-admission.ts';
 import { ownBytes } from './messages.ts';
 import type { JobContext } from './serve-jobs.ts';
@@ -41,12 +42,12 @@ interface ReviewReply {
 /** Webhooks and policies on the thread for heavy work: matched and evaluated here; the main thread calls and looks up. */
 export const remoteAdmission = (configurations: AdmissionConfigurations, context: JobContext): DynamicAdmission => ({
   configurations,
-  async upToDate(signal) {
+  upToDate: oncePerRequest(async (signal) => {
     const known = configurations.version;
     const asked = context.call('admissionConfigurations', { known });
     const { version, data } = (await untilAborted(asked, signal)) as Configurations;
     if (data && version > configurations.version) configurations.replace(version, data);
-  },
+  }),
   async send(client, body, { signal }) {
     const call: ReviewCall = { client, body: ownBytes(body) };
     const reply = (await untilAborted(context.call('sendReview', call), signal)) as ReviewReply;
