@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import type { ApiClient } from '../../src/client/api-client.ts';
-import { define, definitionOf } from '../support/custom-resources.ts';
+import { define, definitionOf, definitionPath } from '../support/custom-resources.ts';
 import { root, serverForSuite } from '../support/in-process-server.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -49,5 +50,41 @@ describe('documents of custom resources', () => {
     const { schemas } = document['components'] as { readonly schemas: Readonly<Record<string, Json>> };
     const described = Object.values(schemas).flatMap((each) => Object(each['properties']).spec ?? []);
     assert.deepEqual(described, [spec]);
+  });
+
+  it('are counted when a definition makes them others', async () => {
+    const group = 'counted-documents.example.com';
+    const name = `widgets.${group}`;
+    const counted = async (): Promise<readonly string[]> => {
+      const text = (await client().getBytes('/metrics')).toString();
+      return text.split('\n').filter((line) => line.startsWith('apiextensions_openapi_') && line.includes(group));
+    };
+    const series = (count: number, reason: string) => [
+      `apiextensions_openapi_v2_regeneration_count{crd="${name}",reason="${reason}"} ${count}`,
+      `apiextensions_openapi_v3_regeneration_count{crd="${name}",group="${group}",reason="${reason}",version="v1"} ${count}`,
+    ];
+    const sorted = (lines: readonly string[]) => lines.toSorted();
+    await define(client(), definitionOf({ group }));
+    assert.deepEqual(sorted(await counted()), sorted(series(1, 'add')));
+    const aggregated = async (): Promise<number> => {
+      const text = (await client().getBytes('/metrics')).toString();
+      return Number(/^aggregator_discovery_aggregation_count_total (\d+)$/m.exec(text)?.[1] ?? 0);
+    };
+    const form = 'application/json;g=apidiscovery.orch.io;v=v2;as=APIGroupDiscoveryList';
+    const discover = () => client().accepting([form]).get('/apis');
+    await discover();
+    const before = await aggregated();
+    await discover();
+    assert.equal(await aggregated(), before, 'one that is kept is not made');
+    const subresources = { status: {} };
+    const [version] = definitionOf({ group }).spec.versions;
+    await client().mergePatch(definitionPath(name), { spec: { versions: [{ ...version, subresources }] } });
+    await until(async () => (await counted()).length === 4);
+    assert.deepEqual(sorted(await counted()), sorted([...series(1, 'add'), ...series(1, 'update')]));
+    await discover();
+    assert.equal(await aggregated(), before + 1);
+    await client().delete(definitionPath(name));
+    await until(async () => (await counted()).length === 6);
+    assert.ok((await counted()).includes(series(1, 'remove')[0] as string));
   });
 });

@@ -21,10 +21,12 @@ import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { kubernetes } from '../../src/dialect/kubernetes.ts';
 import { honoredDurations, requestedDurations } from '../../src/kinds/certificates/requested-duration.ts';
 import { conversionMetrics } from '../../src/server/definitions/conversion-metrics.ts';
+import { documentMetrics } from '../../src/server/definitions/document-metrics.ts';
 import { accessMetrics } from '../../src/server/serving/access-metrics.ts';
 import { flowMetrics, observeLevels, observePools } from '../../src/server/serving/flow-control/flow-metrics.ts';
 import { observeHandshakes } from '../../src/server/serving/observe/connection-metrics.ts';
 import { DeprecatedApis } from '../../src/server/serving/observe/deprecated-apis.ts';
+import { discoveryMetrics } from '../../src/server/serving/observe/discovery-metrics.ts';
 import { observeEventLoop } from '../../src/server/serving/observe/event-loop-lag.ts';
 import { observeProcess } from '../../src/server/serving/observe/process-metrics.ts';
 import { RequestMetrics, workAfterTimeout } from '../../src/server/serving/observe/request-metrics.ts';
@@ -128,6 +130,9 @@ const published: Readonly<Record<string, Described>> = {
   apiserver_flowcontrol_nominal_limit_seats: gauge(['priority_level'], 'BETA'),
   apiserver_flowcontrol_lower_limit_seats: gauge(['priority_level']),
   apiserver_flowcontrol_upper_limit_seats: gauge(['priority_level']),
+  apiextensions_openapi_v2_regeneration_count: counter(['crd', 'reason']),
+  apiextensions_openapi_v3_regeneration_count: counter(['crd', 'group', 'reason', 'version']),
+  aggregator_discovery_aggregation_count_total: counter([]),
   apiserver_conversion_webhook_request_total: counter(['result', 'failure_type']),
   apiserver_conversion_webhook_duration_seconds: histogram(
     ['result', 'failure_type'],
@@ -351,6 +356,8 @@ describe('metrics of published servers', () => {
   requestMetrics(metrics, systemClock);
   storeMetrics(metrics, systemClock);
   conversionMetrics(metrics);
+  documentMetrics(metrics);
+  discoveryMetrics(metrics);
   webhookMetrics(metrics);
   policyMetrics(metrics);
   podSecurityMetrics(metrics);

@@ -85,6 +85,7 @@ export class ApiDocuments {
   readonly #api: DescribedApi;
   readonly #resources: ResourceRegistry;
   readonly #serverAddress: () => string;
+  readonly #aggregated: () => void;
   /** Documents by the group that they describe (`undefined`: all groups), then by name. */
   readonly #made = new Map<string | undefined, Map<string, ApiDocument>>();
   /** Groups by name, filled on demand. */
@@ -96,7 +97,14 @@ export class ApiDocuments {
   /** All groups, in order. */
   #all: readonly GroupDiscovery[] | undefined;
 
-  constructor({ dialect, cbor }: DescribedApi, resources: ResourceRegistry, serverAddress: () => string) {
+  /** `aggregated`: called when aggregated discovery is made. */
+  constructor(
+    { dialect, cbor }: DescribedApi,
+    resources: ResourceRegistry,
+    serverAddress: () => string,
+    aggregated: () => void = () => {},
+  ) {
+    this.#aggregated = aggregated;
     this.#dialect = dialect;
     this.#groupOrder = groupOrder(dialect);
     this.#api = { dialect, cbor };
@@ -204,7 +212,12 @@ export class ApiDocuments {
     const inRoot = ({ group }: GroupDiscovery): boolean => (group === '') === (root === 'api');
     const json = aggregated(this.#groups().filter(inRoot), this.#dialect, version);
     const all = this.#everything();
-    return yield* this.#making(aggregatedName(root, version), json, { of: () => all, message: 'discovery' });
+    const made = this.#aggregated;
+    const counted = (function* () {
+      made();
+      yield* json;
+    })();
+    return yield* this.#making(aggregatedName(root, version), counted, { of: () => all, message: 'discovery' });
   }
 
   /** The paths of the served groups and their versions. */

@@ -21,6 +21,7 @@ import { startSlicedInformer } from '../../resources/object-informer.ts';
 import type { Resource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { decideStatus, withStructure } from './decide-status.ts';
+import type { ServedChange } from './document-metrics.ts';
 import { FollowedDefinitions, type StoredDefinition } from './followed-definition.ts';
 import { readHead } from './read-head.ts';
 import type { RemoveObjects } from './remove-objects.ts';
@@ -36,6 +37,8 @@ interface DefinedKindsOptions {
   readonly client: ApiClient;
   readonly conversions: ConversionParts;
   readonly removeObjects: RemoveObjects;
+  /** Called after each change of what definitions serve, but for those at the start. */
+  readonly changed: (change: ServedChange) => void;
 }
 
 /**
@@ -63,7 +66,10 @@ export class DefinedKinds implements Closable {
     const { resources, dialect } = options;
     const definitions = resources.finder(dialect.group('apiextensions'), 'v1', 'customresourcedefinitions');
     this.#definitions = new FollowedDefinitions(dialect);
-    this.#served = this.#held.add(new ServedKinds({ ...options, definitions }));
+    const changed = (change: ServedChange): void => {
+      if (this.#queue) options.changed(change);
+    };
+    this.#served = this.#held.add(new ServedKinds({ ...options, definitions, changed }));
     const put = (object: ApiObject): void => this.#put(object);
     const remove = (_namespace: string, name: string): void => this.#remove(name);
     this.#follow = () =>

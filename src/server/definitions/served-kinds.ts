@@ -21,6 +21,7 @@ import type { Resource, ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { preloadRules } from '../../schema/rules/validate-rules.ts';
 import { ConversionWebhooks } from './conversion-webhooks.ts';
+import type { ServedChange } from './document-metrics.ts';
 import type { StoredDefinition } from './followed-definition.ts';
 
 interface ServedKindsOptions {
@@ -29,6 +30,8 @@ interface ServedKindsOptions {
   /** Definitions as a resource. */
   readonly definitions: () => ServedResource | undefined;
   readonly conversions: ConversionParts;
+  /** Called after each change of what is served. */
+  readonly changed: (change: ServedChange) => void;
 }
 
 /** A resource that is served because of a definition, and the state of the definition that it was made of. */
@@ -95,15 +98,26 @@ export class ServedKinds implements Closable {
       if (ready) await ready;
       const resource = await resources.changeCustom(served.resource, versions);
       this.#keep(wanted, status, { resource, schemas, structure });
+      this.#tell(name, 'update', [served.resource, resource]);
     } else {
       this.#served.delete(name);
-      if (served) resources.remove(served.resource);
+      if (served) {
+        resources.remove(served.resource);
+        this.#tell(name, 'remove', [served.resource]);
+      }
       if (wanted && versions) {
-        this.#keep(wanted, status, { resource: await resources.addCustom(versions), schemas, structure });
+        const resource = await resources.addCustom(versions);
+        this.#keep(wanted, status, { resource, schemas, structure });
+        this.#tell(name, 'add', [resource]);
       }
     }
     this.#webhooks.use(name, webhook);
     return structure;
+  }
+
+  #tell(definition: string, reason: ServedChange['reason'], resources: readonly [Resource, ...Resource[]]): void {
+    const versions = new Set(resources.flatMap(({ versions: all }) => all.map(({ kind }) => kind.version)));
+    this.#options.changed({ definition, group: resources[0].kind.group, reason, versions: [...versions] });
   }
 
   #keep(stored: StoredDefinition, status: DefinitionStatus, made: Made): void {

@@ -38,6 +38,7 @@ import { sentIdentity } from './audit/sent-identity.ts';
 import { OverloadError } from './flow-control/too-many-requests.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
 import { DeprecatedApis } from './observe/deprecated-apis.ts';
+import { discoveryMetrics } from './observe/discovery-metrics.ts';
 import { scopeLabel } from './observe/scope-label.ts';
 import { WatchMetrics } from './observe/watch-metrics.ts';
 import { type Operation, type ResourceOperation, seatOf } from './operation.ts';
@@ -81,7 +82,9 @@ export class Responder {
     this.#watches = new WatchStreams({ clock: parts.clock, logger: parts.config.logger });
     this.#watchMetrics = new WatchMetrics(parts.metrics);
     this.#deprecatedApis = new DeprecatedApis(parts.metrics);
-    const documents = new ApiDocuments({ dialect, cbor: features[cborGate] }, parts.resources, parts.serverAddress);
+    const described = { dialect, cbor: features[cborGate] };
+    const aggregated = discoveryMetrics(parts.metrics);
+    const documents = new ApiDocuments(described, parts.resources, parts.serverAddress, aggregated);
     this.#audited = new AuditedObjects({ ...parts, representation: this.#representation });
     this.#routes = routes({
       clock: parts.clock,

@@ -8,6 +8,7 @@ import type { ServedResource } from '../../../resources/resource.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import { conversionMetrics } from '../../definitions/conversion-metrics.ts';
 import { DefinedKinds } from '../../definitions/defined-kinds.ts';
+import { documentMetrics } from '../../definitions/document-metrics.ts';
 import { removalBy } from '../../definitions/remove-objects.ts';
 import { heavyConversion } from '../../serving/heavy/heavy-conversion.ts';
 import { createNamespaces } from '../../upkeep/bootstrap.ts';
@@ -72,7 +73,10 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
   };
   const removeObjects = removalBy(parts.registry);
   const definedKinds = parts.held.add(
-    new DefinedKinds({ ...parts, client: clients.server, conversions, removeObjects }),
+    new DefinedKinds({
+      ...{ ...parts, client: clients.server, conversions, removeObjects },
+      changed: documentMetrics(parts.metrics),
+    }),
   );
   const endWatches = (): void => {
     controllers.close();
