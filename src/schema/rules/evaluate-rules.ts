@@ -223,7 +223,9 @@ interface Place {
 function partOf(place: Place, name: string, path: string): Place {
   const value = getOwn(place.value as Record<string, unknown>, name);
   const old = isRecord(place.old) ? (getOwn(place.old, name) ?? undefined) : undefined;
-  return { path, value, old, unchanged: place.unchanged.part(value, old) };
+  // Changes of the type are invisible: both objects are in the same version. So it is never passed over, as in kube-apiserver.
+  const unchanged = path === 'apiVersion' || path === 'kind' ? neverUnchanged : place.unchanged.part(value, old);
+  return { path, value, old, unchanged };
 }
 
 const join = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
@@ -249,6 +251,8 @@ class Unchanged {
     return old === undefined ? this : new Unchanged(value, old);
   }
 }
+
+const neverUnchanged = new Unchanged(undefined, undefined);
 
 type Variables = Readonly<Record<string, CelValue>>;
 

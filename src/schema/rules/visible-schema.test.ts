@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { systemClock } from '../../base/time/clock.ts';
+import type { FieldError } from '../../meta/field-error.ts';
 import {
   errorText,
   objectMeta,
@@ -80,6 +81,15 @@ describe('what rules do not see', () => {
     ]);
     const [error] = await ruleErrors(withSpec(embedded('has(self.labels)')), { path, objectMeta, validateMetadata });
     assert.match(error?.detail ?? '', /undefined field 'labels'/);
+  });
+
+  test('rules of a kind are not passed over in updates, others are', async () => {
+    const json = object({ kind: startsWithA, metadata: object({ name: startsWithA }) });
+    const passed: string[] = [];
+    const onRatcheted = (error: FieldError): number => passed.push(errorText(error));
+    const options = { old: someObject, errors: [], clock: systemClock, onRatcheted };
+    const errors = await validateRules(schemaFrom(json), someObject, options);
+    assert.deepEqual([errors.map(errorText), passed], [[broken('kind')], [broken('metadata.name')]]);
   });
 
   test('rules of a name are checked when they are written', async () => {
