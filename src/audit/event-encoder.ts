@@ -40,7 +40,7 @@ export class EncodedEvent {
   }
 }
 
-interface Origin extends Pick<AuditEvent, 'user' | 'userAgent'> {
+interface Origin extends Pick<AuditEvent, 'user' | 'userAgent' | 'sourceIps'> {
   readonly bytes: Buffer;
   last: RepeatedLine | undefined;
 }
@@ -59,6 +59,7 @@ export class EventEncoder {
   readonly #users = new WeakMap<UserInfo, string>();
   /** By the list of addresses, which the requests of a connection share: the last origin. */
   readonly #origins = new WeakMap<readonly string[], Origin>();
+  #latest: Origin | undefined;
   readonly #agent = boundedMemo((text) => JSON.stringify(text), kept);
   readonly #decisionKeys: { readonly decision: string; readonly reason: string };
   /** Annotations of a decision alone, by its reason. */
@@ -191,7 +192,9 @@ export class EventEncoder {
   /** Who asked, and from where. Requests of one connection have mostly the same. */
   #origin({ user, impersonatedUser, sourceIps, userAgent }: AuditEvent): Origin {
     if (!impersonatedUser) {
-      const known = this.#origins.get(sourceIps);
+      const latest = this.#latest;
+      const known = latest?.sourceIps === sourceIps ? latest : this.#origins.get(sourceIps);
+      this.#latest = known;
       if (known && known.user === user && known.userAgent === userAgent) return known;
     }
     const bytes = Buffer.from(
@@ -200,8 +203,10 @@ export class EventEncoder {
         (sourceIps.length > 0 ? `,"sourceIPs":${JSON.stringify(sourceIps)}` : '') +
         (userAgent === '' ? '' : `,"userAgent":${this.#agent(userAgent)}`),
     );
-    const origin = { user, userAgent, bytes, last: undefined };
-    if (!impersonatedUser) this.#origins.set(sourceIps, origin);
+    const origin = { user, userAgent, sourceIps, bytes, last: undefined };
+    if (impersonatedUser) return origin;
+    this.#origins.set(sourceIps, origin);
+    this.#latest = origin;
     return origin;
   }
 

@@ -97,7 +97,21 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   const verb = place.name === '' && !(place.resource === '') ? collectionVerb(verbs[1], query) : verbs[0];
   const name = place.name === '' && (verb === 'list' || verb === 'watch') ? selectedName(query) : place.name;
   const { group, version } = rest;
-  const info: ResourceRequest = { type: 'resource', path, query, verb, group, version, ...place, name };
+  const { namespace, inNamespace, resource, subresource } = place;
+  // Each field by name: objects that are put together of others cost more to make, and more at each look at them.
+  const info: ResourceRequest = {
+    type: 'resource',
+    path,
+    query,
+    verb,
+    group,
+    version,
+    namespace,
+    inNamespace,
+    resource,
+    name,
+    subresource,
+  };
   return selects(info) ? withSelectors(info) : info;
 }
 
