@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteStore } from '../../src/store/drivers/sqlite/sqlite-store.ts';
 import { create } from '../api-objects.ts';
-import { definedObjects } from '../defined-objects.ts';
+import { configMaps, definedObjects } from '../defined-objects.ts';
 import { generatedDefinition, objectsOf, storedDefinition } from '../definitions.ts';
 import type { Product } from '../product.ts';
 import { type Row, shortNumber } from '../report.ts';
@@ -23,8 +23,8 @@ export const customResources: Scenario = {
     const directory = context.workspace.freshPath('definitions');
     context.progress(`filling a store with ${sizes.definitions} definitions`);
     const averageBytes = await fillWithDefinitions(directory);
-    context.progress('memory of an empty server');
-    const empty = await settledBytes(context);
+    context.progress('memory of an empty server, and of one with as many ConfigMaps as there will be objects');
+    const { empty, used } = await bytesWithout(context);
     const all: number[] = [];
     const definitions = `${sizes.definitions.toLocaleString('en-US')} definitions of ${shortNumber(averageBytes / 1000)} kB`;
     const rows: Row[] = [];
@@ -34,15 +34,15 @@ export const customResources: Scenario = {
       all.push(product.startMs);
       await checkServed(product);
       if (round < context.scale.filledStarts) continue;
-      const memory = async (what: string): Promise<Row> => ({
+      const memory = async (what: string, without: number): Promise<Row> => ({
         ...{ what: `memory per definition, ${definitions}, ${what}`, unit: 'MB' },
-        ...memoryOf(await bytesAfterCollection(product), empty),
+        ...memoryOf(await bytesAfterCollection(product), without),
       });
-      rows.push(await memory('none in use'));
+      rows.push(await memory('none in use', empty));
       rows.push(...(await new Served(context, product, definitions).rows()));
       context.progress(`using ${definitions}`);
       await useAll(product);
-      rows.push(await memory('each with an object, a GET, a LIST and OpenAPI'));
+      rows.push(await memory('each with an object, a GET, a LIST and OpenAPI', used));
     }
     const start: Row = {
       what: `start with ${definitions}, to /readyz`,
@@ -54,15 +54,40 @@ export const customResources: Scenario = {
   },
 };
 
-const memoryOf = (full: number, empty: number): Pick<Row, 'measured' | 'reach' | 'notes'> => ({
-  measured: statsOf([(full - empty) / megabyte / sizes.definitions]),
+/** `without`: of a server without definitions that has as many objects. */
+const memoryOf = (bytes: number, without: number): Pick<Row, 'measured' | 'reach' | 'notes'> => ({
+  measured: statsOf([(bytes - without) / megabyte / sizes.definitions]),
   reach: { of: 'measured', atMost: 0.3 },
-  notes: [`resident after a full collection, in all ${shortNumber(full / megabyte)} MB`],
+  notes: [
+    `resident after a full collection, in all ${shortNumber(bytes / megabyte)} MB; ` +
+      `${shortNumber(without / megabyte)} MB without definitions, with as many ConfigMaps as there are objects`,
+  ],
 });
 
+/** What a server without definitions takes: empty, and with a ConfigMap in the place of each object. */
+async function bytesWithout(context: BenchContext): Promise<{ readonly empty: number; readonly used: number }> {
+  await using product = await context.start();
+  const empty = await bytesAfterCollection(product);
+  await inParallel(async (index) => {
+    const bytes = JSON.stringify(definedObjects(generatedDefinition(index))('one')).length;
+    const collection = '/api/v1/namespaces/default/configmaps';
+    const name = `one-${index}`;
+    await create(product.api, collection, configMaps(bytes)(name));
+    await product.api.expect(200, `${collection}/${name}`);
+  });
+  return { empty, used: await bytesAfterCollection(product) };
+}
+
+/** Calls it for each definition, several at a time. */
+async function inParallel(each: (index: number) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < sizes.definitions; from += usersAtOnce) {
+    await Promise.all(Array.from({ length: usersAtOnce }, (_, offset) => each(from + offset)));
+  }
+}
+
 /** Uses each kind once in every way. */
-async function useAll({ api }: Product): Promise<void> {
-  const use = async (index: number): Promise<void> => {
+const useAll = ({ api }: Product): Promise<void> =>
+  inParallel(async (index) => {
     const definition = generatedDefinition(index);
     const objects = objectsOf(definition);
     await create(api, objects, definedObjects(definition)('one'));
@@ -70,11 +95,7 @@ async function useAll({ api }: Product): Promise<void> {
     await api.expect(200, objects);
     // The definitions of a group have one document.
     if (index < sizes.definitionGroups) await api.expect(200, `/openapi/v3/apis/${definition.group}/v1`);
-  };
-  for (let from = 0; from < sizes.definitions; from += usersAtOnce) {
-    await Promise.all(Array.from({ length: usersAtOnce }, (_, offset) => use(from + offset)));
-  }
-}
+  });
 
 /** Returns how large a definition is on average. */
 async function fillWithDefinitions(directory: string): Promise<number> {
@@ -101,11 +122,6 @@ async function fillWithDefinitions(directory: string): Promise<number> {
 async function checkServed({ api }: Product): Promise<void> {
   const { group, plural } = generatedDefinition(sizes.definitions - 1);
   await api.expect(200, `/apis/${group}/v1/${plural}`);
-}
-
-async function settledBytes(context: BenchContext): Promise<number> {
-  await using product = await context.start();
-  return await bytesAfterCollection(product);
 }
 
 async function bytesAfterCollection(product: Product): Promise<number> {
