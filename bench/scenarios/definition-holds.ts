@@ -181,10 +181,11 @@ async function served({ api }: Product, path: string): Promise<void> {
 }
 
 async function remove({ api }: Product, definition: HostileDefinition): Promise<void> {
-  const { definition: at } = addressOf(definition);
+  const { definition: at, path } = addressOf(definition);
   await api.expect(200, at, { method: 'DELETE' });
   const deadline = performance.now() + servedMsMax;
-  while ((await api.send(at)).status !== 404) {
+  // Reading the definition itself, of megabytes, would be measured too.
+  while ((await api.send(path)).status !== 404 || (await api.send(at)).status !== 404) {
     if (performance.now() > deadline) throw new Error('the definition is still there');
     await pause(50);
   }
