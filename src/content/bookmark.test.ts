@@ -14,13 +14,15 @@ interface Definition {
   readonly required?: readonly string[];
 }
 
+const watched = kinds(orch).filter(storesObjects);
+const gates = watched.flatMap(({ gate }) => (gate === undefined ? [] : [gate]));
+
 let fixture: RegistryFixture;
 before(async () => {
-  fixture = await RegistryFixture.open();
+  fixture = await RegistryFixture.open({ features: new Set(gates) });
 });
 after(() => fixture[Symbol.asyncDispose]());
 
-const watched = kinds(orch).filter(storesObjects);
 const roots = watched.map(({ schema }) => schema);
 const definitions = openapiSchemas({ roots, version: 2, prefix: 'test', extension: 'test' }) as Readonly<
   Record<string, Definition>
