@@ -28,9 +28,7 @@ export const limits = {
   lightBytesMax: 4 * 1024,
   inlineBytesMax: 128 * 1024,
   inlinePartsMax: 1_000,
-  /**
-   * A body that is answered but not stored (reviews, token requests, evictions, options): processed on the event loop.
-   */
+  /** A body that is answered but not stored (reviews, token requests, evictions, options): processed on the event loop. */
   unstoredBytesMax: 512 * 1024,
   unstoredPartsMax: 4_000,
   /**
@@ -400,14 +398,14 @@ export const limits = {
   webhookQuestionsMax: 1_000,
   /** Objects in one question to a conversion webhook, and their bytes (one object may have more). */
   conversionObjectsMax: 500,
-  conversionBytesMax: 1024 * 1024,
-  /** One question to a conversion webhook: time, and bytes of its answer, which may be larger than what was asked. */
+  conversionBytesMax: 512 * 1024,
+  /** One question to a conversion webhook: time; bytes and elements of its answer, which may be larger than what was asked. */
   conversionMsMax: 30_000,
   conversionAnswerBytesMax: 8 * 1024 * 1024,
-  /** Elements of an answer: those of any question's objects, of which one may have as many as a body. */
   conversionElementsMax: 1_000_000,
-  /** Bytes of an answer and the objects it is about that are read on the event loop. */
+  /** Bytes of an answer that is read on the event loop: about one object; about several, which are read one after the other. */
   conversionInlineBytesMax: 256 * 1024,
+  conversionsInlineBytesMax: 768 * 1024,
   /** Pause before a default role or binding is written again that webhooks or policies refused. */
   defaultPolicyRetryMs: 10_000,
   /** Admission webhooks whose connections are kept; calls that may wait for one of them. */

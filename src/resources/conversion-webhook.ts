@@ -115,8 +115,7 @@ export class ConversionWebhook implements Closable {
   async #ask(question: ConversionQuestion, kind: Kind, { span, owner }: ConversionCaller): Promise<readonly Buffer[]> {
     const answer = await this.#send(question, span);
     span?.event('Request completed');
-    const bytes = question.objects.reduce((sum, { length }) => sum + length, answer.length);
-    if (bytes > limits.conversionInlineBytesMax) return this.#parts.heavy.read(answer, question, kind, owner);
+    if (isHeavy(answer, question)) return this.#parts.heavy.read(answer, question, kind, owner);
     const slice = new TimeSlice(this.#parts.clock);
     if (slice.over) await slice.next();
     const converted: Buffer[] = [];
@@ -179,6 +178,13 @@ export class ConversionWebhook implements Closable {
   close(): void {
     this.#sender?.close();
   }
+}
+
+/** Whether reading it would hold the event loop too long. Parsing the answer is one step, reading each of its objects another. */
+function isHeavy(answer: Buffer, { objects }: ConversionQuestion): boolean {
+  const { conversionInlineBytesMax, conversionsInlineBytesMax, inlineBytesMax } = limits;
+  const bytesMax = objects.length === 1 ? conversionInlineBytesMax : conversionsInlineBytesMax;
+  return answer.length > bytesMax || objects.some(({ length }) => length > inlineBytesMax);
 }
 
 const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf('/') + 1);

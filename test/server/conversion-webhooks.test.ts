@@ -198,6 +198,34 @@ describe('conversion webhooks', () => {
     }
   });
 
+  it('convert large objects, whatever asks for them', async () => {
+    for (const webhookAsked of [true, false]) {
+      const group = webhookAsked ? 'large.example.com' : 'large-none.example.com';
+      await defineAddresses(group, webhookAsked ? converting.webhook.conversion() : { strategy: 'None' });
+      const host = 'x'.repeat(2 * limits.inlineBytesMax);
+      const isConverted = (seen: Address): void => {
+        assert.equal(seen.apiVersion, `${group}/v2`);
+        assert.equal(seen.hostPort, webhookAsked ? `${host}:1` : undefined);
+        assert.equal(seen.host, undefined);
+      };
+      await client().create(at(group, 'v1'), address(group, 'x', { host }));
+      const { items } = await client().get<{ readonly items: readonly Address[] }>(at(group, 'v2'));
+      for (const item of items) isConverted(item);
+      assert.equal(items.length, 1);
+      await client().create(at(group, 'v1'), address(group, 'y', { host }));
+      isConverted(await client().get<Address>(at(group, 'v2', 'y')));
+      const stop = new AbortController();
+      let seen = 0;
+      for await (const { object } of client().watch(`${at(group, 'v2')}?watch=1`, { signal: stop.signal })) {
+        isConverted(object as Address);
+        seen += 1;
+        if (seen === 2) await client().create(at(group, 'v1'), address(group, 'z', { host }));
+        if (seen === 3) break;
+      }
+      stop.abort();
+    }
+  });
+
   describe('whose answers are wrong', () => {
     const group = 'wrong.example.com';
     const kind = `${group}/v1, Kind=Widget`;

@@ -15,7 +15,9 @@ import type { ApiObject } from '../../../meta/api-object.ts';
 import { ConversionError, type ConversionQuestion, readConverted } from '../../../resources/conversion-review.ts';
 import { encodedInVersion, inVersion } from '../../../resources/custom-versions.ts';
 import { heavyConversion } from './heavy-conversion.ts';
-import { JobThread, startHeavyWorker } from './job-thread.ts';
+import { JobThread } from './job-thread.ts';
+import { jobsOf } from './jobs.ts';
+import { sameThread } from './thread-fixture.ts';
 
 const definition: Definition & ApiObject = {
   ...{ apiVersion: 'apiextensions.orch.io/v1', kind: 'CustomResourceDefinition', metadata: { name: 'cows.a.example' } },
@@ -35,7 +37,7 @@ const definition: Definition & ApiObject = {
 };
 
 describe('conversions on the other thread', () => {
-  const thread = new JobThread({ clock: systemClock, logger: silentLogger, startWorker: startHeavyWorker });
+  const thread = new JobThread({ clock: systemClock, logger: silentLogger, startWorker: sameThread(jobsOf(() => [])) });
   after(() => thread.close());
   const heavy = heavyConversion({ thread, dialect: orch });
   const schemas = new DefinedSchemas('one', () => Buffer.from(JSON.stringify(definition)));
