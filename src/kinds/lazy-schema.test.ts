@@ -112,3 +112,24 @@ test('another thread builds the same schemas of the same bytes', () => {
     assert.equal(kind.group, 'example.com');
   }
 });
+
+test('schemas that were dropped are built again, of where their definition is then', () => {
+  let reads = 0;
+  const bytes = encoded(definitionWith({ dropped: { type: 'string', description: 'A text.' } }));
+  const schemas = new DefinedSchemas('dropped 1', () => {
+    reads++;
+    return bytes;
+  });
+  const schema = schemas.of('v1');
+  const kept = schema.value;
+  assert.equal(schema.value.fields['dropped']?.description, undefined, 'descriptions are for documents');
+  assert.equal(reads, 1);
+  assert.ok(schemas.parts > 0);
+  schemas.drop();
+  assert.ok(!schema.isBuilt);
+  assert.equal(schema.value, kept, 'one that somebody has is shared');
+  assert.equal(reads, 2);
+  schemas.drop();
+  assert.match(JSON.stringify(allAtOnce(schema.described()).fields['dropped']), /"description":"A text."/);
+  assert.ok(!schema.isBuilt, 'documents build another one');
+});
