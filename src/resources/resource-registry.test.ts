@@ -42,7 +42,7 @@ test('a change notification has the added and removed resources, and nothing els
       [[], [added], 0],
     ],
   );
-  assert.equal([...resources.all()].length, kinds(orch).length + 1);
+  assert.equal([...resources.all()].length, fixture.kinds.length + 1);
 });
 
 test('a deprecated version names the best one that is served', async () => {
@@ -73,7 +73,7 @@ test('tables of several scopes share a cache, and nothing else', async () => {
   await using fixture = await RegistryFixture.open();
   const { cache, resources } = fixture;
   const place = { cache, scope: scopeNamed('b') };
-  const other = await ResourceRegistry.open(kinds(orch), place);
+  const other = await ResourceRegistry.open(fixture.kinds, place);
   for (const { collection } of resources.stored()) assert.match(collection.prefix, /^\/[a-z][^/]*\/[^/]+\/$/);
   const all = [...other.all()];
   assert.equal(all.length, [...resources.all()].length);
@@ -91,7 +91,7 @@ test('tables of several scopes share a cache, and nothing else', async () => {
   assert.deepEqual([...other.all()], []);
   assert.equal(resources.find('g1.example', 'v1', 'smalls'), added);
   assert.equal(cache.collections().length, [...resources.stored()].length, 'the cache forgets what the other held');
-  (await ResourceRegistry.open(kinds(orch), place)).close();
+  (await ResourceRegistry.open(fixture.kinds, place)).close();
 });
 
 test('scopes with the same kinds share compiled schemas and documents', async () => {
@@ -169,7 +169,7 @@ test('the cost of adding a resource does not depend on the number of others', as
   assert.deepEqual(new Set(told), new Set([1]), 'what everybody is told of');
   assert.deepEqual([documents.openapi('', 'v1'), documents.resourceList('', 'v1')], pods, 'other documents stay');
   for (const served of [...resources.all()]) if (!served.resource.builtIn) resources.remove(served.resource);
-  assert.equal([...resources.all()].length, kinds(orch).length);
+  assert.equal([...resources.all()].length, fixture.kinds.length);
   assert.equal(fixture.cache.collections().length, [...resources.stored()].length);
 });
 
