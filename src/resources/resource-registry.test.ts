@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { orch } from '../dialect/orch.ts';
 import { configMap } from '../kinds/core/config-map.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
-import { kinds } from '../kinds/kinds.ts';
 import { renamedFields } from '../kinds/stored-as.ts';
 import { scopeNamed } from '../meta/scope.ts';
 import { ApiDocuments } from '../registry/documents/documents.ts';
