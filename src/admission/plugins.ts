@@ -4,11 +4,15 @@
  */
 const defaults = {
   NamespaceLifecycle: true,
+  NamespaceExists: false,
   ServiceAccount: true,
   // Disabled by default in kube-apiserver. Enabled here because the Node authorizer, also a default, does not check the
   // content of writes.
   NodeRestriction: true,
+  TaintNodesByCondition: true,
+  AlwaysPullImages: false,
   PodSecurity: true,
+  DefaultTolerationSeconds: true,
   OwnerReferencesPermissionEnforcement: false,
   CertificateApproval: true,
   CertificateSigning: true,

@@ -49,6 +49,17 @@ describe('by default', () => {
     assert.deepEqual((await apply()).json, first.json);
   });
 
+  it('pods and nodes are prepared for what schedules pods and evicts them', async () => {
+    await using server = await OrchProcess.start({ flags: ['--default-unreachable-toleration-seconds=5'] });
+    const made = await server.post<{ readonly spec: { readonly tolerations: unknown } }>(pods, pod('tolerant'));
+    const toleration = (taint: string, tolerationSeconds: number) => ({
+      ...{ key: `node.orch.io/${taint}`, operator: 'Exists', effect: 'NoExecute', tolerationSeconds },
+    });
+    assert.deepEqual(made.json.spec.tolerations, [toleration('not-ready', 300), toleration('unreachable', 5)]);
+    const node = await server.post<{ readonly spec: unknown }>('/api/v1/nodes', { metadata: { name: 'n' } });
+    assert.deepEqual(node.json.spec, { taints: [{ key: 'node.orch.io/not-ready', effect: 'NoSchedule' }] });
+  });
+
   it('a dry run goes through admission and leaves nothing', async () => {
     await using server = await OrchProcess.start();
     const { status, json } = await server.post<Pod>(`${pods}?dryRun=All`, pod('dry'));
@@ -90,7 +101,7 @@ describe('by default', () => {
 describe('by flag', () => {
   it('a plugin can be switched off', async () => {
     await using server = await OrchProcess.start({
-      flags: ['--disable-admission-plugins=ServiceAccount,NamespaceLifecycle', '--controllers=namespace'],
+      flags: ['--disable-admission-plugins=ServiceAccount,NamespaceLifecycle,PodSecurity', '--controllers=namespace'],
     });
     const { status, json } = await server.post<Pod>(`${namespaces}/none/pods`, pod('p'));
     assert.deepEqual([status, json.spec.serviceAccountName, json.spec.volumes], [201, undefined, undefined]);

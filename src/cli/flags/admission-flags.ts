@@ -1,6 +1,10 @@
+import {
+  defaultPluginConfigurations,
+  type PluginConfigurations,
+} from '../../admission/plugins/plugin-configurations.ts';
 import { defaultPlugins, enabledPlugins, type PluginName, pluginNames } from '../../admission/plugins.ts';
 import { UsageError } from '../usage-error.ts';
-import { type Flag, type FlagValues, list } from './flags.ts';
+import { type Flag, type FlagValues, integer, list } from './flags.ts';
 import type { IgnoredFlag } from './published-flags.ts';
 
 /** Plugins of kube-apiserver 1.32 that are missing here for one reason. */
@@ -28,10 +32,9 @@ export const ignoredPlugins: readonly AbsentPlugins[] = [
     ],
   },
   {
-    because: 'nodes and pods are not prepared for a scheduler yet',
-    plugins: ['DefaultTolerationSeconds', 'ExtendedResourceToleration', 'TaintNodesByCondition'],
+    because: 'pods are not prepared for nodes with extended resources yet',
+    plugins: ['ExtendedResourceToleration'],
   },
-  { because: 'NamespaceLifecycle refuses what is in a namespace that is not there', plugins: ['NamespaceExists'] },
   { because: 'it never does anything', plugins: ['AlwaysAdmit'] },
 ];
 
@@ -39,13 +42,7 @@ export const ignoredPlugins: readonly AbsentPlugins[] = [
 export const refusedPlugins: readonly AbsentPlugins[] = [
   {
     because: 'pods are not checked or changed by it yet: leave it out where you can do without',
-    plugins: [
-      'AlwaysPullImages',
-      'ImagePolicyWebhook',
-      'LimitPodHardAntiAffinityTopology',
-      'PodNodeSelector',
-      'PodTolerationRestriction',
-    ],
+    plugins: ['ImagePolicyWebhook', 'LimitPodHardAntiAffinityTopology', 'PodNodeSelector', 'PodTolerationRestriction'],
   },
   { because: 'events are bounded by seats and --event-ttl alone: leave it out', plugins: ['EventRateLimit'] },
   {
@@ -78,7 +75,17 @@ function plugins(help: string, check: (name: string) => void): Flag<readonly str
   };
 }
 
+const tolerationSeconds = (taint: 'notReady' | 'unreachable', what: string): Flag<number> =>
+  integer({
+    min: Number.MIN_SAFE_INTEGER,
+    max: Number.MAX_SAFE_INTEGER,
+    default: defaultPluginConfigurations.tolerationSeconds[taint],
+    help: `seconds that pods stay on a node that is ${what}, unless they say otherwise`,
+  });
+
 export const admissionFlags = {
+  'default-not-ready-toleration-seconds': tolerationSeconds('notReady', 'not ready'),
+  'default-unreachable-toleration-seconds': tolerationSeconds('unreachable', 'unreachable'),
   'disable-admission-plugins': plugins(
     `admission plugins that do not run; these run otherwise: ${defaultPlugins.join(', ')}`,
     () => {},
@@ -103,6 +110,15 @@ export function readAdmissionPlugins(values: AdmissionFlagValues): readonly Plug
   }
   return enabledPlugins({ enable: enable.filter(isOurs), disable: disable.filter(isOurs) });
 }
+
+/** What the flags say about single plugins. */
+export const readPluginConfigurations = (values: AdmissionFlagValues): PluginConfigurations => ({
+  ...defaultPluginConfigurations,
+  tolerationSeconds: {
+    notReady: values['default-not-ready-toleration-seconds'],
+    unreachable: values['default-unreachable-toleration-seconds'],
+  },
+});
 
 /** Plugins that were enabled without effect, each once. Disabling a missing plugin needs no warning. */
 export const ignoredPluginFlags = (values: AdmissionFlagValues): readonly IgnoredFlag[] =>

@@ -58,10 +58,6 @@ export const apiserverPublishedFlags: PublishedFlags = {
       flags: { 'delete-collection-workers': integer },
     },
     {
-      because: 'there is no such admission plugin yet',
-      flags: { 'default-not-ready-toleration-seconds': integer, 'default-unreachable-toleration-seconds': integer },
-    },
-    {
       because: 'the behavior that is served is fixed',
       flags: { 'emulated-version': forms.versions },
     },

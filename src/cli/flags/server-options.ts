@@ -5,7 +5,7 @@ import { readKeyPair } from '../../pki/key-pair-files.ts';
 import type { KeyPairPem, ServerConfig, StorageConfig } from '../../server/wiring/config.ts';
 import { externalAddress } from '../addresses.ts';
 import { UsageError } from '../usage-error.ts';
-import { readAdmissionPlugins } from './admission-flags.ts';
+import { readAdmissionPlugins, readPluginConfigurations } from './admission-flags.ts';
 import { readAudit } from './audit-options.ts';
 import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';
@@ -44,6 +44,7 @@ export function readServerOptions(
     wholeStages: values['feature-gates'].wholeStages,
     runtimeConfig: readRuntimeConfig(values),
     admissionPlugins,
+    pluginConfigurations: readPluginConfigurations(values),
     authentication: readAuthentication(values, readTokenKey),
     storage: readStorage(values),
   };

@@ -1,3 +1,4 @@
+import type { PluginConfigurations } from '../../admission/plugins/plugin-configurations.ts';
 import type { PluginName } from '../../admission/plugins.ts';
 import type { RequestHeaderNames } from '../../authn/identity-headers.ts';
 import type { JwtAuthenticator } from '../../authn/oidc/jwt-authenticator.ts';
@@ -53,6 +54,8 @@ export interface ApiServerConfig {
   readonly runtimeConfig: RuntimeConfig;
   /** Enabled admission plugins, in order. */
   readonly admissionPlugins: readonly PluginName[];
+  /** Default: that of kube-apiserver. */
+  readonly pluginConfigurations?: PluginConfigurations;
   readonly controllers: ControllerConfig;
   /** Also make the roles and bindings by which nodes join with bootstrap tokens. Default: false. */
   readonly joinPolicy?: boolean;

@@ -1,3 +1,4 @@
+import { defaultPluginConfigurations } from '../../admission/plugins/plugin-configurations.ts';
 import { requirePermission, requireUnsafeDelete } from '../../authz/authorizer.ts';
 import type { Caller } from '../../base/caller.ts';
 import type { KindServices } from '../../kinds/services.ts';
@@ -24,9 +25,11 @@ export function registryParts(
   const dynamic = openDynamicAdmission(parts);
   const lookups = admissionLookups({ dialect, clock, metrics, cache, resources, authorizer, rbac, dynamic });
   const features = namesOfEnabled(config.features);
+  const { admissionPlugins, pluginConfigurations: configurations = defaultPluginConfigurations } = config;
+  const admitting = { dialect, configurations, features, clock, random, lookups, metrics };
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },
-    admission: composeAdmission(config.admissionPlugins, { dialect, features, clock, random, lookups, metrics }),
+    admission: composeAdmission(admissionPlugins, admitting),
     servicesFor: servicesOfKinds(config, { cache, resources, identities, ...access }),
     requireCreate: (info: ResourceRequest, user: UserInfo, request: Caller) =>
       requirePermission(authorizer, { ...info, verb: 'create' }, user, request),

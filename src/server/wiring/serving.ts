@@ -1,4 +1,5 @@
 import type { AdmissionConfigurations } from '../../admission/admission-configurations.ts';
+import { defaultPluginConfigurations } from '../../admission/plugins/plugin-configurations.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { Registry } from '../../registry/registry.ts';
@@ -64,10 +65,10 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
 /** The registry, and heavy work on the second thread. */
 function openRegistry(config: ApiServerConfig, parts: ServingParts) {
   const { thread } = parts;
-  const { admissionPlugins, runtimeConfig } = config;
+  const { admissionPlugins, pluginConfigurations = defaultPluginConfigurations, runtimeConfig } = config;
   const made = registryParts(config, parts);
   const registry = new Registry(made);
-  const heavy = new HeavyWork({ ...made, admissionPlugins, runtimeConfig, registry, thread });
+  const heavy = new HeavyWork({ ...made, admissionPlugins, pluginConfigurations, runtimeConfig, registry, thread });
   return { registry, heavy, configurations: made.lookups.dynamic.configurations };
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { defaultPluginConfigurations } from '../../../admission/plugins/plugin-configurations.ts';
 import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
 import { systemRandom } from '../../../base/random.ts';
@@ -103,6 +104,7 @@ class Side implements AsyncDisposable {
       cache: this.cache,
       admission: composeAdmission(plugins, {
         dialect: orch,
+        configurations: defaultPluginConfigurations,
         features: new Set(),
         clock: systemClock,
         random: systemRandom,
@@ -134,6 +136,7 @@ class Side implements AsyncDisposable {
       registry,
       lookups: asked,
       admissionPlugins: plugins,
+      pluginConfigurations: defaultPluginConfigurations,
       runtimeConfig: new Map(),
     });
   }

@@ -1,3 +1,4 @@
+import type { PluginConfigurations } from '../../../admission/plugins/plugin-configurations.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { identityOf } from '../../../base/collections/shared-content.ts';
@@ -65,6 +66,7 @@ interface HeavyWorkParts
   readonly thread: JobThread;
   readonly registry: Registry;
   readonly admissionPlugins: readonly PluginName[];
+  readonly pluginConfigurations: PluginConfigurations;
   readonly runtimeConfig: RuntimeConfig;
   readonly lookups: AdmissionLookups;
 }
@@ -139,6 +141,7 @@ export class HeavyWork {
       kinds: sharedKinds(request.served.resource),
       custom: sharedVersions(request.served.resource),
       admissionPlugins: this.#parts.admissionPlugins,
+      pluginConfigurations: this.#parts.pluginConfigurations,
       features: this.#parts.features,
       runtimeConfig: this.#parts.runtimeConfig,
       unsafeDeletion: this.#parts.unsafeDeletion,

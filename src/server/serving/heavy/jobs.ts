@@ -1,3 +1,4 @@
+import type { PluginConfigurations } from '../../../admission/plugins/plugin-configurations.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { WeakValues } from '../../../base/collections/weak-values.ts';
@@ -38,6 +39,7 @@ export interface WriteInput {
   /** Of a custom resource, whose kinds these are. */
   readonly custom: SharedVersions | undefined;
   readonly admissionPlugins: readonly PluginName[];
+  readonly pluginConfigurations: PluginConfigurations;
   /** Enabled feature gates. */
   readonly features: ReadonlySet<string>;
   readonly runtimeConfig: RuntimeConfig;
@@ -123,6 +125,7 @@ async function write(input: WriteInput, context: JobContext, { kindsOf, configur
   const {
     dialect: name,
     admissionPlugins,
+    pluginConfigurations,
     features,
     runtimeConfig,
     unsafeDeletion,
@@ -139,6 +142,7 @@ async function write(input: WriteInput, context: JobContext, { kindsOf, configur
     custom: input.custom,
     scope: scopeNamed(input.scope),
     admissionPlugins,
+    pluginConfigurations,
     configurations: configurations.of(`${name} ${input.scope}`),
     features,
     runtimeConfig,

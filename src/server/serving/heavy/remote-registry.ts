@@ -1,6 +1,7 @@
 import type { AdmissionConfigurations } from '../../../admission/admission-configurations.ts';
 import type { NamespacePhase } from '../../../admission/plugins/namespace-lifecycle.ts';
 import type { OwnerResource } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
+import type { PluginConfigurations } from '../../../admission/plugins/plugin-configurations.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
 import type { HeldRules } from '../../../authz/rbac/rbac-index.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
@@ -45,6 +46,7 @@ interface RemoteRegistryOptions {
   /** Scope of the request. */
   readonly scope: Scope;
   readonly admissionPlugins: readonly PluginName[];
+  readonly pluginConfigurations: PluginConfigurations;
   readonly configurations: AdmissionConfigurations;
   readonly features: ReadonlySet<string>;
   readonly runtimeConfig: RuntimeConfig;
@@ -77,6 +79,7 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
     cache,
     admission: composeAdmission(admissionPlugins, {
       dialect,
+      configurations: options.pluginConfigurations,
       features,
       clock,
       random,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attributesOf } from '../../../admission/attributes-fixture.ts';
+import { defaultPluginConfigurations } from '../../../admission/plugins/plugin-configurations.ts';
 import { pluginNames } from '../../../admission/plugins.ts';
 import { systemRandom } from '../../../base/random.ts';
 import { systemClock } from '../../../base/time/clock.ts';
@@ -26,6 +27,7 @@ for (const resource of ['pods/exec', 'services/proxy', 'nodes/proxy', 'namespace
   test(`connecting to ${resource} involves no plugin: it writes nothing`, async () => {
     const admission = composeAdmission(pluginNames, {
       dialect: orch,
+      configurations: defaultPluginConfigurations,
       features: new Set(),
       clock: systemClock,
       random: systemRandom,

@@ -1,21 +1,24 @@
 import { admissionMetrics } from '../../../admission/admission-metrics.ts';
 import { type AdmissionPlugin, admissionChain } from '../../../admission/chain.ts';
+import { alwaysPullImages } from '../../../admission/plugins/always-pull-images.ts';
 import { certificateApproval } from '../../../admission/plugins/certificate-approval.ts';
 import { certificateSigning } from '../../../admission/plugins/certificate-signing.ts';
 import { certificateSubjectRestriction } from '../../../admission/plugins/certificate-subject-restriction.ts';
 import { clusterTrustBundleAttest } from '../../../admission/plugins/cluster-trust-bundle-attest.ts';
+import { defaultTolerationSeconds } from '../../../admission/plugins/default-toleration-seconds.ts';
+import { namespaceExists } from '../../../admission/plugins/namespace-exists.ts';
 import { type NamespacePhase, namespaceLifecycle } from '../../../admission/plugins/namespace-lifecycle.ts';
 import { nodeRestriction } from '../../../admission/plugins/node-restriction/node-restriction.ts';
 import {
   type OwnerResource,
   ownerReferencesPermissionEnforcement,
 } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
+import type { PluginConfigurations } from '../../../admission/plugins/plugin-configurations.ts';
 import {
   type ExistingPodsQuestion,
   warningsOfExistingPods,
 } from '../../../admission/plugins/pod-security/existing-pods.ts';
 import { podSecurity } from '../../../admission/plugins/pod-security/pod-security.ts';
-import { defaultPodSecurity } from '../../../admission/plugins/pod-security/pod-security-configuration.ts';
 import {
   type PodSecurityOutcome,
   podSecurityMetrics,
@@ -23,6 +26,7 @@ import {
 import { type PolicyResource, policyParameters } from '../../../admission/plugins/policy-parameters.ts';
 import { serviceAccount } from '../../../admission/plugins/service-account.ts';
 import type { SignerPlugins } from '../../../admission/plugins/signer-permission.ts';
+import { taintNodesByCondition } from '../../../admission/plugins/taint-nodes-by-condition.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
 import { type PolicyParts, validatingPolicies } from '../../../admission/policies/validating-policies.ts';
 import { mutatingWebhooks } from '../../../admission/webhooks/mutating-webhooks.ts';
@@ -125,6 +129,7 @@ const policyGroup = (dialect: Dialect): string => dialect.group('admissionregist
 
 interface AdmissionParts {
   readonly dialect: Dialect;
+  readonly configurations: PluginConfigurations;
   /** Names of the enabled feature gates. */
   readonly features: ReadonlySet<string>;
   readonly clock: Clock;
@@ -166,6 +171,7 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       immortal: new Set(['default', dialect.namespaces.system, dialect.namespaces.public]),
       exempt: new Set([`localsubjectaccessreviews.${dialect.group('authorization')}`]),
     }),
+  NamespaceExists: ({ lookups }) => namespaceExists({ phase: (name) => lookups.namespacePhase(name) }),
   ServiceAccount: ({ dialect, clock, random, lookups }) =>
     serviceAccount({
       dialect,
@@ -181,14 +187,18 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       node: (name) => lookups.object('nodes', '', name),
       commonName: (request) => commonNameOfRequest(Buffer.from(request, 'base64')),
     }),
-  PodSecurity: ({ dialect, lookups }) =>
+  TaintNodesByCondition: ({ dialect }) => taintNodesByCondition(dialect),
+  AlwaysPullImages: alwaysPullImages,
+  PodSecurity: ({ dialect, configurations, lookups }) =>
     podSecurity({
       dialect,
-      configuration: defaultPodSecurity,
+      configuration: configurations.podSecurity,
       namespace: (name) => lookups.namespace(name),
       existingPodWarnings: (question) => lookups.existingPodWarnings(question),
       observed: (outcome) => lookups.podSecurityObserved(outcome),
     }),
+  DefaultTolerationSeconds: ({ dialect, configurations }) =>
+    defaultTolerationSeconds({ dialect, seconds: configurations.tolerationSeconds }),
   OwnerReferencesPermissionEnforcement: ({ lookups }) =>
     ownerReferencesPermissionEnforcement({
       authorize: async (question, user, request) => {
