@@ -5,7 +5,7 @@ export const writesPod = (attributes: AdmissionAttributes): boolean =>
   createsPod(attributes) || (attributes.operation === 'update' && isPod(attributes));
 
 /** A pod is created. */
-const createsPod = (attributes: AdmissionAttributes): boolean =>
+export const createsPod = (attributes: AdmissionAttributes): boolean =>
   attributes.operation === 'create' && isPod(attributes);
 
 const isPod = ({ info: { group, resource, subresource } }: AdmissionAttributes): boolean =>

@@ -1,3 +1,5 @@
+import type { EventLimit } from './event-limits.ts';
+import type { PodNodeSelectors } from './pod-node-selector.ts';
 import { defaultPodSecurity, type PodSecurityConfiguration } from './pod-security/pod-security-configuration.ts';
 
 /** How long pods stay on nodes that fail, unless they say otherwise. Seconds. */
@@ -10,9 +12,13 @@ export interface TolerationSeconds {
 export interface PluginConfigurations {
   readonly podSecurity: PodSecurityConfiguration;
   readonly tolerationSeconds: TolerationSeconds;
+  readonly podNodeSelectors: PodNodeSelectors;
+  readonly eventLimits: readonly EventLimit[];
 }
 
 export const defaultPluginConfigurations: PluginConfigurations = {
   podSecurity: defaultPodSecurity,
   tolerationSeconds: { notReady: 300, unreachable: 300 },
+  podNodeSelectors: {},
+  eventLimits: [],
 };

@@ -1,10 +1,7 @@
-import {
-  defaultPluginConfigurations,
-  type PluginConfigurations,
-} from '../../admission/plugins/plugin-configurations.ts';
+import { defaultPluginConfigurations } from '../../admission/plugins/plugin-configurations.ts';
 import { defaultPlugins, enabledPlugins, type PluginName, pluginNames } from '../../admission/plugins.ts';
 import { UsageError } from '../usage-error.ts';
-import { type Flag, type FlagValues, integer, list } from './flags.ts';
+import { type Flag, type FlagValues, file, integer, list } from './flags.ts';
 import type { IgnoredFlag } from './published-flags.ts';
 
 /** Plugins of kube-apiserver 1.32 that are missing here for one reason. */
@@ -44,13 +41,16 @@ export const refusedPlugins: readonly AbsentPlugins[] = [
     because: 'pods are not checked or changed by it yet: leave it out where you can do without',
     plugins: ['ImagePolicyWebhook', 'LimitPodHardAntiAffinityTopology', 'PodNodeSelector', 'PodTolerationRestriction'],
   },
-  { because: 'events are bounded by seats and --event-ttl alone: leave it out', plugins: ['EventRateLimit'] },
   {
     because: 'namespaces are not made by those who write into them: leave it out',
     plugins: ['NamespaceAutoProvision'],
   },
   { because: 'use --authorization-mode=AlwaysDeny', plugins: ['AlwaysDeny'] },
 ];
+
+/** Whether there is such a plugin, here or in a published server. */
+export const isPluginName = (name: string): boolean =>
+  isOurs(name) || reasonIn([...ignoredPlugins, ...refusedPlugins], name) !== undefined;
 
 const isOurs = (name: string): name is PluginName => pluginNames.some((each) => each === name);
 const reasonIn = (groups: readonly AbsentPlugins[], name: string): string | undefined =>
@@ -64,8 +64,7 @@ function plugins(help: string, check: (name: string) => void): Flag<readonly str
     parse(value, before) {
       const names = texts.parse(value, before);
       for (const name of names) {
-        const isPublished = reasonIn([...ignoredPlugins, ...refusedPlugins], name) !== undefined;
-        if (!isOurs(name) && !isPublished) {
+        if (!isPluginName(name)) {
           throw new Error(`${JSON.stringify(name)} is not one of ${pluginNames.join(', ')}, nor published`);
         }
         check(name);
@@ -84,6 +83,9 @@ const tolerationSeconds = (taint: 'notReady' | 'unreachable', what: string): Fla
   });
 
 export const admissionFlags = {
+  'admission-control-config-file': file({
+    help: 'an AdmissionConfiguration: how EventRateLimit, PodNodeSelector and PodSecurity are configured',
+  }),
   'default-not-ready-toleration-seconds': tolerationSeconds('notReady', 'not ready'),
   'default-unreachable-toleration-seconds': tolerationSeconds('unreachable', 'unreachable'),
   'disable-admission-plugins': plugins(
@@ -110,15 +112,6 @@ export function readAdmissionPlugins(values: AdmissionFlagValues): readonly Plug
   }
   return enabledPlugins({ enable: enable.filter(isOurs), disable: disable.filter(isOurs) });
 }
-
-/** What the flags say about single plugins. */
-export const readPluginConfigurations = (values: AdmissionFlagValues): PluginConfigurations => ({
-  ...defaultPluginConfigurations,
-  tolerationSeconds: {
-    notReady: values['default-not-ready-toleration-seconds'],
-    unreachable: values['default-unreachable-toleration-seconds'],
-  },
-});
 
 /** Plugins that were enabled without effect, each once. Disabling a missing plugin needs no warning. */
 export const ignoredPluginFlags = (values: AdmissionFlagValues): readonly IgnoredFlag[] =>

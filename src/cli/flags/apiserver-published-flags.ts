@@ -129,10 +129,6 @@ export const apiserverPublishedFlags: PublishedFlags = {
       flags: ['admission-control'],
     },
     {
-      because: 'no admission plugin here reads a configuration: leave it out',
-      flags: ['admission-control-config-file'],
-    },
-    {
       because: 'this server always connects directly: leave it out where that is allowed',
       flags: ['egress-selector-config-file'],
     },

@@ -23,9 +23,9 @@ export function registryParts(
   const { dialect, clock, random, logger, metrics, store, cache, resources, identities, ...access } = parts;
   const { authorizer, index: rbac } = access.authorization;
   const dynamic = openDynamicAdmission(parts);
-  const lookups = admissionLookups({ dialect, clock, metrics, cache, resources, authorizer, rbac, dynamic });
   const features = namesOfEnabled(config.features);
   const { admissionPlugins, pluginConfigurations: configurations = defaultPluginConfigurations } = config;
+  const lookups = admissionLookups({ ...parts, configurations, authorizer, rbac, dynamic });
   const admitting = { dialect, configurations, features, clock, random, lookups, metrics };
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },

@@ -27,36 +27,49 @@ export interface ReadPolicy {
 /** Label keys of a namespace start with this; the keys of audit annotations as well. */
 export const podSecurityPrefix = ({ domain }: { readonly domain: string }): string => `pod-security.${domain}/`;
 
-/** The policy that the labels of a namespace ask for; `defaults` counts for what they do not say. */
-export function policyOfLabels(
-  labels: Readonly<Record<string, string>>,
-  { prefix, defaults }: { readonly prefix: string; readonly defaults: PodSecurityPolicy },
-): ReadPolicy {
+interface PolicySource {
+  /** What the keys start with: mode, or mode and `-version`. */
+  readonly prefix: string;
+  /** For what is not written. */
+  readonly defaults: PodSecurityPolicy;
+}
+
+/** The policy that the labels of a namespace ask for. Who enforces a level is warned of it, unless they say otherwise. */
+export function policyOfLabels(labels: Readonly<Record<string, string>>, source: PolicySource): ReadPolicy {
+  const { policy, errors } = readPolicy(labels, source);
+  const { enforce, warn } = policy;
+  const written = (name: string): string | undefined => {
+    const label = `${source.prefix}${name}`;
+    return Object.hasOwn(labels, label) ? labels[label] : undefined;
+  };
+  const isInherited =
+    written('warn') === undefined &&
+    parseLevel(written('enforce') ?? '') !== undefined &&
+    isStricter(enforce.level, warn.level);
+  if (!isInherited) return { policy, errors };
+  const version = written('warn-version') === undefined ? enforce.version : warn.version;
+  return { policy: { ...policy, warn: { level: enforce.level, version } }, errors };
+}
+
+/** The policy that is written, each mode by itself. */
+export function readPolicy(written: Readonly<Record<string, string>>, { prefix, defaults }: PolicySource): ReadPolicy {
   const errors: FieldError[] = [];
   const policy: Record<PolicyMode, LevelVersion> = { ...defaults };
   const read = <T extends string>(label: string, parse: (text: string) => T | undefined, problem: string) => {
-    const text = Object.hasOwn(labels, label) ? labels[label] : undefined;
+    const text = Object.hasOwn(written, label) ? written[label] : undefined;
     if (text === undefined) return undefined;
     const value = parse(text);
     if (value === undefined) errors.push(invalid(`metadata.labels[${label}]`, text, problem));
     return { value };
   };
-  const written = new Map<string, Level | undefined>();
   for (const mode of modes) {
     const level = read(`${prefix}${mode}`, parseLevel, levelProblem);
     const version = read(`${prefix}${mode}-version`, parseVersion, versionProblem);
-    if (level) written.set(mode, level.value);
-    if (version) written.set(`${mode}-version`, undefined);
     const before = defaults[mode];
     policy[mode] = {
       level: level ? (level.value ?? (mode === 'enforce' ? 'restricted' : 'privileged')) : before.level,
       version: version ? (version.value ?? 'latest') : before.version,
     };
-  }
-  // Who enforces a level is warned of it too, unless they say otherwise.
-  if (written.get('enforce') && !written.has('warn') && isStricter(policy.enforce.level, policy.warn.level)) {
-    const { level, version } = policy.enforce;
-    policy.warn = { level, version: written.has('warn-version') ? policy.warn.version : version };
   }
   return { policy, errors };
 }

@@ -1,4 +1,5 @@
 import type { AdmissionConfigurations } from '../../../admission/admission-configurations.ts';
+import type { ReachedLimit } from '../../../admission/plugins/event-limits.ts';
 import type { NamespacePhase } from '../../../admission/plugins/namespace-lifecycle.ts';
 import type { OwnerResource } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
 import type { PluginConfigurations } from '../../../admission/plugins/plugin-configurations.ts';
@@ -245,6 +246,7 @@ const remoteLookups = (context: JobContext, configurations: AdmissionConfigurati
   namespace: async (name) => (await callUntilAborted(context, 'namespace', [name])) as ApiObject | undefined,
   existingPodWarnings: async (...args) =>
     (await callUntilAborted(context, 'existingPodWarnings', args)) as readonly string[],
+  countEvent: async (...args) => (await callUntilAborted(context, 'countEvent', args)) as ReachedLimit | undefined,
   podSecurityObserved: (outcome) => void context.call('podSecurityObserved', [outcome]),
   dynamic: remoteAdmission(configurations, context),
   namespacePhase: async (name) => (await callUntilAborted(context, 'namespacePhase', [name])) as NamespacePhase,

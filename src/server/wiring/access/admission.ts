@@ -6,6 +6,8 @@ import { certificateSigning } from '../../../admission/plugins/certificate-signi
 import { certificateSubjectRestriction } from '../../../admission/plugins/certificate-subject-restriction.ts';
 import { clusterTrustBundleAttest } from '../../../admission/plugins/cluster-trust-bundle-attest.ts';
 import { defaultTolerationSeconds } from '../../../admission/plugins/default-toleration-seconds.ts';
+import { type CountedEvent, EventLimits, type ReachedLimit } from '../../../admission/plugins/event-limits.ts';
+import { eventRateLimit } from '../../../admission/plugins/event-rate-limit.ts';
 import { namespaceExists } from '../../../admission/plugins/namespace-exists.ts';
 import { type NamespacePhase, namespaceLifecycle } from '../../../admission/plugins/namespace-lifecycle.ts';
 import { nodeRestriction } from '../../../admission/plugins/node-restriction/node-restriction.ts';
@@ -14,6 +16,7 @@ import {
   ownerReferencesPermissionEnforcement,
 } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
 import type { PluginConfigurations } from '../../../admission/plugins/plugin-configurations.ts';
+import { podNodeSelector } from '../../../admission/plugins/pod-node-selector.ts';
 import {
   type ExistingPodsQuestion,
   warningsOfExistingPods,
@@ -74,6 +77,8 @@ export interface AdmissionLookups {
   /** Waits for the cache: pods that were acknowledged before the call count. */
   existingPodWarnings(question: ExistingPodsQuestion): Promise<readonly string[]>;
   podSecurityObserved(outcome: PodSecurityOutcome): void;
+  /** Counts an event against the limits of this server. */
+  countEvent(event: CountedEvent): ReachedLimit | undefined | Promise<ReachedLimit | undefined>;
   readonly dynamic: DynamicAdmission;
 }
 
@@ -84,6 +89,7 @@ interface LookupParts {
   readonly dynamic: DynamicAdmission;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  readonly configurations: PluginConfigurations;
   readonly cache: WatchCache;
   readonly resources: ResourceRegistry;
   readonly authorizer: Authorizer;
@@ -93,6 +99,7 @@ interface LookupParts {
 /** Reads from the cache, and waits for it if it may be behind. */
 export function admissionLookups(parts: LookupParts): AdmissionLookups {
   const { dialect, clock, cache, resources, authorizer, rbac, dynamic } = parts;
+  const events = new EventLimits(parts.configurations.eventLimits, clock);
   const core = (resource: string) => resources.finder('', 'v1', resource);
   const namespaces = core('namespaces');
   const served: Readonly<Record<LookedUp, () => ServedResource | undefined>> = {
@@ -121,6 +128,7 @@ export function admissionLookups(parts: LookupParts): AdmissionLookups {
       return warningsOfExistingPods(question, podsIn(served.pods(), question.namespace), clock);
     },
     podSecurityObserved: podSecurityMetrics(parts.metrics),
+    countEvent: (event) => events.take(event),
     dynamic,
   };
 }
@@ -197,8 +205,15 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       existingPodWarnings: (question) => lookups.existingPodWarnings(question),
       observed: (outcome) => lookups.podSecurityObserved(outcome),
     }),
+  PodNodeSelector: ({ dialect, configurations, lookups }) =>
+    podNodeSelector({
+      dialect,
+      selectors: configurations.podNodeSelectors,
+      namespace: (name) => lookups.namespace(name),
+    }),
   DefaultTolerationSeconds: ({ dialect, configurations }) =>
     defaultTolerationSeconds({ dialect, seconds: configurations.tolerationSeconds }),
+  EventRateLimit: ({ dialect, lookups }) => eventRateLimit({ dialect, take: (event) => lookups.countEvent(event) }),
   OwnerReferencesPermissionEnforcement: ({ lookups }) =>
     ownerReferencesPermissionEnforcement({
       authorize: async (question, user, request) => {

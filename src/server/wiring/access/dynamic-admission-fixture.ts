@@ -4,11 +4,12 @@ import type { AdmissionLookups } from './admission.ts';
 /** Test support: a server without namespaces, webhooks and policies. */
 export const withoutConfigurations: Pick<
   AdmissionLookups,
-  'namespace' | 'existingPodWarnings' | 'podSecurityObserved' | 'dynamic'
+  'namespace' | 'existingPodWarnings' | 'podSecurityObserved' | 'countEvent' | 'dynamic'
 > = {
   namespace: () => undefined,
   existingPodWarnings: async () => [],
   podSecurityObserved() {},
+  countEvent: () => undefined,
   dynamic: {
     configurations: new AdmissionConfigurations(),
     upToDate: () => undefined,

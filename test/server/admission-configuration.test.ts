@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { limits } from '../../src/base/limits.ts';
+import { OrchProcess } from '../support/orch-process.ts';
+
+/** Plugins as `--admission-control-config-file` configures them, in the file or in one beside it. */
+const namespaces = '/api/v1/namespaces';
+const pod = (name: string, more: object = {}) => ({
+  metadata: { name },
+  spec: { containers: [{ name: 'c', image: 'i' }], ...more },
+});
+
+describe('a configured server', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'orch-admission-'));
+  let server: OrchProcess;
+  before(async () => {
+    const limit = { type: 'Namespace', qps: 1, burst: 2 };
+    const plugins = [
+      { name: 'EventRateLimit', path: 'events.yaml' },
+      {
+        name: 'PodNodeSelector',
+        configuration: { podNodeSelectorPluginConfig: { clusterDefaultNodeSelector: 'a=b' } },
+      },
+      {
+        name: 'PodSecurity',
+        configuration: {
+          ...{ apiVersion: 'pod-security.admission.config.orch.io/v1', kind: 'PodSecurityConfiguration' },
+          ...{ defaults: { enforce: 'baseline' }, exemptions: { namespaces: ['exempt'] } },
+        },
+      },
+    ];
+    const configuration = { apiVersion: 'apiserver.config.orch.io/v1', kind: 'AdmissionConfiguration', plugins };
+    writeFileSync(join(directory, 'admission.json'), JSON.stringify(configuration));
+    writeFileSync(
+      join(directory, 'events.yaml'),
+      JSON.stringify({
+        apiVersion: 'eventratelimit.admission.orch.io/v1alpha1',
+        kind: 'Configuration',
+        limits: [limit],
+      }),
+    );
+    server = await OrchProcess.start({
+      flags: [
+        `--admission-control-config-file=${join(directory, 'admission.json')}`,
+        '--enable-admission-plugins=EventRateLimit,PodNodeSelector',
+      ],
+    });
+    const { status } = await server.post(namespaces, { metadata: { name: 'exempt' } });
+    assert.equal(status, 201);
+  });
+  after(async () => {
+    await server[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true });
+  });
+
+  it('PodSecurity has other defaults, and exempt namespaces', async () => {
+    const create = (namespace: string) =>
+      server.post(`${namespaces}/${namespace}/pods?dryRun=All`, pod('p', { hostPID: true }));
+    const [refused, exempt] = [await create('default'), await create('exempt')];
+    assert.deepEqual([refused.status, exempt.status], [403, 201]);
+    assert.match(refused.text, /violates PodSecurity \\"baseline:latest\\": host namespaces \(hostPID=true\)/);
+  });
+
+  it('PodNodeSelector has a default', async () => {
+    const made = await server.post<{ readonly spec: { readonly nodeSelector: unknown } }>(
+      `${namespaces}/default/pods?dryRun=All`,
+      pod('p'),
+    );
+    assert.deepEqual(made.json.spec.nodeSelector, { a: 'b' });
+  });
+
+  it('EventRateLimit limits small and heavy events together, and says when to come back', async () => {
+    const send = async (name: string, message: string) =>
+      server.post(`${namespaces}/exempt/events`, {
+        ...{ metadata: { name }, message },
+        involvedObject: { kind: 'Namespace', name: 'exempt', namespace: 'exempt' },
+      });
+    // Heavy by its parts; those take more than a second only where nothing else could be told from this test.
+    const note = ',:'.repeat(limits.lightBytesMax);
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, at) => send(`e${at}`, at % 2 === 0 ? 'light' : note)),
+    );
+    const refused = answers.filter(({ status }) => status === 429);
+    assert.ok(refused.length > 0, `${answers.map(({ status }) => status)}`);
+    for (const { headers, text } of refused) {
+      assert.match(text, /Too many requests: limit reached on type Namespace for key exempt/);
+      assert.match(`${headers['retry-after']}`, /^[1-9]\d*$/);
+    }
+  });
+});
+
+describe('a server does not start', () => {
+  const cases: readonly (readonly [
+    title: string,
+    content: string | undefined,
+    flags: readonly string[],
+    problem: RegExp,
+  ])[] = [
+    ['without the file', undefined, [], /--admission-control-config-file: .*admission\.json cannot be read/],
+    [
+      'with another kind',
+      '{"apiVersion":"v1","kind":"Pod"}',
+      [],
+      /--admission-control-config-file: apiVersion: Unsupported/,
+    ],
+    [
+      'with limits of events that are not said',
+      '{"apiVersion":"apiserver.config.orch.io/v1","kind":"AdmissionConfiguration"}',
+      ['--enable-admission-plugins=EventRateLimit'],
+      /--enable-admission-plugins=EventRateLimit needs limits: see --admission-control-config-file/,
+    ],
+  ];
+  for (const [title, content, flags, problem] of cases) {
+    it(title, async () => {
+      const directory = mkdtempSync(join(tmpdir(), 'orch-admission-'));
+      try {
+        const file = join(directory, 'admission.json');
+        if (content !== undefined) writeFileSync(file, content);
+        const started = OrchProcess.start({ flags: [`--admission-control-config-file=${file}`, ...flags] });
+        await assert.rejects(started, problem);
+      } finally {
+        rmSync(directory, { recursive: true });
+      }
+    });
+  }
+});
