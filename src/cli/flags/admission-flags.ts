@@ -39,7 +39,7 @@ export const ignoredPlugins: readonly AbsentPlugins[] = [
 export const refusedPlugins: readonly AbsentPlugins[] = [
   {
     because: 'pods are not checked or changed by it yet: leave it out where you can do without',
-    plugins: ['ImagePolicyWebhook', 'LimitPodHardAntiAffinityTopology', 'PodNodeSelector', 'PodTolerationRestriction'],
+    plugins: ['ImagePolicyWebhook', 'LimitPodHardAntiAffinityTopology', 'PodTolerationRestriction'],
   },
   {
     because: 'namespaces are not made by those who write into them: leave it out',
