@@ -1,16 +1,24 @@
 import type { ApiObject } from '../meta/api-object.ts';
 import { MatchIndex } from './matching/match-index.ts';
-import { type Policy, policiesOf } from './policies/policy.ts';
+import {
+  type MutatingPolicy,
+  mutatingPoliciesOf,
+  type ValidatingPolicy,
+  validatingPoliciesOf,
+} from './policies/policy.ts';
 import { type Webhook, type WebhookType, webhooksOf } from './webhooks/webhook.ts';
 
-/** What configures admission, by the plural names of the kinds. */
-export const configurationKinds = [
-  'mutatingwebhookconfigurations',
-  'validatingwebhookconfigurations',
-  'validatingadmissionpolicies',
-  'validatingadmissionpolicybindings',
-] as const;
-type ConfigurationKind = (typeof configurationKinds)[number];
+/** Versions of the kinds that configure admission, by their plural names. */
+export const configurationVersions = {
+  mutatingwebhookconfigurations: 'v1',
+  validatingwebhookconfigurations: 'v1',
+  mutatingadmissionpolicies: 'v1alpha1',
+  mutatingadmissionpolicybindings: 'v1alpha1',
+  validatingadmissionpolicies: 'v1',
+  validatingadmissionpolicybindings: 'v1',
+} as const;
+type ConfigurationKind = keyof typeof configurationVersions;
+export const configurationKinds = Object.keys(configurationVersions) as readonly ConfigurationKind[];
 
 /** Configurations as they are passed to another thread. */
 export type ConfigurationData = Readonly<Record<ConfigurationKind, readonly ApiObject[]>>;
@@ -25,11 +33,14 @@ export class AdmissionConfigurations {
   readonly #objects: Readonly<Record<ConfigurationKind, Map<string, ApiObject>>> = {
     mutatingwebhookconfigurations: new Map(),
     validatingwebhookconfigurations: new Map(),
+    mutatingadmissionpolicies: new Map(),
+    mutatingadmissionpolicybindings: new Map(),
     validatingadmissionpolicies: new Map(),
     validatingadmissionpolicybindings: new Map(),
   };
   readonly #webhooks = new Map<WebhookType, MatchIndex<Webhook>>();
-  #policies: MatchIndex<Policy> | undefined;
+  #validating: MatchIndex<ValidatingPolicy> | undefined;
+  #mutating: MatchIndex<MutatingPolicy> | undefined;
   #version = 0;
 
   /** Changes with everything that decides who judges which requests. */
@@ -73,7 +84,8 @@ export class AdmissionConfigurations {
   #changed(): void {
     this.#version++;
     this.#webhooks.clear();
-    this.#policies = undefined;
+    this.#validating = undefined;
+    this.#mutating = undefined;
   }
 
   /** The webhooks of a type in the order in which they are called. Compiled when they are first needed. */
@@ -87,13 +99,18 @@ export class AdmissionConfigurations {
   }
 
   /** The policies that are in force, in order of their names. Compiled when they are first needed. */
-  get policies(): MatchIndex<Policy> {
-    this.#policies ??= new MatchIndex(
-      policiesOf(
-        this.#objects.validatingadmissionpolicies.values(),
-        this.#objects.validatingadmissionpolicybindings.values(),
-      ),
+  get validatingPolicies(): MatchIndex<ValidatingPolicy> {
+    const { validatingadmissionpolicies: policies, validatingadmissionpolicybindings: bindings } = this.#objects;
+    this.#validating ??= new MatchIndex(
+      validatingPoliciesOf({ policies: policies.values(), bindings: bindings.values() }),
     );
-    return this.#policies;
+    return this.#validating;
+  }
+
+  /** The same of those that mutate. */
+  get mutatingPolicies(): MatchIndex<MutatingPolicy> {
+    const { mutatingadmissionpolicies: policies, mutatingadmissionpolicybindings: bindings } = this.#objects;
+    this.#mutating ??= new MatchIndex(mutatingPoliciesOf({ policies: policies.values(), bindings: bindings.values() }));
+    return this.#mutating;
   }
 }

@@ -46,6 +46,7 @@ export function attributesOf(write: Write = {}): AdmissionAttributes {
       return replacements;
     },
     inVersion: (converted) => converted,
+    schemaOf: () => anything,
     replace(value) {
       Object.assign(object ?? {}, value);
       replacements++;

@@ -21,10 +21,20 @@ export interface AdmissionPlugin {
    */
   readonly mutate?: (attributes: AdmissionAttributes) => Promise<void> | void;
   /** The webhooks or policies of a plugin, which may change at run time, in execution order. */
-  readonly mutators?: (attributes: AdmissionAttributes) => readonly Mutator[];
+  readonly mutators?: (attributes: AdmissionAttributes) => MutatorTurn | Promise<MutatorTurn>;
   /** Rejects by throwing a StatusError. Runs after the kind's validation; must not modify the object. */
   readonly validate?: (attributes: AdmissionAttributes) => Promise<void> | void;
 }
+
+/** What the mutators of a plugin do with one write, in one round. */
+export interface MutatorTurn {
+  readonly mutators: readonly Mutator[];
+  /** Called behind the last one. Rejects the write by throwing. */
+  readonly end?: () => void;
+}
+
+/** The turn of a plugin without mutators for a write. */
+export const noMutators: MutatorTurn = { mutators: [] };
 
 /** A mutating webhook or policy. */
 export interface Mutator {
@@ -83,16 +93,21 @@ function mutate(plugin: AdmissionPlugin, attributes: AdmissionAttributes, rounds
   const mutating = untilRequestEnds(plugin.mutate?.(attributes), attributes);
   const { mutators } = plugin;
   if (!mutators) return mutating;
-  const run = () => runMutators(plugin, mutators(attributes), attributes, rounds);
+  const run = () => {
+    const turn = mutators(attributes);
+    // Most writes concern no mutator: they stay in one go.
+    return turn === noMutators ? undefined : runMutators(plugin, turn, attributes, rounds);
+  };
   return mutating ? mutating.then(run) : run();
 }
 
 async function runMutators(
   plugin: AdmissionPlugin,
-  mutators: readonly Mutator[],
+  turn: MutatorTurn | Promise<MutatorTurn>,
   attributes: AdmissionAttributes,
   rounds: MutatorRounds,
 ): Promise<void> {
+  const { mutators, end } = turn instanceof Promise ? await untilAborted(turn, attributes.signal) : turn;
   rounds.enter(plugin, attributes);
   for (const mutator of mutators) {
     if (!rounds.isDue(plugin, mutator)) continue;
@@ -105,6 +120,7 @@ async function runMutators(
     rounds.ran(plugin, mutator, attributes.replacements !== before);
   }
   rounds.leave(plugin, attributes);
+  end?.();
 }
 
 const titleOf = ({ name }: AdmissionPlugin): string => `admission plugin ${JSON.stringify(name)}`;

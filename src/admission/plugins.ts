@@ -21,6 +21,8 @@ const defaults = {
   ClusterTrustBundleAttest: true,
   CertificateSubjectRestriction: true,
   // Behind all that the server does by itself.
+  // Does nothing unless the feature gate of this name is on, since there are no policies then.
+  MutatingAdmissionPolicy: true,
   MutatingAdmissionWebhook: true,
   ValidatingAdmissionPolicy: true,
   ValidatingAdmissionWebhook: true,

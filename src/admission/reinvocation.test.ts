@@ -89,7 +89,7 @@ function chainOf(script: Script, log: string[], sideEffects: SideEffects = 'none
         mutate: async (attributes) => run(text, attributes, (value) => attributes.replace(value)),
       }),
     );
-    return { name: part.join(), sideEffects: 'none', concerns: () => true, mutators: () => mutators };
+    return { name: part.join(), sideEffects: 'none', concerns: () => true, mutators: () => ({ mutators }) };
   };
   return admissionChain(script.chain.map(plugin));
 }
@@ -136,7 +136,7 @@ describe('a request that ends', () => {
   const rows: Readonly<Record<string, AdmissionPlugin>> = {
     'a plugin that mutates': { ...base, mutate: hangs },
     'a plugin that validates': { ...base, validate: hangs },
-    'a mutator': { ...base, mutators: () => [mutator] },
+    'a mutator': { ...base, mutators: () => ({ mutators: [mutator] }) },
   };
   for (const [what, plugin] of Object.entries(rows)) {
     it(`does not wait for ${what}`, async () => {

@@ -5,7 +5,7 @@ import { getOwn, isRecord, setOwn } from '../schema/own-property.ts';
 import { arrayIndex, type JsonPointer, leadsInto, parsePointer } from './json-pointer.ts';
 import { cloneJson, depthOf, jsonEqual } from './json-value.ts';
 import { PatchBudget } from './patch-budget.ts';
-import { doesNotApply, malformedPatch, shorten, shown, typeName } from './patch-error.ts';
+import { doesNotApply, malformedPatch, shorten, shown, testFailure, typeName } from './patch-error.ts';
 
 /*
  * JSON Patch (RFC 6902). Follows the RFC and passes its published test suite. One thing is laxer, as in
@@ -231,7 +231,7 @@ class PatchedDocument {
       throw this.#error(`test operation does not apply: is missing path: ${plain(path)}: missing value`);
     }
     if (!jsonEqual(value, expected, this.#budget)) {
-      throw this.#error(`testing value ${plain(path)} failed: test failed`);
+      throw doesNotApply(`[${this.#index}].path`, `testing value ${plain(path)} failed: test failed`, testFailure);
     }
   }
 

@@ -12,10 +12,17 @@ export const malformedPatch = (field: string, problem: string): StatusError =>
 const rejected = 'the server rejected our request due to an error in our request';
 
 /** 422: the patch is well-formed but cannot be applied to this object. `field` as in `malformedPatch`. */
-export const doesNotApply = (field: string, problem: string): StatusError =>
+export const doesNotApply = (field: string, problem: string, cause?: unknown): StatusError =>
   new StatusError('Invalid', `${rejected}: ${at(field)}${problem}`, {
+    cause,
     details: { causes: [{ reason: 'FieldValueInvalid', message: problem, ...(field !== '' && { field }) }] },
   });
+
+/** Cause of the error of a `test` operation that found another value. */
+export const testFailure = new Error('a test of a JSON patch failed');
+
+/** Why a patch cannot be read or applied, without the words around. */
+export const problemOf = ({ message, details }: StatusError): string => details?.causes?.[0]?.message ?? message;
 
 const at = (field: string): string => (field === '' ? '' : `${field}: `);
 

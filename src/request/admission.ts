@@ -73,6 +73,8 @@ export interface AdmissionAttributes extends Annotator {
    * webhook converts.
    */
   inVersion(object: ApiObject, of: ServedKind): ApiObject | Promise<ApiObject>;
+  /** Schema of such an object. */
+  schemaOf(of: ServedKind): StructSchema;
   /**
    * Replaces the content of the object with `value`, plain JSON of the kind `of` (default: `kind`): types are checked,
    * unknown fields dropped, defaults applied. Throws or rejects if `value` is not a valid object or there is no object to

@@ -10,22 +10,27 @@ import { OrchProcess } from '../support/orch-process.ts';
  */
 
 type Fields = Readonly<Record<string, unknown>>;
-const group = 'admissionregistration.orch.io/v1';
+const group = 'admissionregistration.orch.io';
+/** Of policies that mutate, which are off by default. */
+const alpha = `${group}/v1alpha1`;
 const maps = '/api/v1/namespaces/default/configmaps';
 const rounds = 10;
 
 interface Written {
+  /** Default: v1. */
+  readonly apiVersion?: string;
   readonly resource: string;
   readonly kind: string;
   readonly name: string;
   readonly content: Fields;
 }
 
-const path = ({ resource }: Written): string => `/apis/${group}/${resource}`;
+const apiVersionOf = ({ apiVersion = `${group}/v1` }: Written): string => apiVersion;
+const path = (written: Written): string => `/apis/${apiVersionOf(written)}/${written.resource}`;
 
 async function put(server: OrchProcess, written: Written): Promise<void> {
   const { kind, name, content } = written;
-  const body = { apiVersion: group, kind, metadata: { name }, ...content };
+  const body = { apiVersion: apiVersionOf(written), kind, metadata: { name }, ...content };
   const { status, text } = await server.post(path(written), body);
   assert.equal(status, 201, text);
 }
@@ -69,6 +74,7 @@ describe('admission on two servers of one etcd', { skip: etcdMissing, timeout: 5
   before(async () => {
     [etcd, webhook] = await Promise.all([startEtcd(), AdmissionWebhook.start()]);
     const flags = [`--etcd-servers=${etcd.endpoint}`, '--etcd-prefix=/admission'];
+    flags.push('--feature-gates=MutatingAdmissionPolicy=true', `--runtime-config=${alpha}=true`);
     [one, two] = await Promise.all([OrchProcess.start({ flags }), OrchProcess.start({ flags })]);
   });
   after(async () => {
@@ -82,6 +88,23 @@ describe('admission on two servers of one etcd', { skip: etcdMissing, timeout: 5
     content: { webhooks: [webhookFor(webhook)] },
   });
   const patch = JSON.stringify([{ op: 'add', path: '/metadata/labels', value: { mutated: '' } }]);
+  const applied = {
+    expression: "Object{metadata: Object.metadata{labels: {'mutated': ''}}}",
+  };
+  const mutating: Written = {
+    ...{ apiVersion: alpha, resource: 'mutatingadmissionpolicies', kind: 'MutatingAdmissionPolicy', name: 'm' },
+    content: {
+      spec: {
+        matchConstraints: { resourceRules: [ruleFor('CREATE', 'configmaps')] },
+        mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: applied }],
+        reinvocationPolicy: 'Never',
+      },
+    },
+  };
+  const mutatingBinding: Written = {
+    ...{ apiVersion: alpha, resource: 'mutatingadmissionpolicybindings', kind: 'MutatingAdmissionPolicyBinding' },
+    ...{ name: 'm', content: { spec: { policyName: 'm' } } },
+  };
   const bound = { policy: policy('p', {}), binding: binding('p') };
 
   /** `around` is there all the time. Large writes are made on the second thread. */
@@ -99,6 +122,8 @@ describe('admission on two servers of one etcd', { skip: etcdMissing, timeout: 5
       shows: /^mutated$/,
     },
     'a policy': { around: bound.binding, written: () => bound.policy, shows: refused },
+    'a mutating policy': { around: mutatingBinding, written: () => mutating, shows: /^mutated$/ },
+    'a binding of one': { around: mutating, written: () => mutatingBinding, shows: /^mutated$/ },
     'a binding': { around: bound.policy, written: () => bound.binding, shows: refused },
   };
   for (const [what, { around, written, judge, shows }] of Object.entries(cases)) {

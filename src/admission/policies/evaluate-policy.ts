@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/time/clock.ts';
 import { usableMessage } from '../../cel/usable-message.ts';
 import type { ExpressionEvaluation, ExpressionInput } from '../../kinds/admissionregistration/evaluate-expressions.ts';
-import type { CompiledPolicy, CompiledValidation } from './policy-expressions.ts';
+import type { CompiledPolicy, CompiledValidation, CompiledValidations } from './policy-expressions.ts';
 
 /** What a policy says of a request, for one binding and one object of parameters. */
 interface Judgement {
@@ -24,7 +24,7 @@ export interface PolicyDecision {
 
 /** Evaluates validations, and then audit annotations with a budget of their own, as kube-apiserver does. */
 export async function evaluatePolicy(
-  { begin, validations, auditAnnotations }: CompiledPolicy,
+  { begin, validations, auditAnnotations }: CompiledPolicy<CompiledValidations>,
   input: ExpressionInput,
   clock: Clock,
 ): Promise<Judgement> {

@@ -1,3 +1,4 @@
+import type { MutatingPolicySpec } from '../../kinds/admissionregistration/mutating-policy-schema.ts';
 import type { MatchResources, ParamKind, ParamRef } from '../../kinds/admissionregistration/policy-schema.ts';
 import type {
   ValidatingBindingSpec,
@@ -5,20 +6,36 @@ import type {
 } from '../../kinds/admissionregistration/validating-policy-schema.ts';
 import { readLabelSelector } from '../../kinds/meta/label-selector.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import type { Mutator } from '../chain.ts';
 import { MatchConditions } from '../matching/match-conditions.ts';
 import type { Ruled } from '../matching/match-index.ts';
 import type { Selecting } from '../matching/selects-request.ts';
-import { PolicyExpressions } from './policy-expressions.ts';
+import {
+  type CompiledMutations,
+  type CompiledValidations,
+  mutationsOf,
+  PolicyExpressions,
+  validationsOf,
+} from './policy-expressions.ts';
 
-/** A ValidatingAdmissionPolicy that a binding puts into force. */
+/** A policy that a binding puts into force. */
 export interface Policy extends Ruled, Selecting {
   readonly name: string;
   readonly failurePolicy: 'Fail' | 'Ignore';
   readonly paramKind: ParamKind | undefined;
   readonly conditions: MatchConditions | undefined;
-  readonly expressions: PolicyExpressions;
   /** In order of their names. */
   readonly bindings: readonly PolicyBinding[];
+}
+
+/** A ValidatingAdmissionPolicy. */
+export interface ValidatingPolicy extends Policy {
+  readonly expressions: PolicyExpressions<CompiledValidations>;
+}
+
+/** A MutatingAdmissionPolicy. */
+export interface MutatingPolicy extends Policy, Pick<Mutator, 'reinvocationPolicy'> {
+  readonly expressions: PolicyExpressions<CompiledMutations>;
 }
 
 export interface PolicyBinding {
@@ -26,18 +43,41 @@ export interface PolicyBinding {
   /** Limits the requests further. Undefined: all of the policy. */
   readonly matches: (Ruled & Selecting) | undefined;
   readonly paramRef: ParamRef | undefined;
+  /** What a validating policy does about a request that it speaks against. */
   readonly actions: readonly string[];
 }
 
-/** The policies that have bindings, in order of their names. */
-export function policiesOf(policies: Iterable<ApiObject>, bindings: Iterable<ApiObject>): readonly Policy[] {
+interface Written {
+  readonly policies: Iterable<ApiObject>;
+  readonly bindings: Iterable<ApiObject>;
+}
+
+/** The ValidatingAdmissionPolicies that have bindings, in order of their names. */
+export const validatingPoliciesOf = (written: Written): readonly ValidatingPolicy[] =>
+  boundPolicies(written, (policy, common) => ({
+    ...common,
+    expressions: new PolicyExpressions(policy['spec'] as ValidatingPolicySpec, validationsOf),
+  }));
+
+/** The MutatingAdmissionPolicies that have bindings, in order of their names. */
+export const mutatingPoliciesOf = (written: Written): readonly MutatingPolicy[] =>
+  boundPolicies(written, (policy, common) => {
+    const spec = policy['spec'] as MutatingPolicySpec;
+    const reinvocationPolicy = spec.reinvocationPolicy === 'IfNeeded' ? 'ifNeeded' : 'never';
+    return { ...common, reinvocationPolicy, expressions: new PolicyExpressions(spec, mutationsOf) };
+  });
+
+function boundPolicies<P extends Policy>(
+  { policies, bindings }: Written,
+  make: (policy: ApiObject, common: Policy) => P,
+): readonly P[] {
   const byPolicy = Map.groupBy(
     [...bindings].sort(byName),
     (each) => (each['spec'] as ValidatingBindingSpec).policyName,
   );
   return [...policies].sort(byName).flatMap((policy) => {
     const bound = byPolicy.get(nameOf(policy)) ?? [];
-    return bound.length === 0 ? [] : [policyOf(policy, bound.map(bindingOf))];
+    return bound.length === 0 ? [] : [make(policy, policyOf(policy, bound.map(bindingOf)))];
   });
 }
 
@@ -48,16 +88,17 @@ const byName = (one: ApiObject, other: ApiObject): number => {
   return a < b ? -1 : a > b ? 1 : 0;
 };
 
+/** What the specs of both kinds have. */
+type PolicySpec = Pick<ValidatingPolicySpec, 'matchConstraints' | 'matchConditions' | 'failurePolicy' | 'paramKind'>;
+
 function policyOf(policy: ApiObject, bindings: readonly PolicyBinding[]): Policy {
-  const spec = policy['spec'] as ValidatingPolicySpec;
-  const { matchConstraints = {}, matchConditions, failurePolicy, paramKind } = spec;
+  const { matchConstraints = {}, matchConditions, failurePolicy, paramKind } = policy['spec'] as PolicySpec;
   return {
     ...matchingOf(matchConstraints),
     name: nameOf(policy),
     failurePolicy: failurePolicy === 'Ignore' ? 'Ignore' : 'Fail',
     paramKind,
     conditions: MatchConditions.of(matchConditions, paramKind !== undefined),
-    expressions: new PolicyExpressions(spec),
     bindings,
   };
 }

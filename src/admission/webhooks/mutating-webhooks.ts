@@ -2,7 +2,7 @@ import { stringifyJson } from '../../codec/json.ts';
 import { applyJsonPatch } from '../../patch/json-patch.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
 import type { AnnotationLevel } from '../../request/audit-annotations.ts';
-import type { AdmissionPlugin, Mutator } from '../chain.ts';
+import { type AdmissionPlugin, type Mutator, noMutators } from '../chain.ts';
 import type { Matched } from '../matching/match-index.ts';
 import { ReviewedObjects } from './call-webhook.ts';
 import type { ReviewAnswer } from './review-answer.ts';
@@ -18,9 +18,9 @@ export const mutatingWebhooks = (parts: WebhookParts): AdmissionPlugin => ({
   mutate: ({ signal }) => parts.upToDate(signal),
   mutators(attributes) {
     const matched = parts.configurations.webhooks('admit').find(attributes);
-    if (matched.length === 0) return [];
+    if (matched.length === 0) return noMutators;
     const objects = new ReviewedObjects(attributes);
-    return matched.map((each) => mutatorOf(each, objects, parts));
+    return { mutators: matched.map((each) => mutatorOf(each, objects, parts)) };
   },
 });
 

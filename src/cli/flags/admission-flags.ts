@@ -20,7 +20,6 @@ export const ignoredPlugins: readonly AbsentPlugins[] = [
       'DefaultStorageClass',
       'DenyServiceExternalIPs',
       'LimitRanger',
-      'MutatingAdmissionPolicy',
       'PersistentVolumeClaimResize',
       'Priority',
       'ResourceQuota',

@@ -125,13 +125,18 @@ class WriteAttributes implements AdmissionAttributes {
 
   replace(value: unknown, of?: ServedKind): Promise<void> | void {
     if (!this.#admitted.object) throw unusable('there is no object to change');
-    const version = of && !this.#admitted.kind ? this.#versionOf(of) : this.kind;
+    const version = of ? this.#versionOf(of) : this.kind;
     const made = this.#converted(decoded(value, version), apiVersionOf(this.kind));
     if (made instanceof Promise) return made.then((converted) => this.#take(converted));
     this.#take(made);
   }
 
+  schemaOf(of: ServedKind): StructSchema {
+    return this.#versionOf(of).schema;
+  }
+
   #versionOf(of: ServedKind): GroupVersionKind & { readonly schema: StructSchema } {
+    if (this.#admitted.kind) return this.kind;
     const { served } = this.#context;
     const apiVersion = apiVersionOf(of);
     const found = [served, ...served.resource.versions].find((each) => each.apiVersion === apiVersion);

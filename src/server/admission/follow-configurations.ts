@@ -1,4 +1,8 @@
-import { AdmissionConfigurations, configurationKinds } from '../../admission/admission-configurations.ts';
+import {
+  AdmissionConfigurations,
+  configurationKinds,
+  configurationVersions,
+} from '../../admission/admission-configurations.ts';
 import type { ClosableStack } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
@@ -17,7 +21,7 @@ interface FollowParts {
 export function followConfigurations({ resources, dialect, logger, held }: FollowParts): AdmissionConfigurations {
   const configurations = new AdmissionConfigurations();
   for (const kind of configurationKinds) {
-    const find = resources.finder(dialect.group('admissionregistration'), 'v1', kind);
+    const find = resources.finder(dialect.group('admissionregistration'), configurationVersions[kind], kind);
     const put = (object: ApiObject): void => configurations.put(kind, object);
     const remove = (_namespace: string, name: string): void => configurations.remove(kind, name);
     held.add(startInformer({ resources, find }, { put, remove }, logger));

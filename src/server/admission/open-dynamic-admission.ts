@@ -1,6 +1,6 @@
 import type { AdmissionConfigurations } from '../../admission/admission-configurations.ts';
 import { policyMetrics } from '../../admission/policies/policy-metrics.ts';
-import type { PolicyParts } from '../../admission/policies/validating-policies.ts';
+import type { ValidatingParts } from '../../admission/policies/validating-policies.ts';
 import type { WebhookParts } from '../../admission/webhooks/webhook-dispatch.ts';
 import { conditionMetrics, webhookMetrics } from '../../admission/webhooks/webhook-metrics.ts';
 import type { WebhookOutcome } from '../../admission/webhooks/webhook-outcome.ts';
@@ -14,7 +14,7 @@ import { WebhookConnections } from './webhook-connections.ts';
 /** What webhooks and policies ask of the server. */
 export interface DynamicAdmission
   extends Pick<WebhookParts, 'upToDate' | 'send' | 'observed' | 'conditionsObserved'>,
-    Pick<PolicyParts, 'params' | 'policyObserved'> {
+    Pick<ValidatingParts, 'params' | 'policyObserved'> {
   readonly configurations: AdmissionConfigurations;
 }
 

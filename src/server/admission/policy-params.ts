@@ -1,4 +1,4 @@
-import type { FoundParams } from '../../admission/policies/validating-policies.ts';
+import type { FoundParams } from '../../admission/policies/policy-invocations.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry } from '../../cache/cache.ts';
@@ -22,7 +22,7 @@ export class PolicyParams {
     this.#clock = clock;
   }
 
-  /** See `PolicyParts.params`. Texts are those of kube-apiserver. */
+  /** See `InvocationParts.params`. Texts are those of kube-apiserver. */
   async find(kind: ParamKind, ref: ParamRef, requestNamespace: string): Promise<FoundParams> {
     const served = this.#served(kind);
     if (!served) {

@@ -1,6 +1,6 @@
 import { AdmissionConfigurations, type ConfigurationData } from '../../../admission/admission-configurations.ts';
+import type { FoundParams } from '../../../admission/policies/policy-invocations.ts';
 import type { PolicyOutcome } from '../../../admission/policies/policy-outcome.ts';
-import type { FoundParams } from '../../../admission/policies/validating-policies.ts';
 import type { WebhookClient } from '../../../admission/webhooks/webhook.ts';
 import type { ConditionsOutcome, WebhookOutcome } from '../../../admission/webhooks/webhook-outcome.ts';
 import type { Caller } from '../../../base/caller.ts';

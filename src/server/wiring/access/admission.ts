@@ -31,7 +31,8 @@ import { serviceAccount } from '../../../admission/plugins/service-account.ts';
 import type { SignerPlugins } from '../../../admission/plugins/signer-permission.ts';
 import { taintNodesByCondition } from '../../../admission/plugins/taint-nodes-by-condition.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
-import { type PolicyParts, validatingPolicies } from '../../../admission/policies/validating-policies.ts';
+import { type MutatingParts, mutatingPolicies } from '../../../admission/policies/mutating-policies.ts';
+import { type ValidatingParts, validatingPolicies } from '../../../admission/policies/validating-policies.ts';
 import { mutatingWebhooks } from '../../../admission/webhooks/mutating-webhooks.ts';
 import { validatingWebhooks } from '../../../admission/webhooks/validating-webhooks.ts';
 import type { WebhookParts } from '../../../admission/webhooks/webhook-dispatch.ts';
@@ -231,12 +232,18 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       clientSigner: signerNames(dialect).client,
       organizations: async (request) => (await readCertificateRequest(Buffer.from(request, 'base64'))).organizations,
     }),
+  MutatingAdmissionPolicy: (parts) => mutatingPolicies(dynamicParts(parts)),
   MutatingAdmissionWebhook: (parts) => mutatingWebhooks(dynamicParts(parts)),
   ValidatingAdmissionPolicy: (parts) => validatingPolicies(dynamicParts(parts)),
   ValidatingAdmissionWebhook: (parts) => validatingWebhooks(dynamicParts(parts)),
 };
 
-const dynamicParts = ({ dialect, clock, random, lookups }: AdmissionParts): WebhookParts & PolicyParts => ({
+const dynamicParts = ({
+  dialect,
+  clock,
+  random,
+  lookups,
+}: AdmissionParts): WebhookParts & MutatingParts & ValidatingParts => ({
   ...{ dialect, clock, random },
   ...lookups.dynamic,
   namespace: (name) => lookups.namespace(name),
