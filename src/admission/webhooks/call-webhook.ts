@@ -3,6 +3,7 @@ import type { Random } from '../../base/random.ts';
 import { type Span, spanning } from '../../base/span.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import { StatusError } from '../../meta/status-error.ts';
 import { describeAnswer, isAnswered } from '../../outbound/describe-answer.ts';
 import type { AdmissionAttributes, ServedKind } from '../../request/admission.ts';
 import type { Matched } from '../matching/match-index.ts';
@@ -92,6 +93,8 @@ export async function callWebhook(
   return traced(webhook, uid, attributes, async (span) => {
     const ask = () =>
       send(client, review, { signal: attributes.signal, span }).catch((error) => {
+        // The request has ended, or too many wait: that is no failure of the webhook, which a policy could ignore.
+        if (error instanceof StatusError) throw error;
         throw new CallFailure(`failed to call webhook: ${messageOf(error)}`, unavailable, { cause: error });
       });
     const { status, body } = await attributes.awaitWebhook(ask);
