@@ -3,6 +3,7 @@
  * order in the flags does not matter.
  */
 const defaults = {
+  NamespaceAutoProvision: false,
   NamespaceLifecycle: true,
   NamespaceExists: false,
   ServiceAccount: true,

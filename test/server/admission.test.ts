@@ -107,6 +107,22 @@ describe('by flag', () => {
     assert.deepEqual([status, json.spec.serviceAccountName, json.spec.volumes], [201, undefined, undefined]);
   });
 
+  it('namespaces come with what is created in them', async () => {
+    await using server = await OrchProcess.start({ flags: ['--enable-admission-plugins=NamespaceAutoProvision'] });
+    const create = (namespace: string, data: object, query = '') =>
+      server.post(`${namespaces}/${namespace}/configmaps${query}`, { metadata: { name: 'c' }, data });
+    assert.equal((await create('dry', {}, '?dryRun=All')).status, 404);
+    const heavy = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, 'v']));
+    const answers = await Promise.all([create('light', { a: 'b' }), create('heavy', heavy)]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 201],
+    );
+    for (const name of ['light', 'heavy']) assert.equal((await server.get(`${namespaces}/${name}`)).status, 200);
+    assert.equal((await server.get(`${namespaces}/dry`)).status, 404);
+    assert.match((await create('Bad_Name', {})).text, /is forbidden: Namespace|invalid/i);
+  });
+
   it('a plugin can be switched on', async () => {
     await using server = await OrchProcess.start({
       flags: ['--enable-admission-plugins=OwnerReferencesPermissionEnforcement', '--controllers=namespace'],

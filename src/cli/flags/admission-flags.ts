@@ -40,10 +40,6 @@ export const refusedPlugins: readonly AbsentPlugins[] = [
     because: 'pods are not checked or changed by it yet: leave it out where you can do without',
     plugins: ['ImagePolicyWebhook', 'LimitPodHardAntiAffinityTopology', 'PodTolerationRestriction'],
   },
-  {
-    because: 'namespaces are not made by those who write into them: leave it out',
-    plugins: ['NamespaceAutoProvision'],
-  },
   { because: 'use --authorization-mode=AlwaysDeny', plugins: ['AlwaysDeny'] },
 ];
 

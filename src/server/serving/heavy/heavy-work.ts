@@ -159,7 +159,7 @@ export class HeavyWork {
     const write = { span, storeName, served };
     const prepared = { resource: served.resource, caller: request };
     const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules, namespace } = lookups;
-    const { existingPodWarnings, podSecurityObserved, countEvent } = lookups;
+    const { existingPodWarnings, podSecurityObserved, countEvent, provisionNamespace } = lookups;
     return {
       ...kindCalls(served.resource.kinds),
       get: async ({ key: wanted }: { readonly key: string }) => {
@@ -216,6 +216,7 @@ export class HeavyWork {
       roleRules: (args: LookupArguments<'roleRules'>) => roleRules(...args),
       namespace: (args: LookupArguments<'namespace'>) => namespace(...args),
       existingPodWarnings: (args: LookupArguments<'existingPodWarnings'>) => existingPodWarnings(...args),
+      provisionNamespace: (args: LookupArguments<'provisionNamespace'>) => provisionNamespace(...args),
       countEvent: (args: LookupArguments<'countEvent'>) => countEvent(...args),
       podSecurityObserved: (args: LookupArguments<'podSecurityObserved'>) => podSecurityObserved(...args),
     };

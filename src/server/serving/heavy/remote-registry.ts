@@ -246,6 +246,8 @@ const remoteLookups = (context: JobContext, configurations: AdmissionConfigurati
   namespace: async (name) => (await callUntilAborted(context, 'namespace', [name])) as ApiObject | undefined,
   existingPodWarnings: async (...args) =>
     (await callUntilAborted(context, 'existingPodWarnings', args)) as readonly string[],
+  provisionNamespace: async (...args) =>
+    (await callUntilAborted(context, 'provisionNamespace', args)) as string | undefined,
   countEvent: async (...args) => (await callUntilAborted(context, 'countEvent', args)) as ReachedLimit | undefined,
   podSecurityObserved: (outcome) => void context.call('podSecurityObserved', [outcome]),
   dynamic: remoteAdmission(configurations, context),

@@ -8,6 +8,7 @@ import { clusterTrustBundleAttest } from '../../../admission/plugins/cluster-tru
 import { defaultTolerationSeconds } from '../../../admission/plugins/default-toleration-seconds.ts';
 import { type CountedEvent, EventLimits, type ReachedLimit } from '../../../admission/plugins/event-limits.ts';
 import { eventRateLimit } from '../../../admission/plugins/event-rate-limit.ts';
+import { namespaceAutoProvision } from '../../../admission/plugins/namespace-auto-provision.ts';
 import { namespaceExists } from '../../../admission/plugins/namespace-exists.ts';
 import { type NamespacePhase, namespaceLifecycle } from '../../../admission/plugins/namespace-lifecycle.ts';
 import { nodeRestriction } from '../../../admission/plugins/node-restriction/node-restriction.ts';
@@ -44,6 +45,7 @@ import type { Metrics } from '../../../base/metrics.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { WatchCache } from '../../../cache/cache.ts';
+import { type ApiClient, ApiError, hasReason } from '../../../client/api-client.ts';
 import { parseStored } from '../../../codec/json.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { insecureNodeRequests } from '../../../dialect/published-feature-gates.ts';
@@ -57,6 +59,7 @@ import type { UserInfo } from '../../../request/user-info.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import type { DynamicAdmission } from '../../admission/open-dynamic-admission.ts';
+import type { LoopbackClients } from '../loopback-clients.ts';
 import { escalationPrevention } from './rbac.ts';
 
 /**
@@ -78,6 +81,8 @@ export interface AdmissionLookups {
   /** Waits for the cache: pods that were acknowledged before the call count. */
   existingPodWarnings(question: ExistingPodsQuestion): Promise<readonly string[]>;
   podSecurityObserved(outcome: PodSecurityOutcome): void;
+  /** Creates a namespace. Returns why it could not; undefined if it exists now. */
+  provisionNamespace(name: string): Promise<string | undefined>;
   /** Counts an event against the limits of this server. */
   countEvent(event: CountedEvent): ReachedLimit | undefined | Promise<ReachedLimit | undefined>;
   readonly dynamic: DynamicAdmission;
@@ -91,6 +96,7 @@ interface LookupParts {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly configurations: PluginConfigurations;
+  readonly clients: Pick<LoopbackClients, 'server'>;
   readonly cache: WatchCache;
   readonly resources: ResourceRegistry;
   readonly authorizer: Authorizer;
@@ -130,6 +136,7 @@ export function admissionLookups(parts: LookupParts): AdmissionLookups {
     },
     podSecurityObserved: podSecurityMetrics(parts.metrics),
     countEvent: (event) => events.take(event),
+    provisionNamespace: (name) => provisionNamespace(parts.clients.server, name),
     dynamic,
   };
 }
@@ -174,6 +181,11 @@ export function composeAdmission(names: readonly PluginName[], parts: AdmissionP
 }
 
 const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPlugin>> = {
+  NamespaceAutoProvision: ({ lookups }) =>
+    namespaceAutoProvision({
+      phase: (name) => lookups.namespacePhase(name),
+      provision: (name) => lookups.provisionNamespace(name),
+    }),
   NamespaceLifecycle: ({ dialect, lookups }) =>
     namespaceLifecycle({
       phase: (name) => lookups.namespacePhase(name),
@@ -274,6 +286,17 @@ function phaseOf(served: ServedResource | undefined, name: string): Exclude<Name
 
 const labelsOf = (object: ApiObject | undefined): Readonly<Record<string, string>> | undefined =>
   object && (object.metadata.labels ?? {});
+
+/** Another server, or another request, may create the namespace first. */
+async function provisionNamespace(client: ApiClient, name: string): Promise<string | undefined> {
+  try {
+    await client.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return hasReason(error, 'AlreadyExists') ? undefined : error.message;
+  }
+}
 
 /** The pods of a namespace as they are now; parsed one by one. */
 function* podsIn(served: ServedResource | undefined, namespace: string): Iterable<() => ApiObject> {

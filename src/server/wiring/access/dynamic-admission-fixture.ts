@@ -4,12 +4,13 @@ import type { AdmissionLookups } from './admission.ts';
 /** Test support: a server without namespaces, webhooks and policies. */
 export const withoutConfigurations: Pick<
   AdmissionLookups,
-  'namespace' | 'existingPodWarnings' | 'podSecurityObserved' | 'countEvent' | 'dynamic'
+  'namespace' | 'existingPodWarnings' | 'podSecurityObserved' | 'countEvent' | 'provisionNamespace' | 'dynamic'
 > = {
   namespace: () => undefined,
   existingPodWarnings: async () => [],
   podSecurityObserved() {},
   countEvent: () => undefined,
+  provisionNamespace: () => Promise.resolve('nothing is created'),
   dynamic: {
     configurations: new AdmissionConfigurations(),
     upToDate: () => undefined,
