@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import type { Status } from '../../src/meta/status-error.ts';
 import { AdmissionWebhook, ruleFor, webhookFor } from '../support/admission-webhook.ts';
+import { definitionOf, definitionPath, versionOf } from '../support/custom-resources.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
 /** MutatingAdmissionPolicies, as those who write objects see them. */
@@ -152,6 +154,28 @@ describe('mutating admission policies', () => {
           ['b', 'b', 'Always'],
         ],
       );
+    });
+
+    it('is made in the version that a rule names, of custom resources too', async () => {
+      const versions = ['v1', 'v2'].map((name) =>
+        versionOf(
+          { list: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' } },
+          { name, storage: name === 'v2' },
+        ),
+      );
+      const definition = definitionOf({ group: 'mutated.example', versions });
+      await create(definitionPath(), definition);
+      const path = '/apis/mutated.example/v2/namespaces/default/widgets';
+      await until(async () => (await send('GET', path)).status === 200, 'the kind is served');
+      const change = "Object{list: [object.apiVersion.replace('mutated.example/', '')]}";
+      const rule = ruleFor('CREATE', 'widgets', { apiGroups: ['mutated.example'], apiVersions: ['v1'] });
+      await inForce('p', [apply(change)], { matchConstraints: { resourceRules: [rule] } });
+      const { status, body } = await post(
+        { apiVersion: 'mutated.example/v2', kind: 'Widget', metadata: { name: 'x' }, list: ['own'] },
+        path,
+      );
+      assert.equal(status, 201, body.message);
+      assert.deepEqual([body.apiVersion, body['list']], ['mutated.example/v2', ['own', 'v1']]);
     });
 
     it('belongs to no manager', async () => {
