@@ -57,8 +57,11 @@ interface AskOptions {
   readonly as?: { readonly token: string } | undefined;
 }
 
-/** One release of the client, as the administrator or others, with a home of its own. */
+let clients = 0;
+
+/** One release of the client, as the administrator or others. Those of one release share a home, not connection files. */
 export class KubectlClient {
+  readonly #id = ++clients;
   readonly #program: string;
   readonly #server: OrchProcess;
   readonly #home: string;
@@ -101,7 +104,7 @@ export class KubectlClient {
   #connection(token: string): string {
     const known = this.#connections.get(token);
     if (known !== undefined) return known;
-    const file = join(this.#home, `connection-${this.#connections.size}`);
+    const file = join(this.#home, `connection-${this.#id}-${this.#connections.size}`);
     writeFileSync(file, tokenKubeconfig(this.#server, token));
     this.#connections.set(token, file);
     return file;
