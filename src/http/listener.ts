@@ -311,6 +311,7 @@ class TlsListener implements Listener {
 
   #serveHttp1(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket as TLSSocket);
+    keepReading(request.socket);
     // Limits pipelined requests on one connection: no real client sends this many.
     if (!connection || connection.exchanges >= this.#limits.streamsPerConnectionMax) {
       request.socket.destroy();
@@ -465,4 +466,15 @@ function refuseExpectation(exchange: Exchange): StatusError | undefined {
   const expectation = exchange.header('expect') ?? '';
   if (expectation === '' || expectation.toLowerCase() === '100-continue') return undefined;
   return new StatusError('BadRequest', 'the server knows no expectation but 100-continue', { code: 417 });
+}
+
+/**
+ * Node pauses a connection whose last answer is not flushed yet when the next request comes. What was decrypted by then is
+ * parsed all the same, and counts as malformed (HPE_PAUSED): a client that has read a large answer and sends a large body at
+ * once would get 400. What is pipelined or not read is limited elsewhere.
+ */
+function keepReading(socket: Socket & { _paused?: boolean }): void {
+  if (!socket._paused) return;
+  socket._paused = false;
+  socket.resume();
 }

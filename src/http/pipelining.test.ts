@@ -42,3 +42,14 @@ test('pipelined requests are not all handled in one turn of the event loop', asy
   assert.equal(events.filter((event) => event === 'begun').length, count);
   assert.ok(events.indexOf('a turn of others') < count, 'all of them began before others had a turn');
 });
+
+test('a large body right behind a large answer is read', async () => {
+  const large = 'x'.repeat(1_000_000);
+  await using started = await start((exchange) => {
+    if (exchange.method === 'GET') exchange.respond(200, {}, large);
+    else void exchange.body(1_000_000).then((body) => exchange.respond(200, {}, `read ${body.length}`));
+  });
+  const lines = ['POST / HTTP/1.1', 'host: a', 'content-length: 500000', 'connection: close', '', ''];
+  const answer = await exchangeText(await started.tls(), get('/') + lines.join('\r\n') + large.slice(0, 500_000));
+  assert.match(answer, /read 500000$/);
+});

@@ -76,7 +76,8 @@ for (const dialect of Object.values(dialects)) {
       it(`${size}: approved and signed; who did what is told, and counted`, async () => {
         const before = await counts();
         const one = `${path}/${size}`;
-        assert.equal((await server.post(path, bodyOf(size, metadata))).status, 201);
+        const made = await server.post(path, bodyOf(size, metadata));
+        assert.equal(made.status, 201, made.text);
         const approve = (stored: object) => ({
           ...stored,
           status: { conditions: [{ type: 'Approved', status: 'True' }] },
