@@ -15,6 +15,8 @@ export interface ServedKind {
   readonly version: string;
   readonly kind: string;
   readonly resource: string;
+  /** Kind of the objects, where it is another one than that of the resource: `Scale`. The same in every version. */
+  readonly body?: { readonly group: string; readonly version: string; readonly kind: string };
 }
 
 /**

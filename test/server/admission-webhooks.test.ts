@@ -349,11 +349,11 @@ describe('admission webhooks', () => {
     const gadgets = 'gadgets.example.com';
     const replicas = { spec: { type: 'object', properties: { replicas: { type: 'integer' } } } };
     const paths = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
-    const version = versionOf(replicas, { subresources: { scale: paths } });
-    assert.equal(
-      (await send('POST', definitionPath(), definitionOf({ group: gadgets, versions: [version] }))).status,
-      201,
-    );
+    const versions = [
+      versionOf(replicas, { subresources: { scale: paths } }),
+      versionOf(replicas, { subresources: { scale: paths }, name: 'v2', storage: false }),
+    ];
+    assert.equal((await send('POST', definitionPath(), definitionOf({ group: gadgets, versions }))).status, 201);
     const path = `/apis/${gadgets}/v1/namespaces/default/widgets`;
     await until(async () => (await send('GET', path)).status === 200, 'the kind is served');
     const made = { apiVersion: `${gadgets}/v1`, kind: 'Widget', metadata: { name: 'w' }, spec: { replicas: 1 } };
@@ -361,19 +361,25 @@ describe('admission webhooks', () => {
     const rules = [{ ...ruleFor('UPDATE', 'widgets/scale'), apiGroups: [gadgets] }];
     await configure('mutating', 'judge', webhookFor(one, { rules }));
     one.judge = () => patchOf({ op: 'replace', path: '/spec/replicas', value: 3 });
-    const { status, body } = await send('PATCH', `${path}/w/scale`, { spec: { replicas: 2 } }, mergePatch);
-    assert.equal(status, 200, body.message);
-    assert.deepEqual(body['spec'], { replicas: 3 });
-    const [review] = asked(one);
-    assert.deepEqual(
-      [review?.object?.kind, review?.['kind'], review?.['resource'], review?.['subResource']],
-      [
-        'Scale',
-        { group: 'autoscaling', version: 'v1', kind: 'Scale' },
-        { group: gadgets, version: 'v1', resource: 'widgets' },
-        'scale',
-      ],
-    );
+    // Whichever version the request names: the rule is for one of them.
+    for (const version of ['v1', 'v2']) {
+      one.asked.length = 0;
+      const scale = `${path.replace('/v1/', `/${version}/`)}/w/scale`;
+      const { status, body } = await send('PATCH', scale, { spec: { replicas: 2 } }, mergePatch);
+      assert.equal(status, 200, body.message);
+      assert.deepEqual(body['spec'], { replicas: 3 });
+      const [review] = asked(one);
+      assert.deepEqual(
+        [review?.object?.kind, review?.['kind'], review?.['resource'], review?.['subResource']],
+        [
+          'Scale',
+          { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+          { group: gadgets, version: 'v1', resource: 'widgets' },
+          'scale',
+        ],
+      );
+      assert.deepEqual(review?.['requestResource'], { group: gadgets, version, resource: 'widgets' });
+    }
   });
 
   it('a webhook for everything that is down: reads go on, the server starts, and the configuration can be taken away', async () => {

@@ -19,10 +19,10 @@ export function admissionRequest(attributes: AdmissionAttributes, as: ServedKind
   const { subresource, group, version, resource } = info;
   // A namespace that is created has no name in its path.
   const namespace = isNamespace(attributes) ? name : info.namespace;
-  // The kind of a subresource has a group of its own, and no equivalents.
-  const isRequested = as === requested || requested.group !== group;
+  // That of the request may have a kind of its own, whose group is not that of the resource.
+  const isRequested = as.kind === requested.kind && as.version === requested.version && as.group === requested.group;
   return {
-    kind: kindOf(as),
+    kind: kindOf(as.body ?? as),
     resource: isRequested
       ? { group, version, resource }
       : { group: as.group, version: as.version, resource: as.resource },
@@ -39,7 +39,7 @@ export function admissionRequest(attributes: AdmissionAttributes, as: ServedKind
   };
 }
 
-const kindOf = ({ group, version, kind }: ServedKind) => ({ group, version, kind });
+const kindOf = ({ group, version, kind }: Pick<ServedKind, 'group' | 'version' | 'kind'>) => ({ group, version, kind });
 
 const userOf = ({ username, uid, groups, extra }: UserInfo) => ({
   username,

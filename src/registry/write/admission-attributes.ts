@@ -66,12 +66,21 @@ class WriteAttributes implements AdmissionAttributes {
   }
 
   get equivalents(): readonly ServedKind[] {
-    const { served } = this.#context;
-    // The body of an action has a kind of its own and no equivalents.
-    if (this.#admitted.kind && this.#admitted.kind !== served.kind) return [];
+    const { served, info } = this.#context;
+    const { kind: own } = this.#admitted;
+    const body = own && own !== served.kind ? { group: own.group, version: own.version, kind: own.kind } : undefined;
+    // A body of its own kind that is sent to a collection is of no other resource.
+    if (body && info.subresource === '') return [];
     return served.resource.versions
       .filter((other) => other !== served)
-      .map(({ kind: { group, version, kind, resource } }) => ({ group, version, kind, resource }));
+      .filter(({ kind }) => !body || kind.subresources.some(({ name }) => name === info.subresource))
+      .map(({ kind: { group, version, kind, resource } }) => ({
+        group,
+        version,
+        kind,
+        resource,
+        ...(body && { body }),
+      }));
   }
 
   get options(): OperationOptions | undefined {
