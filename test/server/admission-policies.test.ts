@@ -6,7 +6,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
 import type { Status } from '../../src/meta/status-error.ts';
 import { ruleFor } from '../support/admission-webhook.ts';
-import { definitionOf, definitionPath } from '../support/custom-resources.ts';
+import { definitionOf, definitionPath, versionOf } from '../support/custom-resources.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
 /** ValidatingAdmissionPolicies, as those who write objects see them. */
@@ -229,6 +229,30 @@ describe('validating admission policies', () => {
       await bind('p', { paramRef: { selector, parameterNotFoundAction: 'Allow' } });
       assert.equal((await post(configMap('x', { a: '1' }))).status, 201);
       assert.equal((await post(configMap('x', { a: '2' }))).body.message, denied('p', 'at most 1'));
+    });
+
+    it('that cannot be converted are a failure, which the failure policy decides about', async () => {
+      const versions = [versionOf({}), versionOf({}, { name: 'v2', storage: false })];
+      const definition = definitionOf({ group: 'unconverted.example.com', versions });
+      const clientConfig = { url: 'https://127.0.0.1:9/convert' };
+      const conversion = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } };
+      const asked = { ...definition, spec: { ...definition.spec, conversion } };
+      assert.equal((await send('POST', definitionPath(), asked)).status, 201);
+      const widgets = '/apis/unconverted.example.com/v1/namespaces/default/widgets';
+      await until(async () => (await send('GET', widgets)).status === 200, 'the kind is served');
+      await create(widgets, { apiVersion: 'unconverted.example.com/v1', kind: 'Widget', metadata: { name: 'w' } });
+      const paramKind = { apiVersion: 'unconverted.example.com/v2', kind: 'Widget' };
+      const paramRef = { name: 'w', namespace: 'default', parameterNotFoundAction: 'Deny' };
+      for (const [failurePolicy, status] of [
+        ['Ignore', 201],
+        ['Fail', 422],
+      ] as const) {
+        await policy(`p-${status}`, { paramKind, failurePolicy, validations: [{ expression: 'true' }] });
+        await bind(`p-${status}`, { paramRef });
+        const answer = await post(configMap('x'));
+        assert.equal(answer.status, status, answer.body.message);
+        if (status === 422) assert.match(answer.body.message, /failed to configure binding: conversion webhook for/);
+      }
     });
 
     it('of a kind that is not served refuse, until it is served', async () => {

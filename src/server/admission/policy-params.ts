@@ -7,6 +7,7 @@ import type { ParamKind, ParamRef } from '../../kinds/admissionregistration/poli
 import { storesObjects } from '../../kinds/kind.ts';
 import { readLabelSelector, selectsLabels } from '../../kinds/meta/label-selector.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import { StatusError } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 
@@ -22,8 +23,20 @@ export class PolicyParams {
     this.#clock = clock;
   }
 
-  /** See `InvocationParts.params`. Texts are those of kube-apiserver. */
+  /**
+   * See `InvocationParts.params`. Texts are those of kube-apiserver. Params that cannot be converted are a fault of the binding:
+   * the failure policy decides.
+   */
   async find(kind: ParamKind, ref: ParamRef, requestNamespace: string): Promise<FoundParams> {
+    try {
+      return await this.#find(kind, ref, requestNamespace);
+    } catch (error) {
+      if (error instanceof StatusError) return failed(error.message);
+      throw error;
+    }
+  }
+
+  async #find(kind: ParamKind, ref: ParamRef, requestNamespace: string): Promise<FoundParams> {
     const served = this.#served(kind);
     if (!served) {
       const described = `${kind.apiVersion ?? ''}, Kind=${kind.kind ?? ''}`;
