@@ -1,4 +1,5 @@
 import { expressionLimits } from './expression-limits.ts';
+import { webhookLimits } from './webhook-limits.ts';
 
 /**
  * Every limit on what a client can make the server hold or do, in one object, so that an operator can read what the
@@ -381,6 +382,7 @@ export const limits = {
   /** Characters of a bearer token; longer ones identify nobody. */
   tokenLengthMax: 64 * 1024,
   ...expressionLimits,
+  ...webhookLimits,
   /** Results that a token cache keeps, and the total characters of their identities, or of their tokens. */
   tokenCacheEntriesMax: 32 * 1024,
   tokenCacheTextMax: 32 * 1024 * 1024,
@@ -388,35 +390,8 @@ export const limits = {
   delegatedReviewMsMax: 10_000,
   /** How long after the end of its lease a leader that neither renews nor ends counts as unhealthy. */
   overdueLeaderMs: 20_000,
-  /** All attempts of one TokenReview webhook call, together. */
-  webhookTokenMsMax: 30_000,
   /** How long an unknown token is cached at most. */
   unknownTokenKeptMs: 10_000,
-  /** Response of a webhook; connections to it; calls that may wait for it before more are refused. */
-  webhookAnswerBytesMax: 1024 * 1024,
-  webhookConnectionsMax: 100,
-  webhookQuestionsMax: 1_000,
-  /** Objects in one question to a conversion webhook, and their bytes (one object may have more). */
-  conversionObjectsMax: 500,
-  conversionBytesMax: 512 * 1024,
-  /** One question to a conversion webhook: time; bytes and elements of its answer, which may be larger than what was asked. */
-  conversionMsMax: 30_000,
-  conversionAnswerBytesMax: 8 * 1024 * 1024,
-  conversionElementsMax: 1_000_000,
-  /** Bytes of an answer that is read on the event loop: about one object; about several, which are read one after the other. */
-  conversionInlineBytesMax: 256 * 1024,
-  conversionsInlineBytesMax: 768 * 1024,
-  /** Pause before a default role or binding is written again that webhooks or policies refused. */
-  defaultPolicyRetryMs: 10_000,
-  /** Admission webhooks whose connections are kept; calls that may wait for one of them. */
-  admissionConnectionsKept: 1_000,
-  admissionCallsMax: 1_000,
-  /** Kinds of requests for which it is remembered which admission webhooks, or policies, are for them. */
-  matchedRequestsKept: 10_000,
-  /** Warnings, audit annotations and causes in the answer of an admission webhook that count. */
-  reviewListMax: 100,
-  /** Characters shown of an error that a webhook reports. */
-  webhookErrorLengthMax: 1_024,
   /** Standard output of a credential plugin, and how long it may run: users may have to log in. */
   pluginOutputBytesMax: 1024 * 1024,
   pluginMsMax: 5 * 60_000,
@@ -454,20 +429,6 @@ export const limits = {
   /** Bytes of the reason and the message of a condition (kube-apiserver: 1 kB; 32 kB). */
   conditionReasonMax: 1024,
   conditionMessageMax: 32 * 1024,
-  /** Match conditions of a webhook or policy (spec section 8). */
-  matchConditionsMax: 64,
-  /** Time for one response of an authorization webhook (spec section 8). */
-  authorizationWebhookMsMax: 30_000,
-  /** Responses in an authorization webhook's cache; requests with longer attributes are not cached. */
-  authorizationAnswersKept: 8_192,
-  authorizationQuestionLengthKept: 10_000,
-  /** Characters of a reason given by an authorization webhook; the rest is truncated. */
-  authorizationReasonLengthMax: 1_024,
-  /** Shortest interval between reports of a repeatedly failing authorization webhook. */
-  authorizationFailureReportMs: 10_000,
-  /** Attempts of a webhook call, and the delay before the second attempt; it grows by half. */
-  webhookAttemptsMax: 5,
-  webhookRetryMs: 500,
   /** Certificates in a client's chain, and signatures verified while building a path. */
   chainCertificatesMax: 10,
   chainSignatureChecksMax: 100,
