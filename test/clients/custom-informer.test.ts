@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { EventEmitter, once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import {
   ApiextensionsV1Api,
   CustomObjectsApi,
-  type Informer,
   KubeConfig,
   type KubernetesObject,
   makeInformer,
 } from '@kubernetes/client-node';
-import { until, within } from '../../src/base/waits-fixture.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { kubernetes } from '../../src/dialect/kubernetes.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import {
@@ -18,58 +16,7 @@ import {
   publishedDefinitions,
   sampleManifest,
 } from '../support/published-definitions.ts';
-
-/** After an error the informer stops, and its user starts it again. */
-const restartMs = 200;
-
-/** An informer that goes on after its server is gone for a while. */
-class FollowedObjects implements AsyncDisposable {
-  readonly #told: string[] = [];
-  readonly #changed = new EventEmitter();
-  readonly #informer: Informer<KubernetesObject>;
-  #restart: NodeJS.Timeout | undefined;
-  #stopped = false;
-
-  constructor(informer: Informer<KubernetesObject>) {
-    this.#informer = informer;
-    for (const event of ['add', 'update', 'delete'] as const) {
-      informer.on(event, ({ metadata }) => {
-        this.#told.push(`${event} ${metadata?.name}`);
-        this.#changed.emit('change');
-      });
-    }
-    informer.on('error', () => {
-      // Stopping is told as an error, too.
-      if (!this.#stopped) this.#restart = setTimeout(() => void this.#start(), restartMs);
-    });
-  }
-
-  start(): Promise<void> {
-    return this.#informer.start();
-  }
-
-  async tellsOf(change: string): Promise<void> {
-    const told = async (): Promise<void> => {
-      while (!this.#told.includes(change)) await once(this.#changed, 'change');
-    };
-    await within(told(), () => `the informer does not tell of ${change}, but of ${this.#told.join(', ')}`);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#restart);
-    await this.#informer.stop();
-  }
-
-  /** The server may still be away. */
-  async #start(): Promise<void> {
-    try {
-      await this.#informer.start();
-    } catch {
-      if (!this.#stopped) this.#restart = setTimeout(() => void this.#start(), restartMs);
-    }
-  }
-}
+import { RestartingInformer } from './official/typescript/restarting-informer.ts';
 
 /** `@kubernetes/client-node` with kinds that it does not know: an informer over each, which outlives the server. */
 describe('informers of the TypeScript client library over custom objects', () => {
@@ -86,12 +33,13 @@ describe('informers of the TypeScript client library over custom objects', () =>
     const objects = config.makeApiClient(CustomObjectsApi);
     await using followed = new AsyncDisposableStack();
     const kinds = publishedDefinitions.filter(({ spec }) => spec.scope === 'Namespaced');
-    const informers = new Map<string, FollowedObjects>();
+    const informers = new Map<string, RestartingInformer<KubernetesObject>>();
     const placeOf = ({ spec }: (typeof kinds)[number]) => ({
       ...{ group: spec.group, version: 'v1', namespace: 'default', plural: spec.names.plural },
     });
-    const each = (act: (kind: (typeof kinds)[number], informer: FollowedObjects) => Promise<unknown>) =>
-      Promise.all(kinds.map((kind) => act(kind, informers.get(definitionName(kind)) ?? assert.fail())));
+    const each = (
+      act: (kind: (typeof kinds)[number], informer: RestartingInformer<KubernetesObject>) => Promise<unknown>,
+    ) => Promise.all(kinds.map((kind) => act(kind, informers.get(definitionName(kind)) ?? assert.fail())));
 
     for (const kind of kinds) {
       const body = definitionManifest(kind, kubernetes);
@@ -104,7 +52,9 @@ describe('informers of the TypeScript client library over custom objects', () =>
       });
       const place = placeOf(kind);
       const path = `/apis/${place.group}/${place.version}/namespaces/${place.namespace}/${place.plural}`;
-      const informer = new FollowedObjects(makeInformer(config, path, () => objects.listNamespacedCustomObject(place)));
+      const informer = new RestartingInformer(
+        makeInformer(config, path, () => objects.listNamespacedCustomObject(place)),
+      );
       informers.set(definitionName(kind), followed.use(informer));
       await informer.start();
     }

@@ -112,8 +112,9 @@ describe('a server that is behind', () => {
       };
       assert.match(await storedAs('before'), /\/v[12]$/, 'both are remembered');
       await until(async () => (await definitionAt(behind)).status?.storedVersions?.join() === 'v1,v2');
+      let round = 0;
       await until(async () => {
-        await behind.mergePatch(at('before'), { metadata: { labels: { at: String(Math.random()) } } });
+        await behind.mergePatch(at('before'), { metadata: { labels: { round: `${round++}` } } });
         return (await storedAs('before')) === `${group}/v2`;
       });
       for (const client of [ahead, behind]) for (const each of ['v1', 'v2']) await client.get(at('before', each));

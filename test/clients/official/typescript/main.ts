@@ -6,10 +6,11 @@ import {
   AuthorizationV1Api,
   CoreV1Api,
   KubeConfig,
+  makeInformer,
   VersionApi,
 } from '@kubernetes/client-node';
-import { ConfigMapInformer } from './config-map-informer.ts';
 import { ConfigMapSteps } from './config-map-steps.ts';
+import { RestartingInformer } from './restarting-informer.ts';
 
 /** The script of ../README.md with `@kubernetes/client-node`: its typed APIs and an informer. */
 
@@ -18,7 +19,10 @@ config.loadFromDefault();
 const namespace = process.env['NAMESPACE'] ?? '';
 const core = config.makeApiClient(CoreV1Api);
 const objects = new ConfigMapSteps(core, namespace);
-const informer = new ConfigMapInformer(config, namespace);
+const informer = new RestartingInformer(
+  makeInformer(config, `/api/v1/namespaces/${namespace}/configmaps`, () => core.listNamespacedConfigMap({ namespace })),
+  ({ metadata, data }) => `${metadata?.name} ${data?.['colour'] ?? ''}`,
+);
 
 const steps: readonly (readonly [name: string, run: () => Promise<void>])[] = [
   ['discovery', discovery],
@@ -106,4 +110,4 @@ for (const [step, run] of steps) {
     break;
   }
 }
-await informer.stop();
+await informer[Symbol.asyncDispose]();
