@@ -1,4 +1,4 @@
-import type { ApiObject } from '../meta/api-object.ts';
+import { type ApiObject, nameOf } from '../meta/api-object.ts';
 import { MatchIndex } from './matching/match-index.ts';
 import {
   type MutatingPolicy,
@@ -58,7 +58,7 @@ export class AdmissionConfigurations {
   }
 
   put(kind: ConfigurationKind, configuration: ApiObject): void {
-    this.#objects[kind].set(configuration.metadata.name ?? '', configuration);
+    this.#objects[kind].set(nameOf(configuration), configuration);
     this.#changed();
   }
 
@@ -66,11 +66,16 @@ export class AdmissionConfigurations {
     if (this.#objects[kind].delete(name)) this.#changed();
   }
 
-  /** Replaces everything by what another thread has at this version. */
+  /** Replaces everything by what another thread has at this version. What is compiled of the objects that stay is kept. */
   replace(version: number, data: ConfigurationData): void {
     for (const kind of configurationKinds) {
-      this.#objects[kind].clear();
-      for (const each of data[kind]) this.#objects[kind].set(each.metadata.name ?? '', each);
+      const objects = this.#objects[kind];
+      const known = new Map(objects);
+      objects.clear();
+      for (const each of data[kind]) {
+        const before = known.get(nameOf(each));
+        objects.set(nameOf(each), before && isSameState(before, each) ? before : each);
+      }
     }
     this.#changed();
     this.#version = version;
@@ -114,3 +119,6 @@ export class AdmissionConfigurations {
     return this.#mutating;
   }
 }
+
+const isSameState = ({ metadata: one }: ApiObject, { metadata: other }: ApiObject): boolean =>
+  one.uid === other.uid && one.resourceVersion === other.resourceVersion;

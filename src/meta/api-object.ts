@@ -43,3 +43,11 @@ export interface ApiObject {
   metadata: ObjectMeta;
   [field: string]: unknown;
 }
+
+export const nameOf = ({ metadata: { name = '' } }: ApiObject): string => name;
+
+/** Orders objects of a namespace by their names. */
+export function byName(one: ApiObject, other: ApiObject): number {
+  const [a, b] = [nameOf(one), nameOf(other)];
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -27,7 +27,7 @@ export class ResourceTable {
   }
 
   /** Entries of one group, in order of version and resource. The cost depends only on the number of entries found. */
-  *ofGroup(group: string): IterableIterator<ServedResource> {
+  *ofGroup(group: string): Generator<ServedResource, void> {
     for (const served of this.#served.range({ key: `${group}/`, exclusive: false }, undefined)) {
       if (served.kind.group !== group) return;
       yield served;

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { admissionMetrics } from '../../src/admission/admission-metrics.ts';
+import { conditionMetrics } from '../../src/admission/matching/condition-metrics.ts';
 import { podSecurityMetrics } from '../../src/admission/plugins/pod-security/pod-security-metrics.ts';
 import { policyMetrics } from '../../src/admission/policies/policy-metrics.ts';
-import { conditionMetrics, webhookMetrics } from '../../src/admission/webhooks/webhook-metrics.ts';
+import { webhookMetrics } from '../../src/admission/webhooks/webhook-metrics.ts';
 import { auditMetrics } from '../../src/audit/audit-metrics.ts';
 import { certificateLifetimes } from '../../src/authn/client-certificate.ts';
 import { oidcMetrics } from '../../src/authn/oidc/oidc-metrics.ts';

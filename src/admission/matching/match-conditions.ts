@@ -1,9 +1,11 @@
 import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
+import { inSlices, type Steps } from '../../base/time/in-slices.ts';
 import { CelBudget } from '../../cel/budget.ts';
 import type { ExpressionInput } from '../../kinds/admissionregistration/evaluate-expressions.ts';
-import type { CompiledExpression } from '../../kinds/admissionregistration/expressions.ts';
+import type { CompiledExpression, ExpressionCompiler } from '../../kinds/admissionregistration/expressions.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
+import { CompiledByWritten, type CompiledOnce } from './compiled-once.ts';
 import { type RequestDecisions, requestResource } from './request-decisions.ts';
 
 /** A condition as a configuration or policy has it. */
@@ -31,25 +33,21 @@ interface JudgedRequest extends JudgedObjects {
 
 /** The conditions under which a webhook is called, or a policy evaluated (KEP-3716). */
 export class MatchConditions {
-  readonly #sources: readonly string[];
-  readonly #hasParams: boolean;
-  #compiled: Promise<readonly CompiledExpression[]> | undefined;
+  readonly #compiled: CompiledConditions;
 
-  private constructor(sources: readonly string[], hasParams: boolean) {
-    this.#sources = sources;
-    this.#hasParams = hasParams;
+  private constructor(compiled: CompiledConditions) {
+    this.#compiled = compiled;
   }
 
   /** Undefined if there is none. `hasParams`: they may use `params`. */
   static of(written: readonly WrittenCondition[] = [], hasParams = false): MatchConditions | undefined {
-    const sources = written.map(({ expression = '' }) => expression);
-    return sources.length === 0 ? undefined : new MatchConditions(sources, hasParams);
+    if (written.length === 0) return undefined;
+    return new MatchConditions(known.of(written, (clock) => compile(written, hasParams, clock)));
   }
 
   /** All are evaluated until one is false, since that outweighs those that fail. */
   async evaluate({ attributes, decisions, clock, ...objects }: JudgedRequest): Promise<Match> {
-    this.#compiled ??= compile(this.#sources, this.#hasParams);
-    const compiled = await this.#compiled;
+    const compiled = await this.#compiled.get(clock);
     const { ExpressionEvaluation } = await import('../../kinds/admissionregistration/evaluate-expressions.ts');
     const evaluation = new ExpressionEvaluation(
       { ...objects, decisions, requestResource: requestResource(attributes) },
@@ -69,9 +67,24 @@ export class MatchConditions {
 const match: Match = { type: 'match' };
 const excluded: Match = { type: 'excluded' };
 
-/** The language is loaded when the first condition is needed. */
-async function compile(sources: readonly string[], hasParams: boolean): Promise<readonly CompiledExpression[]> {
+type CompiledConditions = CompiledOnce<readonly CompiledExpression[]>;
+
+const known = new CompiledByWritten<readonly WrittenCondition[], readonly CompiledExpression[]>();
+
+async function compile(
+  written: readonly WrittenCondition[],
+  hasParams: boolean,
+  clock: Clock,
+): Promise<readonly CompiledExpression[]> {
   const { ExpressionCompiler } = await import('../../kinds/admissionregistration/expressions.ts');
-  const compiler = new ExpressionCompiler({ hasParams });
-  return sources.map((source) => compiler.compile(source, 'condition'));
+  return inSlices(compileEach(written, new ExpressionCompiler({ hasParams })), clock);
+}
+
+function* compileEach(written: readonly WrittenCondition[], compiler: ExpressionCompiler): Steps<CompiledExpression[]> {
+  const compiled: CompiledExpression[] = [];
+  for (const { expression = '' } of written) {
+    yield;
+    compiled.push(compiler.compile(expression, 'condition'));
+  }
+  return compiled;
 }

@@ -98,7 +98,7 @@ function mutatorOf(invocation: Invocation<MutatingPolicy>, request: PolicyReques
 async function mutate(invocation: Invocation<MutatingPolicy>, request: PolicyRequest, fail: Fail): Promise<void> {
   const { attributes, parts } = request;
   const { policy, as } = invocation;
-  const { begin, mutations } = await policy.expressions.compiled();
+  const { begin, mutations } = await policy.expressions.get(parts.clock);
   for (const mutation of mutations) {
     const shown = await objectsFor(invocation, request);
     if (!shown.object) return;

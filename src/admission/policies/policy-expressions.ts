@@ -1,10 +1,12 @@
 import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
+import { inSlices, type Steps } from '../../base/time/in-slices.ts';
 import { CelBudget } from '../../cel/budget.ts';
 import type { ExpressionEvaluation, ExpressionInput } from '../../kinds/admissionregistration/evaluate-expressions.ts';
 import type { CompiledExpression, ExpressionCompiler } from '../../kinds/admissionregistration/expressions.ts';
 import type { MutatingPolicySpec } from '../../kinds/admissionregistration/mutating-policy-schema.ts';
 import type { ValidatingPolicySpec } from '../../kinds/admissionregistration/validating-policy-schema.ts';
+import { CompiledByWritten, type CompiledOnce } from '../matching/compiled-once.ts';
 
 /** The expressions of a policy, compiled. */
 interface Evaluable {
@@ -17,7 +19,12 @@ export type CompiledPolicy<T> = Evaluable & T;
 /** Of a ValidatingAdmissionPolicy. */
 export interface CompiledValidations {
   readonly validations: readonly CompiledValidation[];
-  readonly auditAnnotations: readonly { readonly key: string; readonly value: CompiledExpression }[];
+  readonly auditAnnotations: readonly CompiledAnnotation[];
+}
+
+interface CompiledAnnotation {
+  readonly key: string;
+  readonly value: CompiledExpression;
 }
 
 export interface CompiledValidation {
@@ -42,35 +49,36 @@ export interface CompiledMutation {
 /** What the specs of both kinds have. */
 type PolicySpec = Pick<ValidatingPolicySpec, 'variables' | 'paramKind'>;
 
-/** Compiles the expressions of a policy when it is first evaluated; the language is loaded then. */
-export class PolicyExpressions<T extends object> {
-  readonly #compile: () => Promise<CompiledPolicy<T>>;
-  #compiling: Promise<CompiledPolicy<T>> | undefined;
-  #compiled: CompiledPolicy<T> | undefined;
+/** The expressions of a policy, compiled when it is first evaluated. */
+export type PolicyExpressions<T> = CompiledOnce<CompiledPolicy<T>>;
 
-  /** `read` compiles all expressions but variables. */
-  constructor(spec: PolicySpec, read: (compiler: ExpressionCompiler, spec: never) => T) {
-    this.#compile = () => compile(spec, (compiler) => read(compiler, spec as never));
-  }
+const validating = new CompiledByWritten<ValidatingPolicySpec, CompiledPolicy<CompiledValidations>>();
+const mutating = new CompiledByWritten<MutatingPolicySpec, CompiledPolicy<CompiledMutations>>();
 
-  compiled(): CompiledPolicy<T> | Promise<CompiledPolicy<T>> {
-    if (this.#compiled) return this.#compiled;
-    this.#compiling ??= this.#compile().then((compiled) => {
-      this.#compiled = compiled;
-      return compiled;
-    });
-    return this.#compiling;
-  }
-}
+export const validatingExpressions = (spec: ValidatingPolicySpec): PolicyExpressions<CompiledValidations> =>
+  validating.of(spec, (clock) => compile(spec, validationsOf, clock));
 
-async function compile<T extends object>(
-  { variables = [], paramKind }: PolicySpec,
-  read: (compiler: ExpressionCompiler) => T,
+export const mutatingExpressions = (spec: MutatingPolicySpec): PolicyExpressions<CompiledMutations> =>
+  mutating.of(spec, (clock) => compile(spec, mutationsOf, clock));
+
+/** `compileOwn` compiles what the variables are for. */
+async function compile<S extends PolicySpec, T extends object>(
+  spec: S,
+  compileOwn: (spec: S, compiler: ExpressionCompiler) => Steps<T>,
+  clock: Clock,
 ): Promise<CompiledPolicy<T>> {
+  const { variables = [], paramKind } = spec;
   const { ExpressionCompiler } = await import('../../kinds/admissionregistration/expressions.ts');
   const { ExpressionEvaluation } = await import('../../kinds/admissionregistration/evaluate-expressions.ts');
   const compiler = new ExpressionCompiler({ hasParams: paramKind !== undefined, hasVariables: true });
-  for (const { name = '', expression = '' } of variables) compiler.addVariable(name, expression);
+  function* steps(): Steps<T> {
+    for (const { name = '', expression = '' } of variables) {
+      yield;
+      compiler.addVariable(name, expression);
+    }
+    return yield* compileOwn(spec, compiler);
+  }
+  const own = await inSlices(steps(), clock);
   return {
     begin: (input, clock) =>
       new ExpressionEvaluation(input, {
@@ -78,32 +86,41 @@ async function compile<T extends object>(
         budget: new CelBudget(limits.celBudget),
         clock,
       }),
-    ...read(compiler),
+    ...own,
   };
 }
 
-export const validationsOf = (
+function* validationsOf(
+  { validations: written = [], auditAnnotations: annotations = [] }: ValidatingPolicySpec,
   compiler: ExpressionCompiler,
-  { validations = [], auditAnnotations = [] }: ValidatingPolicySpec,
-): CompiledValidations => ({
-  validations: validations.map(({ expression = '', message = '', messageExpression = '', reason = '' }) => ({
-    expression: compiler.compile(expression, 'condition'),
-    messageExpression: messageExpression === '' ? undefined : compiler.compile(messageExpression, 'message'),
-    ...{ message, reason },
-  })),
-  auditAnnotations: auditAnnotations.map(({ key = '', valueExpression = '' }) => ({
-    key,
-    value: compiler.compile(valueExpression, 'auditAnnotation'),
-  })),
-});
+): Steps<CompiledValidations> {
+  const validations: CompiledValidation[] = [];
+  for (const { expression = '', message = '', messageExpression = '', reason = '' } of written) {
+    yield;
+    validations.push({
+      expression: compiler.compile(expression, 'condition'),
+      messageExpression: messageExpression === '' ? undefined : compiler.compile(messageExpression, 'message'),
+      ...{ message, reason },
+    });
+  }
+  const auditAnnotations: CompiledAnnotation[] = [];
+  for (const { key = '', valueExpression = '' } of annotations) {
+    yield;
+    auditAnnotations.push({ key, value: compiler.compile(valueExpression, 'auditAnnotation') });
+  }
+  return { validations, auditAnnotations };
+}
 
-export const mutationsOf = (
+function* mutationsOf(
+  { mutations: written = [] }: MutatingPolicySpec,
   compiler: ExpressionCompiler,
-  { mutations = [] }: MutatingPolicySpec,
-): CompiledMutations => ({
-  mutations: mutations.map(({ patchType, applyConfiguration, jsonPatch }) => {
+): Steps<CompiledMutations> {
+  const mutations: CompiledMutation[] = [];
+  for (const { patchType, applyConfiguration, jsonPatch } of written) {
+    yield;
     const type = patchType === 'JSONPatch' ? 'jsonPatch' : 'applyConfiguration';
     const { expression = '' } = (type === 'jsonPatch' ? jsonPatch : applyConfiguration) ?? {};
-    return { type, expression: compiler.compile(expression, type) };
-  }),
-});
+    mutations.push({ type, expression: compiler.compile(expression, type) });
+  }
+  return { mutations };
+}

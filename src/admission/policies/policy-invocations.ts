@@ -4,13 +4,12 @@ import type { ExpressionInput } from '../../kinds/admissionregistration/evaluate
 import type { ParamKind, ParamRef } from '../../kinds/admissionregistration/policy-schema.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { AdmissionAttributes, ServedKind } from '../../request/admission.ts';
+import { type ConditionsOutcome, judgeByConditions, judgedObjects } from '../matching/judge-by-conditions.ts';
 import type { JudgedObjects } from '../matching/match-conditions.ts';
 import { type Matched, matchedVersion } from '../matching/match-index.ts';
-import { isNamespace, operationName } from '../matching/match-rules.ts';
+import { isNamespace } from '../matching/match-rules.ts';
 import { type AuthorizeInExpression, RequestDecisions, requestResource } from '../matching/request-decisions.ts';
 import { type NamespaceLabels, selectsRequest } from '../matching/selects-request.ts';
-import { admissionRequest } from '../webhooks/admission-review.ts';
-import type { ConditionsOutcome } from '../webhooks/webhook-outcome.ts';
 import type { Policy, PolicyBinding } from './policy.ts';
 
 /** Objects that parameterize a policy, or why they cannot be found. */
@@ -121,18 +120,8 @@ async function paramsFor(
 }
 
 /** The objects of a request as an invocation sees them now. */
-export async function objectsFor(
-  { as, params }: Invocation<Policy>,
-  { attributes }: PolicyRequest,
-): Promise<JudgedObjects> {
-  const { object, old } = attributes;
-  return {
-    request: admissionRequest(attributes, as),
-    object: object && (await attributes.inVersion(object, as)),
-    oldObject: old && (await attributes.inVersion(old, as)),
-    params,
-  };
-}
+export const objectsFor = ({ as, params }: Invocation<Policy>, { attributes }: PolicyRequest): Promise<JudgedObjects> =>
+  judgedObjects(attributes, as, params);
 
 /** What expressions see. */
 export async function inputFor(objects: JudgedObjects, request: PolicyRequest): Promise<ExpressionInput> {
@@ -157,19 +146,10 @@ export const namespaceNameOf = (attributes: AdmissionAttributes): string =>
 export async function conditionsOf(
   { name, conditions }: Policy,
   objects: JudgedObjects,
-  { attributes, decisions, parts }: PolicyRequest,
+  { attributes, decisions, parts: { clock, conditionsObserved } }: PolicyRequest,
 ): Promise<true | string | undefined> {
   if (!conditions) return undefined;
-  const { clock, conditionsObserved } = parts;
-  const began = clock.monotonic();
-  const match = await conditions.evaluate({ ...objects, attributes, decisions, clock });
-  conditionsObserved({
-    // kube-apiserver gives this type to policies of both kinds.
-    ...{ name, kind: 'policy', type: 'validate', operation: operationName(attributes) },
-    seconds: (clock.monotonic() - began) / 1000,
-    errors: match.type === 'failed' ? match.errors.length : 0,
-    excluded: match.type === 'excluded',
-  });
-  if (match.type === 'failed') return match.errors.length === 1 ? `${match.errors[0]}` : `[${match.errors.join(', ')}]`;
-  return match.type === 'excluded' ? true : undefined;
+  const whose = { name, conditions, kind: 'policy', type: 'validate' } as const;
+  const verdict = await judgeByConditions(whose, objects, { attributes, decisions, clock, conditionsObserved });
+  return verdict.type === 'failed' ? verdict.message : verdict.type === 'excluded' || undefined;
 }

@@ -5,7 +5,7 @@ import type {
   ValidatingPolicySpec,
 } from '../../kinds/admissionregistration/validating-policy-schema.ts';
 import { readLabelSelector } from '../../kinds/meta/label-selector.ts';
-import type { ApiObject } from '../../meta/api-object.ts';
+import { type ApiObject, byName, nameOf } from '../../meta/api-object.ts';
 import type { Mutator } from '../chain.ts';
 import { MatchConditions } from '../matching/match-conditions.ts';
 import type { Ruled } from '../matching/match-index.ts';
@@ -13,9 +13,9 @@ import type { Selecting } from '../matching/selects-request.ts';
 import {
   type CompiledMutations,
   type CompiledValidations,
-  mutationsOf,
-  PolicyExpressions,
-  validationsOf,
+  mutatingExpressions,
+  type PolicyExpressions,
+  validatingExpressions,
 } from './policy-expressions.ts';
 
 /** A policy that a binding puts into force. */
@@ -56,7 +56,7 @@ interface Written {
 export const validatingPoliciesOf = (written: Written): readonly ValidatingPolicy[] =>
   boundPolicies(written, (policy, common) => ({
     ...common,
-    expressions: new PolicyExpressions(policy['spec'] as ValidatingPolicySpec, validationsOf),
+    expressions: validatingExpressions(policy['spec'] as ValidatingPolicySpec),
   }));
 
 /** The MutatingAdmissionPolicies that have bindings, in order of their names. */
@@ -64,7 +64,7 @@ export const mutatingPoliciesOf = (written: Written): readonly MutatingPolicy[] 
   boundPolicies(written, (policy, common) => {
     const spec = policy['spec'] as MutatingPolicySpec;
     const reinvocationPolicy = spec.reinvocationPolicy === 'IfNeeded' ? 'ifNeeded' : 'never';
-    return { ...common, reinvocationPolicy, expressions: new PolicyExpressions(spec, mutationsOf) };
+    return { ...common, reinvocationPolicy, expressions: mutatingExpressions(spec) };
   });
 
 function boundPolicies<P extends Policy>(
@@ -80,13 +80,6 @@ function boundPolicies<P extends Policy>(
     return bound.length === 0 ? [] : [make(policy, policyOf(policy, bound.map(bindingOf)))];
   });
 }
-
-const nameOf = ({ metadata: { name = '' } }: ApiObject): string => name;
-
-const byName = (one: ApiObject, other: ApiObject): number => {
-  const [a, b] = [nameOf(one), nameOf(other)];
-  return a < b ? -1 : a > b ? 1 : 0;
-};
 
 /** What the specs of both kinds have. */
 type PolicySpec = Pick<ValidatingPolicySpec, 'matchConstraints' | 'matchConditions' | 'failurePolicy' | 'paramKind'>;

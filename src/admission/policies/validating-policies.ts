@@ -96,7 +96,7 @@ async function judgeWith(
     return [];
   }
   const input = await inputFor(shown, judged);
-  const compiled = policy.expressions.compiled();
+  const compiled = policy.expressions.get(clock);
   const judgement = await evaluatePolicy(compiled instanceof Promise ? await compiled : compiled, input, clock);
   for (const decision of judgement.decisions) decide(policy, binding, decision, judged);
   return judgement.annotations;

@@ -3,15 +3,15 @@ import { badRequest } from '../../meta/status-error.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
 import type { AdmissionConfigurations } from '../admission-configurations.ts';
 import { admissionForbidden } from '../forbidden.ts';
+import { type ConditionsOutcome, judgeByConditions, judgedObjects } from '../matching/judge-by-conditions.ts';
 import type { Matched } from '../matching/match-index.ts';
 import { operationName } from '../matching/match-rules.ts';
 import { type AuthorizeInExpression, RequestDecisions } from '../matching/request-decisions.ts';
 import { type NamespaceLabels, selectsRequest } from '../matching/selects-request.ts';
-import { admissionRequest } from './admission-review.ts';
 import { CallFailure, type CallParts, callWebhook, type ReviewedObjects } from './call-webhook.ts';
 import type { ReviewAnswer } from './review-answer.ts';
 import type { Webhook } from './webhook.ts';
-import type { ConditionsOutcome, WebhookOutcome } from './webhook-outcome.ts';
+import type { WebhookOutcome } from './webhook-outcome.ts';
 import { callFailed, describeFailure, webhookRefusal } from './webhook-refusal.ts';
 
 /** What the plugins of webhooks need of the server. */
@@ -43,33 +43,21 @@ export function isSelected(
 }
 
 async function meetsConditions(
-  { item: webhook, as }: Matched<Webhook>,
+  { item: { name, type, conditions, failurePolicy }, as }: Matched<Webhook>,
   attributes: AdmissionAttributes,
   selected: boolean | Promise<boolean>,
   { clock, authorize, conditionsObserved }: WebhookParts,
 ): Promise<boolean> {
-  if (!(await selected) || !webhook.conditions) return false;
-  const { object, old } = attributes;
-  const began = clock.monotonic();
-  const match = await webhook.conditions.evaluate({
-    request: admissionRequest(attributes, as),
-    object: object && (await attributes.inVersion(object, as)),
-    oldObject: old && (await attributes.inVersion(old, as)),
-    ...{ attributes, clock, decisions: new RequestDecisions(attributes, authorize) },
-  });
-  const { name, type } = webhook;
-  conditionsObserved({
-    ...{ name, type, kind: 'webhook', operation: operationName(attributes) },
-    seconds: (clock.monotonic() - began) / 1000,
-    errors: match.type === 'failed' ? match.errors.length : 0,
-    excluded: match.type === 'excluded',
-  });
-  if (match.type !== 'failed') return match.type === 'match';
-  if (webhook.failurePolicy === 'Ignore') return false;
-  throw admissionForbidden(
-    attributes,
-    match.errors.length === 1 ? `${match.errors[0]}` : `[${match.errors.join(', ')}]`,
+  if (!(await selected) || !conditions) return false;
+  const verdict = await judgeByConditions(
+    { conditions, name, type, kind: 'webhook' },
+    await judgedObjects(attributes, as),
+    {
+      ...{ attributes, clock, conditionsObserved, decisions: new RequestDecisions(attributes, authorize) },
+    },
   );
+  if (verdict.type === 'failed' && failurePolicy === 'Fail') throw admissionForbidden(attributes, verdict.message);
+  return verdict.type === 'met';
 }
 
 /** What a webhook said, after its warnings and annotations were passed on; undefined if its failure does not count. */

@@ -16,15 +16,3 @@ export interface WebhookOutcome {
   /** Of a failure. */
   readonly problem: string | undefined;
 }
-
-/** Conditions of a webhook or policy that were evaluated before it was called. */
-export interface ConditionsOutcome {
-  readonly name: string;
-  readonly kind: 'webhook' | 'policy';
-  readonly type: WebhookType | 'validate';
-  readonly operation: string;
-  readonly seconds: number;
-  /** Conditions that could not be evaluated. */
-  readonly errors: number;
-  readonly excluded: boolean;
-}

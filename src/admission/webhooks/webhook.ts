@@ -1,5 +1,5 @@
 import { type LabelSelector, readLabelSelector } from '../../kinds/meta/label-selector.ts';
-import type { ApiObject } from '../../meta/api-object.ts';
+import { type ApiObject, byName, nameOf } from '../../meta/api-object.ts';
 import type { Selector } from '../../meta/selectors.ts';
 import type { WebhookService, WebhookTarget } from '../../outbound/webhook-target.ts';
 import type { SideEffects } from '../chain.ts';
@@ -65,22 +65,18 @@ interface WrittenWebhook {
 /** The webhooks of all configurations of a type, in the order in which they are called. */
 export function webhooksOf(type: WebhookType, configurations: Iterable<ApiObject>): readonly Webhook[] {
   const webhooks: Webhook[] = [];
-  for (const { metadata, ...rest } of [...configurations].sort(byName)) {
+  for (const object of [...configurations].sort(byName)) {
+    const configuration = nameOf(object);
     const seen = new Map<string, number>();
-    for (const written of (rest['webhooks'] ?? []) as readonly WrittenWebhook[]) {
+    for (const written of (object['webhooks'] ?? []) as readonly WrittenWebhook[]) {
       const name = written.name ?? '';
       const count = seen.get(name) ?? 0;
       seen.set(name, count + 1);
-      const configuration = metadata.name ?? '';
       const place = { type, configuration, index: webhooks.length, id: `${configuration}/${name}/${count}` };
       webhooks.push({ ...place, ...webhookOf(name, written) });
     }
   }
   return webhooks;
-}
-
-function byName({ metadata: { name: a = '' } }: ApiObject, { metadata: { name: b = '' } }: ApiObject): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 const webhookOf = (

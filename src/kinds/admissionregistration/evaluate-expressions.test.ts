@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { expressionLimits } from '../../base/expression-limits.ts';
 import { limits } from '../../base/limits.ts';
-import { systemClock } from '../../base/time/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { CelBudget } from '../../cel/budget.ts';
 import {
   type AccessCheck,
@@ -79,15 +79,19 @@ interface Setting {
   readonly budget?: CelBudget;
   readonly variables?: Readonly<Record<string, string>>;
   readonly role?: ExpressionRole;
+  readonly clock?: Pick<Clock, 'monotonic'>;
 }
 
-function evaluationOf({ more, budget = new CelBudget(), variables = {} }: Setting) {
+/** Turns have no end: how long the test takes does not matter. */
+const stoppedClock = { monotonic: () => 0 };
+
+function evaluationOf({ more, budget = new CelBudget(), variables = {}, clock = stoppedClock }: Setting) {
   const compiler = new ExpressionCompiler({ hasParams: true, hasVariables: true });
   for (const [name, source] of Object.entries(variables)) compiler.addVariable(name, source);
   const evaluation = new ExpressionEvaluation(input(more), {
     variables: compiler.variables,
     budget,
-    clock: systemClock,
+    clock,
   });
   return (source: string, role: ExpressionRole = 'variable') => evaluation.evaluate(compiler.compile(source, role));
 }
@@ -298,6 +302,19 @@ describe('variables', () => {
       assert.ok(result instanceof Promise, source);
       assert.equal(shown(await result), true, source);
     }
+  });
+});
+
+describe('many expressions', () => {
+  it('have several turns', async () => {
+    let now = 0;
+    const evaluation = evaluationOf({ clock: { monotonic: () => now } });
+    assert.equal(atOnce(evaluation('object.data.a')), '1');
+    now += limits.turnMs;
+    const waiting = evaluation('object.data.a');
+    assert.ok(waiting instanceof Promise);
+    assert.equal(shown(await waiting), '1');
+    assert.equal(atOnce(evaluation('object.data.a')), '1');
   });
 });
 

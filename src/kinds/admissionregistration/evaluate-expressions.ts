@@ -1,5 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
+import { inSlices } from '../../base/time/in-slices.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
 import { CelBudget } from '../../cel/budget.ts';
 import type { CelValueProgram } from '../../cel/compile.ts';
@@ -44,29 +45,32 @@ interface EvaluationOptions {
 /**
  * Evaluates expressions about one request, one at a time: the next one when the result of the one before it is there. Variables
  * are evaluated when an expression needs them first, and once. Each expression and each variable may cost `limits.celCostMax`.
- * One evaluation does not hold the event loop; who makes many in one turn looks at the time between them.
+ * However many there are, they do not hold the event loop.
  */
 export class ExpressionEvaluation {
   readonly #purse: Purse;
   readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #slice: TimeSlice;
   readonly #variables: Variables;
   readonly #values: Values;
 
   constructor(input: ExpressionInput, { variables = new Map(), budget, clock }: EvaluationOptions) {
     this.#purse = { budget, work: 0 };
     this.#clock = clock;
+    this.#slice = new TimeSlice(clock);
     const values = valuesOf(input);
     this.#variables = new Variables(variables, values, this.#purse);
     this.#values = { ...values, variables: this.#variables };
   }
 
   /**
-   * A promise if the evaluation takes long or waits for a decision of an authorizer. Rejects only if that does. A result may be
-   * read until the objects of the input change.
+   * A promise if the evaluation takes long, or waits for its turn or for a decision of an authorizer. Rejects only if that does. A
+   * result may be read until the objects of the input change.
    */
   evaluate(expression: CompiledExpression): ExpressionResult | Promise<ExpressionResult> {
     if (expression.type === 'error') return { type: 'failed', message: `compilation error: ${expression.detail}` };
     if (this.#purse.budget.left < 0) return outOfBudget;
+    if (this.#slice.over) return this.#slice.next().then(() => this.evaluate(expression));
     try {
       this.#purse.work = 2 * limits.ruleCostAtOnce;
       return resultOf(expression, evaluateAtOnce(expression.program, this.#values, this.#purse));
@@ -187,15 +191,6 @@ function outcomeOf(read: () => CelValue, { most, own, budget }: Payment): Outcom
 function spent(budget: CelBudget): OutOfBudget {
   budget.take(budget.left + 1);
   return new OutOfBudget();
-}
-
-async function inSlices<T>(steps: Generator<void, T>, clock: Pick<Clock, 'monotonic'>): Promise<T> {
-  const slice = new TimeSlice(clock);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-    if (slice.over) await slice.next();
-  }
 }
 
 /** The variables of a policy. */

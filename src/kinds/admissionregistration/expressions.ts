@@ -48,11 +48,13 @@ export class ExpressionCompiler {
   /** Variables by name, for evaluations. */
   readonly variables = new Map<string, CompiledExpression>();
   readonly #options: CompilerOptions;
-  #variableTypes: Readonly<Record<string, CelType>> | undefined;
+  /** Grows with each variable. */
+  readonly #variableTypes: Record<string, CelType> | undefined;
 
   constructor(options: CompilerOptions = {}) {
     this.#options = options;
-    if (options.hasVariables) this.#variableTypes = {};
+    // Without a prototype: `__proto__` is a name like others.
+    this.#variableTypes = options.hasVariables ? Object.create(null) : undefined;
   }
 
   compile(source: string, role: ExpressionRole): CompiledExpression {
@@ -74,7 +76,7 @@ export class ExpressionCompiler {
     const compiled = this.compile(source, 'variable');
     const type: CelType = compiled.type === 'program' ? typeOfVariable(compiled.program.type) : { kind: 'dyn' };
     this.variables.set(name, compiled);
-    this.#variableTypes = { ...this.#variableTypes, [name]: type };
+    if (this.#variableTypes) this.#variableTypes[name] = type;
     return compiled;
   }
 }

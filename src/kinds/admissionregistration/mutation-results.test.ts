@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { systemClock } from '../../base/time/clock.ts';
 import { CelBudget } from '../../cel/budget.ts';
 import type { CelValue } from '../../cel/value.ts';
 import { ExpressionEvaluation } from './evaluate-expressions.ts';
@@ -22,7 +21,7 @@ function evaluated(source: string, role: ExpressionRole, variables: Readonly<Rec
       decisions: { decide: () => ({ allowed: true, reason: '', error: '' }) },
       requestResource: { group: '', resource: 'anys', subresource: '', namespace: '', name: 'one' },
     },
-    { variables: compiler.variables, budget: new CelBudget(), clock: systemClock },
+    { variables: compiler.variables, budget: new CelBudget(), clock: { monotonic: () => 0 } },
   );
   const result = evaluation.evaluate(compiled);
   assert.ok(!(result instanceof Promise));

@@ -1,4 +1,4 @@
-import type { ApiObject } from '../../meta/api-object.ts';
+import { type ApiObject, byName } from '../../meta/api-object.ts';
 import { readLabelSelector, selectsLabels } from '../meta/label-selector.ts';
 import { asClusterRole } from './cluster-role.ts';
 import type { PolicyRule } from './policy-rule.ts';
@@ -37,11 +37,6 @@ const ruleKey = ({
   resourceNames = [],
   nonResourceURLs = [],
 }: PolicyRule): string => JSON.stringify([verbs, apiGroups, resources, resourceNames, nonResourceURLs]);
-
-function byName(one: ApiObject, other: ApiObject): number {
-  const [a = '', b = ''] = [one.metadata.name, other.metadata.name];
-  return a < b ? -1 : a > b ? 1 : 0;
-}
 
 function setFirst<T>(map: Map<string, T>, key: string, value: T): void {
   if (!map.has(key)) map.set(key, value);

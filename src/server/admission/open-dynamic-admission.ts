@@ -1,8 +1,9 @@
 import type { AdmissionConfigurations } from '../../admission/admission-configurations.ts';
+import { conditionMetrics } from '../../admission/matching/condition-metrics.ts';
 import { policyMetrics } from '../../admission/policies/policy-metrics.ts';
 import type { ValidatingParts } from '../../admission/policies/validating-policies.ts';
 import type { WebhookParts } from '../../admission/webhooks/webhook-dispatch.ts';
-import { conditionMetrics, webhookMetrics } from '../../admission/webhooks/webhook-metrics.ts';
+import { webhookMetrics } from '../../admission/webhooks/webhook-metrics.ts';
 import type { WebhookOutcome } from '../../admission/webhooks/webhook-outcome.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ScopeParts } from '../wiring/scopes/scope-parts.ts';

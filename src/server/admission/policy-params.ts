@@ -5,8 +5,9 @@ import type { CacheEntry } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { ParamKind, ParamRef } from '../../kinds/admissionregistration/policy-schema.ts';
 import { storesObjects } from '../../kinds/kind.ts';
-import { readLabelSelector, selectsLabels } from '../../kinds/meta/label-selector.ts';
+import { readLabelSelector } from '../../kinds/meta/label-selector.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import { matches } from '../../meta/selectors.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
@@ -61,9 +62,9 @@ export class PolicyParams {
   #served({ apiVersion = '', kind }: ParamKind): ServedResource | undefined {
     const slash = apiVersion.indexOf('/');
     const group = slash < 0 ? '' : apiVersion.slice(0, slash);
-    return [...this.#resources.table.ofGroup(group)].find(
-      (served) => served.apiVersion === apiVersion && served.kind.kind === kind && storesObjects(served.kind),
-    );
+    return this.#resources.table
+      .ofGroup(group)
+      .find((served) => served.apiVersion === apiVersion && served.kind.kind === kind && storesObjects(served.kind));
   }
 
   async #selected(
@@ -76,8 +77,7 @@ export class PolicyParams {
     const objects: ApiObject[] = [];
     for (const entry of served.collection.snapshot().entries(served.collectionKey(namespace))) {
       if (slice.over) await slice.next();
-      const object = await this.#object(served, entry);
-      if (selectsLabels(selector, object.metadata.labels)) objects.push(object);
+      if (matches(selector, (key) => entry.label(key))) objects.push(await this.#object(served, entry));
     }
     return objects;
   }

@@ -1,8 +1,9 @@
 import { AdmissionConfigurations, type ConfigurationData } from '../../../admission/admission-configurations.ts';
+import type { ConditionsOutcome } from '../../../admission/matching/judge-by-conditions.ts';
 import type { FoundParams } from '../../../admission/policies/policy-invocations.ts';
 import type { PolicyOutcome } from '../../../admission/policies/policy-outcome.ts';
 import type { WebhookClient } from '../../../admission/webhooks/webhook.ts';
-import type { ConditionsOutcome, WebhookOutcome } from '../../../admission/webhooks/webhook-outcome.ts';
+import type { WebhookOutcome } from '../../../admission/webhooks/webhook-outcome.ts';
 import type { Caller } from '../../../base/caller.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { getOrAdd } from '../../../base/collections/get-or-add.ts';
