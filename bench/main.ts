@@ -49,7 +49,7 @@ const scenarios: readonly Scenario[] = [
   definitionHolds,
 ];
 /** The whole run ends by then, whatever hangs. */
-const runMsMax = 600_000;
+const runMsMax = 900_000;
 
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
@@ -71,7 +71,9 @@ async function main(): Promise<number> {
   const failed: string[] = [];
   for (const { name, run } of chosen) {
     try {
-      rows.push(...(await run(context)));
+      const measured = await run(context);
+      rows.push(...measured);
+      process.stderr.write(`\n${textTable(measured)}\n`);
     } catch (error) {
       failed.push(name);
       progress(`${name}: FAILED: ${error instanceof Error ? error.stack : String(error)}`);

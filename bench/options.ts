@@ -17,7 +17,7 @@ export interface BenchOptions {
 export const usage = `Usage: npm run bench -- [--quick] [--only NAME]... [--write] [--profile DIR]
                         [--node-options TEXT]
 
-  --quick        fewer and shorter rounds: a minute and a half instead of five
+  --quick        fewer and shorter rounds: three minutes instead of eleven
   --only NAME    only scenarios whose name starts with NAME; may be repeated
   --write        put the table into docs/BENCHMARKS.md
   --profile DIR  keep a CPU profile of every process that is measured; figures are then lower
