@@ -16,7 +16,12 @@ import { systemNetwork } from './network.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** An HTTPS server for tests with its own CA. It requests client certificates and accepts any. */
+interface TlsFixtureOptions {
+  /** Clients without a certificate of its CA are turned away. Default: they are asked for one, and any is accepted. */
+  readonly certificateRequired?: boolean;
+}
+
+/** An HTTPS server for tests with its own CA. It requests client certificates. */
 export class TlsFixture {
   readonly directory = mkdtempSync(join(tmpdir(), 'tls-'));
   readonly #context = { clock: systemClock, random: systemRandom };
@@ -27,7 +32,7 @@ export class TlsFixture {
   connections = 0;
 
   /** `hosts`: those of its certificate. */
-  constructor(hosts: readonly string[] = ['api.example.com']) {
+  constructor(hosts: readonly string[] = ['api.example.com'], { certificateRequired = false }: TlsFixtureOptions = {}) {
     const serving = ensureIssued(
       this.#files('server'),
       this.#authority,
@@ -39,7 +44,7 @@ export class TlsFixture {
       key: serving.keyPem,
       ca: this.#authority.certificatePem,
       requestCert: true,
-      rejectUnauthorized: false,
+      rejectUnauthorized: certificateRequired,
     });
     this.#server.on('request', (request, response) => this.handle(request, response));
     this.#server.on('secureConnection', () => {

@@ -20,6 +20,14 @@ export function webhookUrl({ url, service }: WebhookTarget, timeoutMs: number): 
   return target;
 }
 
+/** The server of a call as credentials name it: a Service by its name in the cluster. */
+export function webhookServer(target: WebhookTarget): { readonly host: string; readonly port: number } {
+  const { hostname, port } = webhookUrl(target, 0);
+  return { host: hostname, port: port === '' ? httpsPort : Number(port) };
+}
+
+const httpsPort = 443;
+
 /** Why a Service cannot be called. */
 export const noSuchService = ({ service }: WebhookTarget): string =>
   `service ${JSON.stringify(service?.name ?? '')} not found: Services are not served, a webhook needs a url`;

@@ -24,15 +24,19 @@ interface AskedRequest extends Fields {
 
 /** A service on the loopback interface that judges objects, over TLS. */
 export class AdmissionWebhook implements AsyncDisposable {
-  readonly fixture = new TlsFixture(['127.0.0.1']);
+  readonly fixture: TlsFixture;
   readonly asked: Asked[] = [];
   /** Fields of the response besides `uid`; by default, everything is allowed. */
   judge: (asked: Asked) => Fields | Promise<Fields> = () => ({ allowed: true });
   /** Instead of an answer. */
   instead: ((response: Parameters<Handler>[1], asked: Asked) => void) | undefined;
 
-  static async start(): Promise<AdmissionWebhook> {
-    const webhook = new AdmissionWebhook();
+  private constructor(fixture: TlsFixture) {
+    this.fixture = fixture;
+  }
+
+  static async start(options: { readonly certificateRequired?: boolean } = {}): Promise<AdmissionWebhook> {
+    const webhook = new AdmissionWebhook(new TlsFixture(['127.0.0.1'], options));
     await webhook.fixture.listen();
     webhook.fixture.handle = (...exchange) => void webhook.#answer(...exchange);
     return webhook;

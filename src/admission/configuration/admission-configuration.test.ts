@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { ConfigurationError } from '../../codec/configuration-document.ts';
 import { dialects } from '../../dialect/dialects.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
+import type { KubeconfigUsers } from '../../outbound/connection-files/kubeconfig-users.ts';
 import { defaultPodSecurity } from '../plugins/pod-security/pod-security-configuration.ts';
 import { readAdmissionConfiguration } from './admission-configuration.ts';
 
@@ -24,10 +25,18 @@ const read = (plugins: readonly Plugin[], files: Readonly<Record<string, string>
         if (content === undefined) throw new Error(`${path} cannot be read: ENOENT`);
         return Buffer.from(content);
       },
+      readUsers(file) {
+        if (file !== '/kubeconfig') throw new Error(`${file}: there are two users "u"`);
+        return users;
+      },
       known: (name) => name !== 'Nonsense',
     },
   );
 
+const users: KubeconfigUsers = { users: new Map(), current: undefined };
+const calls = (kubeConfigFile: unknown, version = 'v1', kind = 'WebhookAdmissionConfiguration') => ({
+  ...{ apiVersion: `apiserver.config.k8s.io/${version}`, kind, kubeConfigFile },
+});
 const podSecurity = (fields: object, version = 'v1') => ({
   ...{ apiVersion: `pod-security.admission.config.k8s.io/${version}`, kind: 'PodSecurityConfiguration' },
   ...fields,
@@ -79,6 +88,21 @@ describe('valid configurations', () => {
       podNodeSelectors: { clusterDefaultNodeSelector: 'a=b, c=d', n: '' },
     });
   });
+  for (const [version, kind] of [
+    ['v1', 'WebhookAdmissionConfiguration'],
+    ['v1alpha1', 'WebhookAdmission'],
+  ] as const) {
+    it(`calls of webhooks, each type by itself, ${version}`, () => {
+      const configuration = calls('/kubeconfig', version, kind);
+      assert.deepEqual(read([{ name: 'MutatingAdmissionWebhook', configuration }]), { mutatingWebhookUsers: users });
+      assert.deepEqual(
+        read([{ name: 'ValidatingAdmissionWebhook', path: 'x' }], { x: JSON.stringify(configuration) }),
+        {
+          validatingWebhookUsers: users,
+        },
+      );
+    });
+  }
   for (const dialect of Object.values(dialects)) {
     it(`groups of dialect ${dialect.name}`, () => {
       const apiVersion = `${dialect.group('pod-security.admission.config')}/v1`;
@@ -150,6 +174,35 @@ describe('invalid configurations', () => {
       [{ name: 'PodNodeSelector', configuration: { podNodeSelectorPluginConfig: { n: 'a' } } }],
       'plugins[0].configuration: podNodeSelectorPluginConfig[n]: Invalid value: "a": invalid selector: [a]',
     ],
+    ...['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook'].flatMap(
+      (name): (readonly [plugins: readonly Plugin[], problem: string])[] => [
+        [
+          [{ name, configuration: calls(undefined) }],
+          'plugins[0].configuration: kubeConfigFile: Invalid value: "": must be an absolute file path',
+        ],
+        [
+          [{ name, configuration: calls('kubeconfig') }],
+          'plugins[0].configuration: kubeConfigFile: Invalid value: "kubeconfig": must be an absolute file path',
+        ],
+        [
+          [{ name, configuration: calls('/other') }],
+          'plugins[0].configuration: kubeConfigFile: /other: there are two users "u"',
+        ],
+        [[{ name, configuration: calls(7) }], 'plugins[0].configuration: kubeConfigFile: expected string, got number'],
+        [
+          [{ name, configuration: { ...calls('/kubeconfig'), kubeconfigFile: '/k' } }],
+          'plugins[0].configuration: unknown field "kubeconfigFile"',
+        ],
+        [
+          [{ name, configuration: calls('/kubeconfig', 'v1', 'WebhookAdmission') }],
+          'plugins[0].configuration: kind: Unsupported value: "WebhookAdmission": supported values: "WebhookAdmissionConfiguration"',
+        ],
+        [
+          [{ name, configuration: calls('/kubeconfig', 'v2') }],
+          'plugins[0].configuration: apiVersion: Unsupported value: "apiserver.config.k8s.io/v2": supported values: "apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1alpha1"',
+        ],
+      ],
+    ),
     [[{ name: 'PodNodeSelector', configuration: { other: {} } }], 'plugins[0].configuration: unknown field "other"'],
   ];
   for (const [plugins, problem] of cases) {

@@ -3,11 +3,13 @@ import type { ParsedJson } from '../../codec/json.ts';
 import { parseYaml } from '../../codec/yaml.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { duplicate, invalid, required } from '../../meta/field-error.ts';
+import type { KubeconfigUsers } from '../../outbound/connection-files/kubeconfig-users.ts';
 import { anyValue, list, opt, string, struct } from '../../schema/schema.ts';
 import type { PluginConfigurations } from '../plugins/plugin-configurations.ts';
 import { readEventRateLimit } from './event-rate-limit-configuration.ts';
 import { readPodNodeSelector } from './pod-node-selector-configuration.ts';
 import { readPodSecurity } from './pod-security-document.ts';
+import { readWebhookAdmission } from './webhook-admission-configuration.ts';
 
 const pluginConfiguration = struct('api.apiserver.v1.AdmissionPluginConfiguration', 'Configuration of one plugin.', {
   name: opt(1, string(), 'Name of the plugin.'),
@@ -19,19 +21,28 @@ const admissionConfiguration = struct('api.apiserver.v1.AdmissionConfiguration',
   plugins: opt(1, list(pluginConfiguration), 'The plugins that are configured.'),
 });
 
-type FileConfigurations = Partial<Omit<PluginConfigurations, 'tolerationSeconds'>>;
+interface FileConfigurations extends Partial<Omit<PluginConfigurations, 'tolerationSeconds'>> {
+  readonly mutatingWebhookUsers?: KubeconfigUsers;
+  readonly validatingWebhookUsers?: KubeconfigUsers;
+}
 
 /** Reads what a plugin is configured with. Throws a ConfigurationError. */
-const readers: Readonly<Record<string, (document: ParsedJson, dialect: Dialect) => FileConfigurations>> = {
-  EventRateLimit: (document, dialect) => ({ eventLimits: readEventRateLimit(document, dialect) }),
+const readers: Readonly<Record<string, (document: ParsedJson, options: ReadOptions) => FileConfigurations>> = {
+  EventRateLimit: (document, { dialect }) => ({ eventLimits: readEventRateLimit(document, dialect) }),
+  MutatingAdmissionWebhook: (document, options) => ({ mutatingWebhookUsers: readWebhookAdmission(document, options) }),
   PodNodeSelector: (document) => ({ podNodeSelectors: readPodNodeSelector(document) }),
-  PodSecurity: (document, dialect) => ({ podSecurity: readPodSecurity(document, dialect) }),
+  PodSecurity: (document, { dialect }) => ({ podSecurity: readPodSecurity(document, dialect) }),
+  ValidatingAdmissionWebhook: (document, options) => ({
+    validatingWebhookUsers: readWebhookAdmission(document, options),
+  }),
 };
 
 interface ReadOptions {
   readonly dialect: Dialect;
   /** Content of a file that a plugin's `path` names. Its errors name the file. */
   readonly readFile: (path: string) => Uint8Array;
+  /** Users of a kubeconfig. Its errors name the file. */
+  readonly readUsers: (file: string) => KubeconfigUsers;
   /** All names of plugins, those included that are not here. */
   readonly known: (name: string) => boolean;
 }
@@ -57,7 +68,7 @@ export function readAdmissionConfiguration(content: Uint8Array, options: ReadOpt
         ? [`${field}.path: ${path}`, () => parseYaml(options.readFile(path))]
         : [`${field}.configuration`, () => ({ value: configuration, duplicates: [] })];
     try {
-      read = { ...read, ...reader(document(), options.dialect) };
+      read = { ...read, ...reader(document(), options) };
     } catch (error) {
       const problems = error instanceof ConfigurationError ? error.problems : [(error as Error).message];
       throw new ConfigurationError(problems.map((problem) => `${place}: ${problem}`));

@@ -13,6 +13,8 @@ export type ReviewVersion = (typeof knownVersions)[number];
 
 /** Whom to call, and how long to wait. */
 export interface WebhookClient extends WebhookTarget {
+  /** Each type may have its own credentials. */
+  readonly type: WebhookType;
   /** PEM; undefined: the authorities of the operating system. */
   readonly authorities: string | undefined;
   readonly timeoutMs: number;
@@ -73,13 +75,14 @@ export function webhooksOf(type: WebhookType, configurations: Iterable<ApiObject
       const count = seen.get(name) ?? 0;
       seen.set(name, count + 1);
       const place = { type, configuration, index: webhooks.length, id: `${configuration}/${name}/${count}` };
-      webhooks.push({ ...place, ...webhookOf(name, written) });
+      webhooks.push({ ...place, ...webhookOf(type, name, written) });
     }
   }
   return webhooks;
 }
 
 const webhookOf = (
+  type: WebhookType,
   name: string,
   written: WrittenWebhook,
 ): Omit<Webhook, 'type' | 'configuration' | 'index' | 'id'> => ({
@@ -95,7 +98,7 @@ const webhookOf = (
   reviewVersion: written.admissionReviewVersions
     ?.map((each) => knownVersions.find((known) => known === each))
     .find((each) => each !== undefined),
-  client: clientOf(written),
+  client: clientOf(type, written),
 });
 
 function sideEffectsOf(written: string | undefined): SideEffects {
@@ -103,10 +106,11 @@ function sideEffectsOf(written: string | undefined): SideEffects {
   return written === 'NoneOnDryRun' ? 'noneOnDryRun' : 'some';
 }
 
-function clientOf({ clientConfig = {}, timeoutSeconds = 10 }: WrittenWebhook): WebhookClient {
+function clientOf(type: WebhookType, { clientConfig = {}, timeoutSeconds = 10 }: WrittenWebhook): WebhookClient {
   const { url, service, caBundle } = clientConfig;
   const { name = '', namespace = '', port = 443, path = '/' } = service ?? {};
   return {
+    type,
     url,
     service: service && { name, namespace, port, path },
     authorities: caBundle === undefined || caBundle === '' ? undefined : Buffer.from(caBundle, 'base64').toString(),

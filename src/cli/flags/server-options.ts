@@ -45,7 +45,7 @@ export function readServerOptions(
     wholeStages: values['feature-gates'].wholeStages,
     runtimeConfig: readRuntimeConfig(values),
     admissionPlugins,
-    pluginConfigurations: readPluginConfigurations(values),
+    ...readPluginConfigurations(values),
     authentication: readAuthentication(values, readTokenKey),
     storage: readStorage(values),
   };

@@ -5,9 +5,13 @@ import { getOwn, isRecord } from '../../schema/own-property.ts';
 
 /** A kubeconfig is invalid. The message names the file and the problem, never a secret. */
 export class ConnectionFileError extends Error {
+  /** Without the name of the file. */
+  readonly problem: string;
+
   constructor(file: string, problem: string, options?: ErrorOptions) {
     super(`${file}: ${problem}`, options);
     this.name = 'ConnectionFileError';
+    this.problem = problem;
   }
 }
 

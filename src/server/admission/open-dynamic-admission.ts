@@ -6,11 +6,12 @@ import type { WebhookParts } from '../../admission/webhooks/webhook-dispatch.ts'
 import { webhookMetrics } from '../../admission/webhooks/webhook-metrics.ts';
 import type { WebhookOutcome } from '../../admission/webhooks/webhook-outcome.ts';
 import type { Logger } from '../../base/logger.ts';
+import { credentialPluginHost } from '../wiring/access/webhooks.ts';
 import type { ScopeParts } from '../wiring/scopes/scope-parts.ts';
 import { followConfigurations } from './follow-configurations.ts';
 import { oncePerRequest } from './once-per-request.ts';
 import { PolicyParams } from './policy-params.ts';
-import { WebhookConnections } from './webhook-connections.ts';
+import { WebhookConnections, type WebhookUsers } from './webhook-connections.ts';
 
 /** What webhooks and policies ask of the server. */
 export interface DynamicAdmission
@@ -20,10 +21,11 @@ export interface DynamicAdmission
 }
 
 /** The webhooks and policies of a scope: their configurations, connections and params, and what is told of them. */
-export function openDynamicAdmission(parts: ScopeParts): DynamicAdmission {
+export function openDynamicAdmission(parts: ScopeParts, users: WebhookUsers = {}): DynamicAdmission {
   const { cache, clock, environment, held, logger, metrics } = parts;
   const { network, files } = environment;
-  const connections = held.add(new WebhookConnections({ clock, network, files }));
+  const pluginHost = credentialPluginHost(environment, logger);
+  const connections = held.add(new WebhookConnections({ clock, network, files, pluginHost, users }));
   const params = new PolicyParams(parts);
   const count = webhookMetrics(metrics);
   return {

@@ -1,18 +1,31 @@
 import type { SendReview } from '../../admission/webhooks/call-webhook.ts';
-import type { WebhookClient } from '../../admission/webhooks/webhook.ts';
+import type { WebhookClient, WebhookType } from '../../admission/webhooks/webhook.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Files } from '../../base/files.ts';
 import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
+import {
+  credentialFor,
+  type KubeconfigUser,
+  type KubeconfigUsers,
+  userForServer,
+} from '../../outbound/connection-files/kubeconfig-users.ts';
+import type { PluginHost } from '../../outbound/credentials/plugin-process.ts';
 import type { Network } from '../../outbound/network.ts';
 import { type WebhookSender, webhookSender } from '../../outbound/webhook-sender.ts';
-import { failedPost, noSuchService, webhookUrl } from '../../outbound/webhook-target.ts';
+import { failedPost, noSuchService, webhookServer, webhookUrl } from '../../outbound/webhook-target.ts';
 
 interface ConnectionParts {
   readonly clock: Clock;
   readonly network: Network;
   readonly files: Files;
+  /** Runs credential plugins. */
+  readonly pluginHost: PluginHost;
+  readonly users: WebhookUsers;
 }
+
+/** Credentials for admission webhooks, by the type of webhook. */
+export type WebhookUsers = Readonly<Partial<Record<WebhookType, KubeconfigUsers | undefined>>>;
 
 interface Open {
   readonly sender: WebhookSender;
@@ -21,7 +34,7 @@ interface Open {
   calls: number;
 }
 
-/** Connections to admission webhooks: shared by those that are reached in the same way, kept while they are used. */
+/** Connections to admission webhooks: shared by those that are reached in the same way with the same credential, kept while they are used. */
 export class WebhookConnections implements Closable {
   readonly #parts: ConnectionParts;
   /** By what the configurations say; the least recently used first. */
@@ -35,8 +48,10 @@ export class WebhookConnections implements Closable {
   readonly send: SendReview = async (client, body, caller) => {
     const { url: target, service, authorities, timeoutMs } = client;
     if (target === undefined) throw new Error(failedPost(webhookUrl(client, timeoutMs), noSuchService(client)));
-    const key = JSON.stringify([target, service, authorities, timeoutMs]);
-    const open = this.#open.get(key) ?? this.#connect(client);
+    const users = this.#parts.users[client.type];
+    const user = users && userForServer(users, webhookServer(client));
+    const key = JSON.stringify([target, service, authorities, timeoutMs, user?.id]);
+    const open = this.#open.get(key) ?? this.#connect(client, user);
     this.#open.delete(key);
     this.#open.set(key, open);
     this.#closeUnused();
@@ -51,16 +66,18 @@ export class WebhookConnections implements Closable {
     }
   };
 
-  #connect(client: WebhookClient): Open {
-    const { clock, network, files } = this.#parts;
+  #connect(client: WebhookClient, user: KubeconfigUser = anonymous): Open {
+    const { clock, network, files, pluginHost } = this.#parts;
     const url = webhookUrl(client, client.timeoutMs);
+    const server = { server: url, authorities: client.authorities };
+    const { credential, impersonation } = user;
     const sender = webhookSender(
       {
-        ...{ server: url, authorities: client.authorities, serverName: undefined, insecure: false },
-        ...{ credential: { type: 'stored' }, impersonation: undefined },
+        ...{ ...server, serverName: undefined, insecure: false },
+        ...{ credential: credentialFor(credential, server), impersonation },
       },
       {
-        ...{ clock, network, files, pluginHost: noPlugins, userAgent: 'orch' },
+        ...{ clock, network, files, pluginHost, userAgent: 'orch' },
         timeoutMs: client.timeoutMs,
         questionsMax: limits.admissionCallsMax,
       },
@@ -83,4 +100,4 @@ export class WebhookConnections implements Closable {
   }
 }
 
-const noPlugins = { environment: {}, interactive: false, stderr() {} };
+const anonymous: KubeconfigUser = { id: '', credential: { type: 'stored' }, impersonation: undefined };

@@ -18,6 +18,7 @@ import type { TimeToLive } from '../../kinds/kind.ts';
 import type { TracingSettings } from '../../outbound/tracing/tracing-configuration.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { RuntimeConfig } from '../../resources/runtime-config.ts';
+import type { WebhookUsers } from '../admission/webhook-connections.ts';
 import type { AuditConfig } from './audit.ts';
 import type { Features, WholeStage } from './features.ts';
 import type { KeyPairPem, StorageConfig } from './storage-config.ts';
@@ -56,6 +57,8 @@ export interface ApiServerConfig {
   readonly admissionPlugins: readonly PluginName[];
   /** Default: that of kube-apiserver. */
   readonly pluginConfigurations?: PluginConfigurations;
+  /** Credentials for admission webhooks. Default: they are called anonymously. */
+  readonly webhookUsers?: WebhookUsers;
   readonly controllers: ControllerConfig;
   /** Also make the roles and bindings by which nodes join with bootstrap tokens. Default: false. */
   readonly joinPolicy?: boolean;

@@ -22,7 +22,7 @@ export function registryParts(
 ): RegistryParts & { readonly lookups: AdmissionLookups } {
   const { dialect, clock, random, logger, metrics, store, cache, resources, identities, ...access } = parts;
   const { authorizer, index: rbac } = access.authorization;
-  const dynamic = openDynamicAdmission(parts);
+  const dynamic = openDynamicAdmission(parts, config.webhookUsers);
   const features = namesOfEnabled(config.features);
   const { admissionPlugins, pluginConfigurations: configurations = defaultPluginConfigurations } = config;
   const lookups = admissionLookups({ ...parts, configurations, authorizer, rbac, dynamic });

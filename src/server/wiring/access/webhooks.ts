@@ -4,6 +4,7 @@ import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ConnectionConfig } from '../../../outbound/connection-config.ts';
 import { inClusterConnection } from '../../../outbound/connection-files/in-cluster.ts';
 import { readKubeconfig } from '../../../outbound/connection-files/kubeconfig.ts';
+import type { PluginHost } from '../../../outbound/credentials/plugin-process.ts';
 import { type WebhookSender, webhookSender } from '../../../outbound/webhook-sender.ts';
 import type { OutsideWorld } from '../environment.ts';
 
@@ -34,13 +35,16 @@ export function openWebhook(
     files: environment.files,
     timeoutMs,
     userAgent: 'orch',
-    pluginHost: {
-      environment: environment.variables,
-      interactive: false,
-      stderr: (text) => logger.warn('output of a credential plugin', { text: text.trimEnd() }),
-    },
+    pluginHost: credentialPluginHost(environment, logger),
   });
 }
+
+/** Credential plugins of the server: nobody is there to answer them. */
+export const credentialPluginHost = ({ variables }: Pick<OutsideWorld, 'variables'>, logger: Logger): PluginHost => ({
+  environment: variables,
+  interactive: false,
+  stderr: (text) => logger.warn('output of a credential plugin', { text: text.trimEnd() }),
+});
 
 function connectionOf(target: WebhookTarget, dialect: Dialect, environment: OutsideWorld): ConnectionConfig {
   if (target.type === 'file') return readKubeconfig(target.file, dialect, environment.files);
