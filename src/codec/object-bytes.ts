@@ -1,8 +1,17 @@
 import { asBuffer } from '../base/collections/byte-span.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+import { encodeObject } from './json.ts';
 import { skipValue } from './json-bytes.ts';
 
 /** Marks the position of `resourceVersion` in the bytes of a stored object; see `insertResourceVersion`. */
 const marker = Buffer.from('"metadata":{');
+
+/** Encodes an object with its resourceVersion, if it has one: those that were never stored have none. */
+export function encodeVersioned(object: ApiObject): Buffer {
+  const encoded = encodeObject(object);
+  const { resourceVersion } = object.metadata;
+  return resourceVersion === undefined ? encoded : insertResourceVersion(encoded, Number(resourceVersion));
+}
 
 /**
  * Inserts the resourceVersion, the store revision of the write, as the first field of metadata. Objects are stored as JSON

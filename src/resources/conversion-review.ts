@@ -1,6 +1,6 @@
 import { limits } from '../base/limits.ts';
-import { encodeObject, parseJson, parseStored } from '../codec/json.ts';
-import { insertResourceVersion, metadataOf } from '../codec/object-bytes.ts';
+import { parseJson, parseStored } from '../codec/json.ts';
+import { encodeVersioned, metadataOf } from '../codec/object-bytes.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { validateAnnotations, validateLabels } from '../kinds/meta/metadata-validation.ts';
@@ -190,10 +190,7 @@ function checkConverted(converted: unknown, index: number, { objects, apiVersion
  */
 export function* readConverted(answer: Buffer, question: ConversionQuestion, kind: Kind): Generator<Buffer, void> {
   for (const [index, each] of readAnswer(answer, question).entries()) {
-    const converted = checkConverted(each, index, question);
-    const encoded = encodeObject(canonical(kind, converted));
-    const { resourceVersion } = converted.metadata;
-    yield resourceVersion === undefined ? encoded : insertResourceVersion(encoded, Number(resourceVersion));
+    yield encodeVersioned(canonical(kind, checkConverted(each, index, question)));
   }
 }
 

@@ -4,7 +4,7 @@ import { inSlices, type Steps } from '../base/time/in-slices.ts';
 import type { Readiness } from '../cache/cache.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
 import { parseStoredInSteps } from '../codec/json-steps.ts';
-import { insertResourceVersion } from '../codec/object-bytes.ts';
+import { encodeVersioned } from '../codec/object-bytes.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { schemaReady } from '../kinds/lazy-schema.ts';
 import { apiVersionOf, canonical } from '../kinds/stored-as.ts';
@@ -43,14 +43,11 @@ export function inVersion(object: ApiObject, kind: Kind): ApiObject {
   return object.apiVersion === apiVersion ? object : canonical(kind, { ...object, apiVersion });
 }
 
-/** The same of encoded objects. Those that were never stored, of a dry run, have no resourceVersion. */
+/** The same of encoded objects. A resourceVersion stays. */
 export function encodedInVersion(stored: Buffer, convert: (object: ApiObject) => ApiObject): Buffer {
   const object = parseStored(stored) as ApiObject;
   const converted = convert(object);
-  if (converted === object) return stored;
-  const encoded = encodeObject(converted);
-  const { resourceVersion } = object.metadata;
-  return resourceVersion === undefined ? encoded : insertResourceVersion(encoded, Number(resourceVersion));
+  return converted === object ? stored : encodeVersioned(converted);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ConvertObject } from '../apply/versions.ts';
 import type { CachedResource, Collection, WatchCache } from '../cache/cache.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
+import { encodeVersioned } from '../codec/object-bytes.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
 import { apiVersionOf, canonical } from '../kinds/stored-as.ts';
 import type { ApiObject } from '../meta/api-object.ts';
@@ -325,7 +326,7 @@ function customConversion(custom: CustomVersions): ObjectConversion {
     byVersion.has(String(from)) ? byVersion.get(apiVersion) : undefined;
   if (custom.webhook) {
     const convert = async (object: ApiObject, to: Kind, caller: ConversionCaller) => {
-      const ask = () => convertAll(custom, [encodeObject(object)], to, caller);
+      const ask = () => convertAll(custom, [encodeVersioned(object)], to, caller);
       const [converted] = await askingFor(caller, ask);
       return { schema: to.schema, object: parseStored(converted as Buffer) as ApiObject };
     };

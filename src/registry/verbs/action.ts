@@ -76,7 +76,6 @@ function targetOf(
     update: async (change) => {
       const written = await writer.change(context, info.name, async (stored) => {
         const object: ApiObject = cloneJson(stored.object);
-        delete object.metadata.resourceVersion;
         change(object, String(stored.revision));
         return writer.prepareUpdate(context, object, stored, {});
       });

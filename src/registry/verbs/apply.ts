@@ -116,7 +116,5 @@ async function applied(
   const unknown = result.unknown.map((path) => `unknown field "${path}"`);
   checkUnknown(request, options, [...duplicateFields(body?.duplicates ?? []), ...unknown]);
   if (result.type === 'conflicts') throw applyConflict(result.conflicts);
-  const object = decodeObject(result.object, served.kind, () => {});
-  delete object.metadata.resourceVersion;
-  return object;
+  return decodeObject(result.object, served.kind, () => {});
 }

@@ -36,7 +36,6 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
     placeInNamespace(object, request);
     checkName(object, info.name);
     checkPreconditions(request, object, stored);
-    delete object.metadata.resourceVersion;
     return writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
   });
   return { type: 'object', status: 200, served, bytes: shownBytes(served, written.bytes) };

@@ -108,13 +108,7 @@ function replaced(request: VerbRequest, sent: ApiObject, { old, stored }: Replac
   placeInNamespace(wanted, request);
   checkName(wanted, request.info.name);
   checkGivenPreconditions(request, wanted, stored);
-  return { wanted, object: objectOf(stored) };
-}
-
-function objectOf(stored: Stored): ApiObject {
-  const object = cloneJson(stored.object);
-  delete object.metadata.resourceVersion;
-  return object;
+  return { wanted, object: cloneJson(stored.object) };
 }
 
 /** The configuration is applied as one of the object that has nothing but its replicas. */
@@ -147,7 +141,6 @@ function appliedChange(
     );
     if (result.type === 'conflicts') throw applyConflict(result.conflicts);
     const object = decodeObject(result.object, served.kind, () => {});
-    delete object.metadata.resourceVersion;
     // Replicas that nobody wants any more are zero.
     const replicas = replicasOf(readScale(object, subresource)) ?? (replicasOf(old) === undefined ? undefined : 0);
     const spec = replicas === undefined ? old['spec'] : { replicas };

@@ -55,7 +55,6 @@ async function step(
 ): Promise<Step> {
   checkPreconditions(request, sent, stored);
   const object = cloneJson(sent);
-  delete object.metadata.resourceVersion;
   return writer.prepareUpdate(context, object, stored, view);
 }
 

@@ -33,14 +33,17 @@ class WriteAttributes implements AdmissionAttributes {
   readonly #parts: Parts;
   readonly #context: WriteContext;
   readonly #admitted: Admitted;
-  readonly name: string;
   replacements = 0;
 
   constructor(parts: Parts, context: WriteContext, admitted: Admitted) {
     this.#parts = parts;
     this.#context = context;
     this.#admitted = admitted;
-    this.name = admitted.name ?? (admitted.object ?? admitted.old)?.metadata.name ?? '';
+  }
+
+  get name(): string {
+    const { name, object, old } = this.#admitted;
+    return name ?? (object ?? old)?.metadata.name ?? '';
   }
 
   get operation(): AdmissionOperation {

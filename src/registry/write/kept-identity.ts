@@ -31,12 +31,13 @@ export function keepIdentity(
       ...(uid !== undefined && { uid }),
       ...(creationTimestamp !== undefined && { creationTimestamp }),
     });
-    refuseOther('name', name, metadata.name ?? name);
+    // One that is generated may be chosen by a plugin instead.
+    if (name !== undefined) refuseOther('name', name, metadata.name ?? name);
     refuseOther('namespace', namespace, metadata.namespace ?? namespace);
   }
   if (name !== undefined) metadata.name ??= name;
   if (namespace !== undefined) metadata.namespace ??= namespace;
-  delete metadata.resourceVersion;
+  if (of === 'new') delete metadata.resourceVersion;
   if (decodeOwners(metadata.managedFields ?? [], 'sent')) return;
   request.warn(
     '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests',

@@ -14,7 +14,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { describeFieldError, type FieldError } from '../../meta/field-error.ts';
 import { alreadyExists, conflict, invalidObject, notFound, StatusError, staleObject } from '../../meta/status-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
-import type { Admission } from '../../request/admission.ts';
+import type { Admission, AdmissionAttributes } from '../../request/admission.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
@@ -30,6 +30,7 @@ import { dedupOwnerReferences } from './dedup-owner-references.ts';
 import { identityOf, keepIdentity } from './kept-identity.ts';
 import { requireObjectSize } from './object-size.ts';
 import {
+  clearServerMetadata,
   countGeneration,
   dropSubresourceFields,
   keepAllBut,
@@ -135,6 +136,7 @@ export class ObjectWriter {
    * collision a generated name is generated again.
    */
   async create(context: WriteContext, object: ApiObject): Promise<Written> {
+    await this.#prepareCreate(context, object);
     const generated = object.metadata.name === undefined && object.metadata.generateName !== undefined;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -148,10 +150,12 @@ export class ObjectWriter {
     }
   }
 
-  async #createOnce(context: WriteContext, object: ApiObject): Promise<Written> {
+  /** The stages of a new object up to mutating admission, which sees neither a generated name nor a uid, as in kube-apiserver. */
+  async #prepareCreate(context: WriteContext, object: ApiObject): Promise<void> {
     const kind = context.served.written;
     const strategyContext = this.strategyContext(context);
-    setNewMetadata(object, this.#parts.clock, this.#parts.random);
+    clearServerMetadata(object);
+    delete object.metadata.resourceVersion;
     startGeneration(kind, object);
     kind.strategy.default?.(object, strategyContext);
     // Before managed fields are computed, and again after admission, before validation.
@@ -163,22 +167,33 @@ export class ObjectWriter {
     }
     dropSubresourceFields(kind, object);
     kind.strategy.prepareForCreate?.(object, strategyContext);
-    const admission = this.#admission(context);
-    const fill = (made: ApiObject): void => kind.strategy.default?.(made, strategyContext);
-    const attributes = admissionAttributes(this.#parts, context, { operation: 'create', object, old: undefined, fill });
+    const attributes = this.#creation(context, object);
     const identity = identityOf(object);
-    const mutating = admission.mutate(attributes);
+    const mutating = this.#admission(context).mutate(attributes);
     if (mutating) await mutating;
     if (attributes.replacements > 0) {
       keepIdentity(object, identity, { of: 'new', request: context.request });
-      delete object.metadata.deletionTimestamp;
-      delete object.metadata.deletionGracePeriodSeconds;
       startGeneration(kind, object);
       dropSubresourceFields(kind, object);
       kind.strategy.prepareForCreate?.(object, strategyContext);
     }
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
+  }
+
+  #creation(context: WriteContext, object: ApiObject): AdmissionAttributes {
+    const { strategy } = context.served.written;
+    const fill = (made: ApiObject): void => strategy.default?.(made, this.strategyContext(context));
+    return admissionAttributes(this.#parts, context, { operation: 'create', object, old: undefined, fill });
+  }
+
+  async #createOnce(context: WriteContext, object: ApiObject): Promise<Written> {
+    const kind = context.served.written;
+    const strategyContext = this.strategyContext(context);
+    const isNamed = object.metadata.name !== undefined;
+    setNewMetadata(object, this.#parts.clock, this.#parts.random);
+    // What follows from the name.
+    if (!isNamed) kind.strategy.default?.(object, strategyContext);
     const errors = [
       ...validateObjectMeta(kind, object),
       ...validateEmbeddedObjects(kind.schema, object),
@@ -193,7 +208,7 @@ export class ObjectWriter {
     ]);
     if (validating) await validating;
     warn(context, object, undefined);
-    const admitting = admission.validate(attributes);
+    const admitting = this.#admission(context).validate(this.#creation(context, object));
     if (admitting) await admitting;
     const key = context.served.objectKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
     const encoded = encodeObject(object);
@@ -352,7 +367,7 @@ export class ObjectWriter {
 
   /**
    * Runs a changed object through strategy, admission and validation. `view` is the strategy of the endpoint that was
-   * written to (the object or a subresource).
+   * written to (the object or a subresource). A resourceVersion of the object is the stored one.
    */
   async prepareUpdate(context: WriteContext, object: ApiObject, stored: Stored, view: UpdateView): Promise<Step> {
     const kind = context.served.written;
@@ -394,6 +409,7 @@ export class ObjectWriter {
       keepOthers();
       keepServerFields();
     }
+    requireSameState(context, object, old);
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
     const errors = updateErrors(kind, object, { old, view, inline: this.#parts.inline });
@@ -409,6 +425,8 @@ export class ObjectWriter {
     warn(context, object, old);
     const admitting = admission.validate(attributes);
     if (admitting) await admitting;
+    // The store gives it one.
+    delete object.metadata.resourceVersion;
     return this.#isReleased(context, object) ? { type: 'remove', object } : { type: 'put', object };
   }
 
@@ -431,10 +449,11 @@ export class ObjectWriter {
     );
   }
 
-  /** Runs the admission chain of a deletion. */
+  /** Runs the admission chain of a deletion. In one of a collection the request has no name, as in kube-apiserver. */
   async admitDelete(context: WriteContext, old: ApiObject): Promise<void> {
     const admission = this.#admission(context);
-    const attributes = admissionAttributes(this.#parts, context, { operation: 'delete', object: undefined, old });
+    const { name } = context.info;
+    const attributes = admissionAttributes(this.#parts, context, { operation: 'delete', name, object: undefined, old });
     const mutating = admission.mutate(attributes);
     if (mutating) await mutating;
     const admitting = admission.validate(attributes);
@@ -518,6 +537,17 @@ function updateErrors(
     ...validateUpdate(kind.schema, object, old),
   ];
 }
+
+/** A plugin may ask for a state of the object; those that validate see the one that is replaced, as in kube-apiserver. */
+function requireSameState({ served, info }: WriteContext, { metadata }: ApiObject, old: ApiObject): void {
+  const { resourceVersion: stored = '' } = old.metadata;
+  if (isVersion(metadata.resourceVersion) && metadata.resourceVersion !== stored) {
+    throw conflict(served.name, info.name, staleObject);
+  }
+  metadata.resourceVersion = stored;
+}
+
+const isVersion = (sent: string | undefined): boolean => sent !== undefined && sent !== '' && sent !== '0';
 
 /** How one endpoint updates an object: the object itself, or a subresource of type `view`. */
 export interface UpdateView {

@@ -28,7 +28,7 @@ export function startGeneration({ generation }: Kind, { metadata }: ApiObject): 
   else delete metadata.generation;
 }
 
-/** Clears the server-set fields of an object that is not stored. It has no creation time. */
+/** Clears the server-set fields of an object that is not stored, or not yet. It has no creation time. */
 export function clearServerMetadata({ metadata }: ApiObject): void {
   delete metadata.uid;
   delete metadata.deletionTimestamp;
@@ -66,14 +66,15 @@ export function dropSubresourceFields({ subresources, schema }: Kind, object: Ap
   }
 }
 
-/** Restores all but these fields and the managed ones, in place. */
+/** Restores all but these fields, the managed ones and the resourceVersion, in place. */
 export function keepAllBut(fields: readonly string[], object: ApiObject, old: ApiObject): void {
-  const { managedFields } = object.metadata;
+  const { managedFields, resourceVersion } = object.metadata;
   const written = Object.entries(object).filter(([name]) => fields.includes(name));
   for (const name of Object.keys(object)) delete object[name];
   for (const [name, value] of Object.entries(old)) if (!fields.includes(name)) setOwn(object, name, cloneJson(value));
   for (const [name, value] of written) setOwn(object, name, value);
-  delete object.metadata.resourceVersion;
+  if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
+  else delete object.metadata.resourceVersion;
   if (managedFields) object.metadata.managedFields = managedFields;
   else delete object.metadata.managedFields;
 }
