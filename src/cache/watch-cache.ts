@@ -7,6 +7,7 @@ import type { Random } from '../base/random.ts';
 import { Backoff } from '../base/time/backoff.ts';
 import { type Clock, pause } from '../base/time/clock.ts';
 import { TimeSlice } from '../base/time/time-slice.ts';
+import { workBegan } from '../base/time/turns.ts';
 import {
   type Change,
   type ChangeBatch,
@@ -395,6 +396,8 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     let next = first;
     for (; next < changes.length; next++) {
       const change = changes[next] as Change;
+      // What it causes at once shares the turn with it.
+      if ((writtenValue(change)?.length ?? 0) > limits.inlineBytesMax) workBegan(this.#clock);
       if (next > first && this.#cutsBefore(change, changes[next - 1], now)) break;
       const watched = this.#applyChange(change, part, now);
       if (watched) published.push(watched);

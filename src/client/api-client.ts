@@ -1,3 +1,4 @@
+import { asBuffer } from '../base/collections/byte-span.ts';
 import { limits } from '../base/limits.ts';
 import { inOwnTurn } from '../base/time/turns.ts';
 import { parseStored } from '../codec/json.ts';
@@ -189,7 +190,8 @@ function statusOf(body: string, code: number): Status {
 async function bytesOf({ body }: ClientResponse): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  const [only, ...others] = chunks;
+  return only && others.length === 0 ? asBuffer(only) : Buffer.concat(chunks);
 }
 
 /** The body in chunks that end at line breaks. An unterminated last line is dropped. */

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { limits } from '../../base/limits.ts';
 import { ManualClock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import { until } from '../../base/waits-fixture.ts';
 import type { Revision } from '../../store/store.ts';
-import type { CacheEvent, Collection } from '../cache.ts';
+import type { CachedResource, CacheEvent, Collection } from '../cache.ts';
 import { configMaps as configMapsResource, openCache, put, RecordingWatch } from '../cache-fixture.ts';
+import { type EntryCodec, objectCodec } from '../entries/entry-codec.ts';
 
 describe('delivery of a change to very many watches', () => {
   const watchersMax = 10_000;
@@ -179,3 +182,33 @@ test('an immediate watch has received a change when others see its revision, how
   cache.removeResource(configMaps.prefix);
   assert.equal(ofOne.closedFor, 'closed', 'at once');
 });
+
+for (const [what, bytes, isShared] of [
+  ['a large change', limits.inlineBytesMax, true],
+  ['a small one, of which there are many', 100, false],
+] as const) {
+  test(`an immediate watch shares the turn with the change that it receives: ${what}`, async (context) => {
+    const clock = new ManualClock();
+    /** Decoding a value takes a whole turn. */
+    const codecOf = (resource: CachedResource): EntryCodec => {
+      const codec = objectCodec(resource);
+      return {
+        ...codec,
+        decode(record, place) {
+          clock.advance(limits.turnMs);
+          return codec.decode(record, place);
+        },
+      };
+    };
+    const { cache, store, configMaps } = await openCache(context, { clock, codecOf });
+    const wereOver: boolean[] = [];
+    configMaps.watch(
+      { after: cache.revision, immediate: true },
+      { event: () => wereOver.push(new TimeSlice(clock).over) > 0, closed: () => {} },
+    );
+    await turn();
+    await put(store, 'a', { data: 'x'.repeat(bytes) });
+    await cache.fresh();
+    assert.deepEqual(wereOver, [isShared]);
+  });
+}

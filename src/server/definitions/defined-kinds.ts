@@ -244,7 +244,8 @@ export class DefinedKinds implements Closable {
     const resource = 'customresourcedefinitions';
     const path = resourcePath({ apiVersion, resource, name, ...(subresource !== undefined && { subresource }) });
     try {
-      await client.mergePatch(path, patch, this.#stop.signal);
+      // Parsing the answer, of megabytes, would hold the event loop.
+      await client.mergePatchMetadata(path, patch, this.#stop.signal);
     } catch (error) {
       // It was changed or deleted meanwhile, and is looked at again.
       if (!hasReason(error, 'Conflict', 'NotFound')) throw error;
