@@ -310,7 +310,7 @@ describe('with the gate on', () => {
     assert.deepEqual(refusal(await send('strict', 'Strict')), [
       400,
       'BadRequest',
-      'strict decoding error: unknown field "extra"',
+      'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "extra"',
     ]);
     const warned = await send('warned', 'Warn');
     assert.deepEqual([warned.status, warned.headers['warning']], [201, '299 - "unknown field \\"extra\\""']);

@@ -1,7 +1,7 @@
 import type { GroupVersionKind, StoredAs } from '../../kinds/kind.ts';
 import { apiVersionOf, canonical } from '../../kinds/stored-as.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { badRequest } from '../../meta/status-error.ts';
+import { badRequest, type StatusError } from '../../meta/status-error.ts';
 import { decode } from '../../schema/decode.ts';
 import { applyDefaults } from '../../schema/defaults.ts';
 import type { StructSchema } from '../../schema/schema.ts';
@@ -25,9 +25,10 @@ export function decodeBody(
 ): ApiObject {
   const { body } = request;
   if (body === undefined) throw badRequest(`a ${expected.kind} is expected in the body of the request`);
-  return decodeObject(body.value, expected, (fields) =>
-    checkUnknown(request, options, [...fields, ...duplicateFields(body.duplicates)]),
-  );
+  return decodeObject(body.value, expected, (fields) => {
+    const problems = [...fields, ...duplicateFields(body.duplicates)];
+    checkUnknown(request, options, problems, (message) => cannotBeHandled(expected, message));
+  });
 }
 
 /**
@@ -43,9 +44,7 @@ export function decodeObject(
   const [first] = decoded.errors;
   if (first) {
     const errors = decoded.errors.map(({ path, expected: wanted, got }) => `${path}: expected ${wanted}, got ${got}`);
-    throw badRequest(
-      `${expected.kind} in version "${expected.version}" cannot be handled as a ${expected.kind}: ${errors.join(', ')}`,
-    );
+    throw cannotBeHandled(expected, errors.join(', '));
   }
   onUnknown([...unknownFields(decoded.unknown), ...furtherFields(decoded.omitted)]);
   applyDefaults(expected.schema, decoded.value);
@@ -53,6 +52,10 @@ export function decodeObject(
   const { storedAs } = expected;
   return storedAs ? canonical(storedAs.kind, storedAs.toStored(object)) : object;
 }
+
+/** The published refusal of a body, not of a patch. */
+const cannotBeHandled = ({ kind, version }: GroupVersionKind, problem: string): StatusError =>
+  badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${problem}`);
 
 /** Field validation messages for unknown fields. */
 const unknownFields = (paths: readonly string[]): readonly string[] => paths.map((path) => `unknown field "${path}"`);
@@ -84,11 +87,15 @@ export function withKind(value: unknown, expected: GroupVersionKind): Record<str
   return { kind: expected.kind, apiVersion: expectedVersion, ...rest };
 }
 
-/** Spec section 4.6: `Ignore` drops silently, `Warn` sends warnings, `Strict` rejects the request. */
+/**
+ * Spec section 4.6: `Ignore` drops silently, `Warn` sends warnings, `Strict` rejects the request with what `refusal` makes of
+ * the message.
+ */
 export function checkUnknown(
   request: Pick<VerbRequest, 'warn'>,
   { fieldValidation }: Pick<WriteOptions, 'fieldValidation'>,
   problems: readonly string[],
+  refusal: (message: string) => StatusError = badRequest,
 ): void {
   switch (fieldValidation) {
     case 'Ignore':
@@ -97,6 +104,6 @@ export function checkUnknown(
       for (const problem of problems) request.warn(problem);
       return;
     case 'Strict':
-      if (problems.length > 0) throw badRequest(`strict decoding error: ${problems.join(', ')}`);
+      if (problems.length > 0) throw refusal(`strict decoding error: ${problems.join(', ')}`);
   }
 }
