@@ -246,9 +246,11 @@ export class Metrics implements Closable {
   /** Reads asynchronous values. Concurrent calls share one round. */
   refresh(): Promise<void> {
     if (this.#whole) return this.#whole.refresh();
-    this.#refreshing ??= Promise.all(this.#refreshers.map((refresh) => refresh())).then(() => {
-      this.#refreshing = undefined;
-    });
+    this.#refreshing ??= Promise.all(this.#refreshers.map((refresh) => refresh()))
+      .then(() => {})
+      .finally(() => {
+        this.#refreshing = undefined;
+      });
     return this.#refreshing;
   }
 

@@ -1,8 +1,9 @@
 import { limits } from '../base/limits.ts';
 import { describeFieldError, type FieldError } from './field-error.ts';
 
-/** The closed list of Status reasons (design section 7) and their status codes. */
+/** The closed list of Status reasons (design section 7) and their status codes. '' is published as Unknown, and not sent. */
 const codes = {
+  '': 500,
   BadRequest: 400,
   Unauthorized: 401,
   Forbidden: 403,
@@ -94,7 +95,7 @@ export class StatusError extends Error {
       metadata: this.continue === undefined ? {} : { continue: this.continue },
       status: 'Failure',
       message: this.message,
-      reason: this.reason,
+      ...(this.reason !== '' && { reason: this.reason }),
       ...(this.details && { details: this.details }),
       code: this.code,
     };

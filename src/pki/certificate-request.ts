@@ -5,6 +5,7 @@ import type { CertificationRequest } from '@peculiar/asn1-csr';
 import type { AttributeValue, Name } from '@peculiar/asn1-x509';
 import { boundedMemo } from '../base/collections/bounded-memo.ts';
 import { limits } from '../base/limits.ts';
+import { loadedOnce } from '../base/loaded-once.ts';
 import { inOwnTurn } from '../base/time/turns.ts';
 import { readAlgorithm } from './algorithm-identifier.ts';
 import { requireDer } from './canonical-der.ts';
@@ -48,28 +49,11 @@ const ids = {
  */
 export async function readCertificateRequest(pem: string | Uint8Array): Promise<CertificateRequest> {
   requireSize(pem.length, limits.certificateRequestTextMax);
-  return readingOf(typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1')).read();
+  return readingOf(typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1'))();
 }
 
-/** One text, read by whoever asks first. A failure is not kept. */
-class Reading {
-  readonly #text: string;
-  #read: Promise<CertificateRequest> | undefined;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  read(): Promise<CertificateRequest> {
-    this.#read ??= readText(this.#text).catch((error: unknown) => {
-      this.#read = undefined;
-      throw error;
-    });
-    return this.#read;
-  }
-}
-
-const readingOf = boundedMemo((text) => new Reading(text), {
+/** Texts, each read by whoever asks first. */
+const readingOf = boundedMemo((text: string) => loadedOnce(() => readText(text)), {
   countMax: limits.certificateRequestsKeptMax,
   lengthMax: limits.certificateRequestKeptLengthMax,
 });
@@ -112,19 +96,15 @@ const malformed = (cause: unknown): Error =>
   new Error(`asn1: ${cause instanceof RangeError ? `syntax error: ${cause.message}` : 'structure error'}`, { cause });
 
 type Parser = typeof import('./request-parser.ts');
-let loading: Promise<Parser> | undefined;
 
 /** Requests are rare, so the parser is loaded with the first one: half of it, the rest, and its first use take a turn each. */
-function loadParser(): Promise<Parser> {
-  loading ??= (async () => {
-    await import('./asn1-schema.ts');
-    await ownTurn();
-    const parser = await import('./request-parser.ts');
-    await ownTurn();
-    return parser;
-  })();
-  return loading;
-}
+const loadParser = loadedOnce(async (): Promise<Parser> => {
+  await import('./asn1-schema.ts');
+  await ownTurn();
+  const parser = await import('./request-parser.ts');
+  await ownTurn();
+  return parser;
+});
 
 const ownTurn = (): Promise<void> => new Promise((resolve) => inOwnTurn(resolve));
 

@@ -91,7 +91,11 @@ describe('admission webhooks', () => {
     const rows: readonly (readonly [what: string, judged: Fields, wanted: Partial<Status>])[] = [
       ['nothing', {}, { code: 400, message: `${denied} without explanation` }],
       ['a message', { status: { message: 'no' } }, { code: 400, message: `${denied}: no` }],
-      ['a reason', { status: { reason: 'Conflict' } }, { code: 400, message: `${denied}: Conflict` }],
+      [
+        'a reason',
+        { status: { reason: 'Conflict' } },
+        { code: 400, message: `${denied}: Conflict`, reason: 'Conflict' },
+      ],
       ['a code', { status: { code: 422, message: 'no' } }, { code: 422, message: `${denied}: no` }],
       ['a code of a success', { status: { code: 200 } }, { code: 400, message: `${denied} without explanation` }],
       ['a code that none is', { status: { code: 99_999 } }, { code: 400, message: `${denied} without explanation` }],
@@ -113,7 +117,7 @@ describe('admission webhooks', () => {
           assert.equal(status, wanted.code);
           const { code, message, reason, details } = body as unknown as Status;
           assert.deepEqual(
-            { code, message, ...(wanted.reason && { reason }), ...(wanted.details && { details }) },
+            { code, message, ...(reason !== undefined && { reason }), ...(wanted.details && { details }) },
             wanted,
           );
           assert.equal((await send('GET', `${maps}/refused`)).status, 404, 'nothing is stored');

@@ -13,7 +13,7 @@ export const reviewApiVersion = (dialect: Dialect, version: ReviewVersion): stri
   apiVersionOf({ group: dialect.group('admission'), version });
 
 /** What a webhook is asked about. */
-interface Question {
+export interface Question {
   readonly dialect: Dialect;
   readonly version: ReviewVersion;
   readonly uid: string;

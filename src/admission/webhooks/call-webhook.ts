@@ -8,7 +8,7 @@ import { describeAnswer, isAnswered } from '../../outbound/describe-answer.ts';
 import type { AdmissionAttributes, ServedKind } from '../../request/admission.ts';
 import type { Matched } from '../matching/match-index.ts';
 import { operationName } from '../matching/match-rules.ts';
-import { encodeReview, encodeReviewed } from './admission-review.ts';
+import { encodeReview, encodeReviewed, type Question } from './admission-review.ts';
 import { type ReviewAnswer, readAnswer, UnusableAnswer } from './review-answer.ts';
 import type { Webhook, WebhookClient } from './webhook.ts';
 
@@ -37,6 +37,9 @@ export class CallFailure extends Error {
   }
 }
 
+/** JSON of the objects in the version that a webhook asks for; `null` if there is none. */
+type ShownObjects = Pick<Question, 'object' | 'old'>;
+
 /** The objects of one request as its webhooks are shown them: each version is converted and encoded once. */
 export class ReviewedObjects {
   readonly #attributes: AdmissionAttributes;
@@ -49,15 +52,16 @@ export class ReviewedObjects {
     this.#attributes = attributes;
   }
 
-  object(as: ServedKind): Promise<Buffer> | Buffer {
+  /** Rejects if a conversion fails, which is no failure of the webhook. */
+  async shown(as: ServedKind): Promise<ShownObjects> {
+    return { object: await this.#objectAs(as), old: await this.#encoded(this.#old, this.#attributes.old, as) };
+  }
+
+  #objectAs(as: ServedKind): Promise<Buffer> | Buffer {
     const { object, replacements } = this.#attributes;
     if (replacements !== this.#at) this.#object.clear();
     this.#at = replacements;
     return this.#encoded(this.#object, object, as);
-  }
-
-  old(as: ServedKind): Promise<Buffer> | Buffer {
-    return this.#encoded(this.#old, this.#attributes.old, as);
   }
 
   #encoded(
@@ -75,10 +79,10 @@ export class ReviewedObjects {
   }
 }
 
-/** Calls a webhook. Throws a CallFailure. */
+/** Calls a webhook about objects as it is shown them. Throws a CallFailure. */
 export async function callWebhook(
   { item: webhook, as }: Matched<Webhook>,
-  objects: ReviewedObjects,
+  { object, old }: ShownObjects,
   attributes: AdmissionAttributes,
   { dialect, random, send }: CallParts,
 ): Promise<ReviewAnswer> {
@@ -88,7 +92,6 @@ export async function callWebhook(
     throw new CallFailure(`could not create admission objects: ${why}`, 400);
   }
   const uid = random.uuid();
-  const [object, old] = [await objects.object(as), await objects.old(as)];
   const review = encodeReview({ dialect, version, uid, attributes, as, object, old });
   return traced(webhook, uid, attributes, async (span) => {
     const ask = () =>

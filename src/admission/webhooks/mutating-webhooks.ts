@@ -48,10 +48,11 @@ async function mutate(
     attributes.annotate(key, value, from);
   };
   try {
-    const answer = await consult(matched, objects, attributes, parts);
+    const answer = await consult(matched, objects, attributes, parts, async ({ patch }) => {
+      if (patch) await applyPatch(matched, patch, attributes);
+    });
     if (!answer) annotate('failed-open.mutation.', webhook);
     if (!answer?.patch) return;
-    await applyPatch(matched, answer.patch, attributes);
     const patch = { configuration, webhook, patch: answer.patch.document, patchType: 'JSONPatch' };
     annotate('patch.', stringifyJson(patch), 'Request');
   } finally {

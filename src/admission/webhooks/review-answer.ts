@@ -1,9 +1,13 @@
 import { limits } from '../../base/limits.ts';
 import { parseJson } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
-import type { StatusCause, StatusDetails } from '../../meta/status-error.ts';
+import { status } from '../../kinds/meta/status.ts';
+import { typeMeta } from '../../kinds/meta/type-meta.ts';
+import type { StatusDetails } from '../../meta/status-error.ts';
 import { parseJsonPatch } from '../../patch/json-patch.ts';
-import { getOwn, isRecord } from '../../schema/own-property.ts';
+import { decode } from '../../schema/decode.ts';
+import { isRecord } from '../../schema/own-property.ts';
+import { bool, bytes, type Infer, list, map, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { reviewApiVersion } from './admission-review.ts';
 import type { ReviewVersion, WebhookType } from './webhook.ts';
 
@@ -46,24 +50,42 @@ export class UnusableAnswer extends Error {
 const invalid = (why: string, cause?: unknown): UnusableAnswer =>
   new UnusableAnswer(`received invalid webhook response: ${why}`, { cause });
 
-/** Throws an UnusableAnswer with kube-apiserver's words. */
+const admissionResponse = struct('api.admission.v1.AdmissionResponse', 'Answer of an admission webhook.', {
+  uid: opt(1, string(), 'The uid of the request.'),
+  allowed: opt(2, bool(), 'Whether the request may go on.'),
+  status: ptr(3, status, 'Why it may not.'),
+  patch: opt(4, bytes(), 'Changes of the object.'),
+  patchType: ptr(5, string(), 'Format of the patch.'),
+  auditAnnotations: opt(6, map(string()), 'What is added to the audit event.'),
+  warnings: opt(7, list(string()), 'What the client is told.'),
+});
+
+const admissionReview = struct(
+  'api.admission.v1.AdmissionReview',
+  'A question to an admission webhook, or its answer.',
+  {
+    ...typeMeta,
+    response: ptr(2, admissionResponse, 'The answer.'),
+  },
+);
+
+type Review = Infer<typeof admissionReview>;
+type Response = Infer<typeof admissionResponse>;
+
+/** Throws an UnusableAnswer, with kube-apiserver's words but for types, which it names as Go does. */
 export function readAnswer(body: Buffer, asked: Asked): ReviewAnswer {
-  const review = parseReview(body);
-  const response = getOwn(review, 'response');
-  if (!isRecord(response)) throw invalid('webhook response was absent');
+  const review = decodeReview(parseReview(body));
+  const { response } = review;
+  if (!response) throw invalid('webhook response was absent');
   if (asked.version === 'v1') refuseOther(review, response, asked);
-  const { code, message, reason, details } = readRecord(response, 'status');
+  const { allowed = false, warnings = [], auditAnnotations = {} } = response;
+  const { code = 0, message = '', reason = '', details } = response.status ?? {};
   return {
-    allowed: getOwn(response, 'allowed') === true,
-    result: {
-      code: typeof code === 'number' && Number.isInteger(code) ? code : 0,
-      message: textOf(message),
-      reason: textOf(reason),
-      details: isRecord(details) ? detailsOf(details) : undefined,
-    },
+    allowed,
+    result: { code, message, reason, details: details && detailsOf(details) },
     patch: readPatch(response, asked),
-    warnings: readTexts(response, 'warnings'),
-    auditAnnotations: readAnnotations(response),
+    warnings: warnings.slice(0, limits.reviewListMax),
+    auditAnnotations: Object.fromEntries(Object.entries(auditAnnotations).slice(0, limits.reviewListMax)),
   };
 }
 
@@ -79,14 +101,18 @@ function parseReview(body: Buffer): Readonly<Record<string, unknown>> {
   throw unreadable('the answer is no object');
 }
 
-function refuseOther(
-  review: Readonly<Record<string, unknown>>,
-  response: Readonly<Record<string, unknown>>,
-  { dialect, version, uid }: Asked,
-): void {
-  const answered = getOwn(response, 'uid') ?? '';
+/** A field of a wrong type makes the whole answer unusable, as in Go: `"allowed": "true"` allows nothing and refuses nothing. */
+function decodeReview(sent: Readonly<Record<string, unknown>>): Review {
+  const { value, errors } = decode(admissionReview, sent);
+  const [mistake] = errors;
+  if (!mistake) return value;
+  throw new UnusableAnswer(`failed to call webhook: ${mistake.path}: expected ${mistake.expected}, got ${mistake.got}`);
+}
+
+function refuseOther(review: Review, response: Response, { dialect, version, uid }: Asked): void {
+  const { kind = '', apiVersion = '' } = review;
+  const { uid: answered = '' } = response;
   if (answered !== uid) throw invalid(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(answered)}`);
-  const [kind, apiVersion] = [textOf(getOwn(review, 'kind')), textOf(getOwn(review, 'apiVersion'))];
   const wanted = reviewApiVersion(dialect, version);
   if (kind === 'AdmissionReview' && apiVersion === wanted) return;
   throw invalid(
@@ -94,9 +120,7 @@ function refuseOther(
   );
 }
 
-function readPatch(response: Readonly<Record<string, unknown>>, { type, version }: Asked): ReviewAnswer['patch'] {
-  const [patch, patchType] = [getOwn(response, 'patch') ?? '', getOwn(response, 'patchType') ?? undefined];
-  if (typeof patch !== 'string') throw invalid('response.patch is not base64');
+function readPatch({ patch = '', patchType }: Response, { type, version }: Asked): ReviewAnswer['patch'] {
   if (type === 'validating') {
     if (version === 'v1' && patch !== '') throw invalid('validating webhook may not return response.patch');
     if (version === 'v1' && patchType !== undefined)
@@ -106,12 +130,12 @@ function readPatch(response: Readonly<Record<string, unknown>>, { type, version 
   if (version === 'v1') requireBoth(patch, patchType);
   if (patch === '') return undefined;
   if (version === 'v1' && patchType !== 'JSONPatch') {
-    throw new UnusableAnswer(`unsupported patch type ${JSON.stringify(textOf(patchType))}`);
+    throw new UnusableAnswer(`unsupported patch type ${JSON.stringify(patchType)}`);
   }
   return decodePatch(patch);
 }
 
-function requireBoth(patch: string, patchType: unknown): void {
+function requireBoth(patch: string, patchType: string | undefined): void {
   if (patch !== '' && patchType === undefined) {
     throw invalid('webhook returned response.patch but not response.patchType');
   }
@@ -133,42 +157,9 @@ function decodePatch(patch: string): ReviewAnswer['patch'] {
   }
 }
 
-function readTexts(response: Readonly<Record<string, unknown>>, field: string): readonly string[] {
-  const listed = getOwn(response, field) ?? [];
-  if (!Array.isArray(listed) || listed.some((each) => typeof each !== 'string')) {
-    throw invalid(`response.${field} is not a list of texts`);
-  }
-  return listed.slice(0, limits.reviewListMax);
-}
-
-function readAnnotations(response: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
-  const annotations = readRecord(response, 'auditAnnotations');
-  const entries = Object.entries(annotations).slice(0, limits.reviewListMax);
-  return Object.fromEntries(entries.map(([key, value]) => [key, textOf(value)]));
-}
-
-function readRecord(parent: Readonly<Record<string, unknown>>, field: string): Readonly<Record<string, unknown>> {
-  const value = getOwn(parent, field);
-  return isRecord(value) ? value : {};
-}
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-/** The known fields of details, of the right types. */
-function detailsOf(sent: Readonly<Record<string, unknown>>): StatusDetails {
-  const { retryAfterSeconds, causes } = sent;
-  const details: Record<string, unknown> = {};
-  for (const field of ['name', 'group', 'kind', 'uid']) {
-    if (typeof sent[field] === 'string') details[field] = sent[field];
-  }
-  if (Array.isArray(causes)) details['causes'] = causes.filter(isRecord).slice(0, limits.reviewListMax).map(causeOf);
-  if (typeof retryAfterSeconds === 'number' && Number.isInteger(retryAfterSeconds) && retryAfterSeconds > 0) {
-    details['retryAfterSeconds'] = retryAfterSeconds;
-  }
-  return details;
-}
-
-function causeOf(sent: Readonly<Record<string, unknown>>): StatusCause {
-  const known = ['reason', 'message', 'field'].filter((field) => typeof sent[field] === 'string');
-  return Object.fromEntries(known.map((field) => [field, sent[field]]));
-}
+/** What of the details of a refusal is passed on. */
+const detailsOf = ({ causes, retryAfterSeconds = 0, ...rest }: StatusDetails): StatusDetails => ({
+  ...rest,
+  ...(causes && { causes: causes.slice(0, limits.reviewListMax) }),
+  ...(retryAfterSeconds > 0 && { retryAfterSeconds }),
+});

@@ -4,6 +4,7 @@ import { systemRandom } from '../../base/random.ts';
 import { systemClock } from '../../base/time/clock.ts';
 import { orch } from '../../dialect/orch.ts';
 import { StatusError } from '../../meta/status-error.ts';
+import type { AdmissionAttributes } from '../../request/admission.ts';
 import { AdmissionConfigurations } from '../admission-configurations.ts';
 import { attributesOf } from '../attributes-fixture.ts';
 import type { SendReview } from './call-webhook.ts';
@@ -31,7 +32,11 @@ function judge(send: SendReview) {
     observed: ({ end }) => outcomes.push(end),
     conditionsObserved() {},
   });
-  return { outcomes, judged: async () => plugin.validate?.(attributesOf({ namespace: 'n' })) };
+  return {
+    outcomes,
+    judged: async (more: Partial<AdmissionAttributes> = {}) =>
+      plugin.validate?.({ ...attributesOf({ namespace: 'n' }), ...more }),
+  };
 }
 
 describe('a webhook whose failures are ignored', () => {
@@ -50,4 +55,19 @@ describe('a webhook whose failures are ignored', () => {
       await assert.rejects(judged(), { reason });
     });
   }
+});
+
+describe('a request that a webhook cannot be asked about', () => {
+  const unasked: SendReview = () => assert.fail('the webhook is asked');
+  it('since its objects cannot be converted, is no failure of the webhook', async () => {
+    const { outcomes, judged } = judge(unasked);
+    const failed = new StatusError('InternalError', 'conversion webhook failed');
+    await assert.rejects(judged({ inVersion: () => Promise.reject(failed) }), failed);
+    assert.deepEqual(outcomes, []);
+  });
+  it('since it is a dry run, counts as an error, and nothing is said of a failure', async () => {
+    const { outcomes, judged } = judge(unasked);
+    await assert.rejects(judged({ dryRun: true }), { reason: 'BadRequest' });
+    assert.deepEqual(outcomes, ['broken']);
+  });
 });

@@ -60,27 +60,38 @@ async function meetsConditions(
   return verdict.type === 'met';
 }
 
-/** What a webhook said, after its warnings and annotations were passed on; undefined if its failure does not count. */
+/**
+ * What a webhook said, after its warnings and annotations were passed on; undefined if its failure does not count. `use` makes
+ * something of a permission, and is part of the measured call.
+ */
 export async function consult(
   matched: Matched<Webhook>,
   objects: ReviewedObjects,
   attributes: AdmissionAttributes,
   parts: WebhookParts,
+  use?: (answer: ReviewAnswer) => Promise<void>,
 ): Promise<ReviewAnswer | undefined> {
-  const { item: webhook } = matched;
+  const { item: webhook, as } = matched;
+  const shown = await objects.shown(as);
   const observe = observerOf(webhook, attributes, parts);
-  const answer = await answerOf(matched, objects, attributes, { parts, observe });
+  const answer = await answerOf(matched, shown, attributes, { parts, observe });
   if (!answer) return undefined;
   for (const [key, value] of Object.entries(answer.auditAnnotations)) {
     attributes.annotate(`${webhook.name}/${key}`, value);
   }
   for (const warning of answer.warnings) attributes.warn(warning);
-  if (answer.allowed) observe({ end: 'allowed', code: 200 });
-  else {
+  if (!answer.allowed) {
     const refusal = webhookRefusal(webhook.name, answer.result);
     observe({ end: 'refused', code: refusal.code });
     throw refusal;
   }
+  try {
+    await use?.(answer);
+  } catch (error) {
+    observe({ end: 'broken', code: 0 });
+    throw error;
+  }
+  observe({ end: 'allowed', code: 200 });
   return answer;
 }
 
@@ -100,7 +111,7 @@ function observerOf({ name, type }: Webhook, attributes: AdmissionAttributes, pa
 /** Undefined if there is none and none is needed. */
 async function answerOf(
   matched: Matched<Webhook>,
-  objects: ReviewedObjects,
+  shown: Awaited<ReturnType<ReviewedObjects['shown']>>,
   attributes: AdmissionAttributes,
   { parts, observe }: { readonly parts: WebhookParts; readonly observe: Observe },
 ): Promise<ReviewAnswer | undefined> {
@@ -109,10 +120,11 @@ async function answerOf(
     if (attributes.dryRun && sideEffects === 'some') {
       throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`);
     }
-    return await callWebhook(matched, objects, attributes, parts);
+    return await callWebhook(matched, shown, attributes, parts);
   } catch (error) {
     if (!(error instanceof CallFailure)) {
-      observe({ end: 'broken', code: 0, problem: String(error) });
+      // The client is told why the webhook was not asked, which is nobody's failure.
+      observe({ end: 'broken', code: 0 });
       throw error;
     }
     const { code, message } = error;

@@ -7,12 +7,12 @@ export interface WebhookOutcome {
   /** In capitals. */
   readonly operation: string;
   readonly seconds: number;
-  /** `ignored`: the call failed and the failure policy let the request pass; `broken`: its result cannot be used. */
+  /** `ignored`: the call failed and the failure policy let the request pass; `broken`: it could not be asked, or its patch not applied. */
   readonly end: 'allowed' | 'refused' | 'failed' | 'ignored' | 'broken';
   /** Status of the error that was, or would have been, returned; 200 if allowed, 0 if broken. */
   readonly code: number;
   /** The request ended while the webhook was called: nobody is to blame. */
   readonly aborted: boolean;
-  /** Of a failure. */
+  /** Of a failed call. */
   readonly problem: string | undefined;
 }
