@@ -6,6 +6,10 @@ export const expressionLimits = {
   /** Characters of one CEL expression, and its depth (kube-apiserver: 100,000; 250). */
   celSourceLengthMax: 100_000,
   celDepthMax: 250,
+  /** Errors that are shown of one source, the bytes of a line that is shown with one, and of all of them. */
+  celErrorsMax: 100,
+  celErrorLineBytesMax: 16 * 1024,
+  celErrorTextMax: 32 * 1024,
   /** Characters of a regular expression, and the number of literal ones whose compiled form is cached. */
   celPatternLengthMax: 4_096,
   celPatternsKept: 1_000,

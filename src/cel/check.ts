@@ -1,18 +1,31 @@
+import { limits } from '../base/limits.ts';
 import { Bindings } from './bindings.ts';
 import type { CelConstructor, CelEnvironment, CelExtension } from './cel.ts';
-import type { CelCompileError } from './error.ts';
-import { errorAt } from './lexer.ts';
+import { CelCompileError } from './error.ts';
+import { positionOf } from './lexer.ts';
 import { functions } from './library/functions.ts';
 import { cidrTypeName, ipTypeName } from './library/networks.ts';
 import { validateLiterals } from './literals.ts';
 import type { Overload } from './overload.ts';
-import type { Call, Construction, Element, Entry, Expr, Fold, Index, OptionalMap, Select } from './syntax.ts';
+import type {
+  Call,
+  Conditional,
+  Construction,
+  Element,
+  Entry,
+  Expr,
+  Fold,
+  Index,
+  OptionalMap,
+  Select,
+} from './syntax.ts';
 import {
   boolType,
   bytesType,
   type CelType,
   doubleType,
   dynType,
+  errorType,
   intType,
   listType,
   mapType,
@@ -50,9 +63,9 @@ export const typeNames: ReadonlySet<string> = new Set(
 const qualifiedTypeNames: ReadonlySet<string> = new Set([ipTypeName, cidrTypeName]);
 
 /**
- * Checks an expression against the types of its variables (langdef, "Gradual Type Checking"). Throws CelCompileError
- * for undeclared names, calls without a matching function, and lists or maps of mixed types, which kube-apiserver
- * rejects too.
+ * Checks an expression against the types of its variables (langdef, "Gradual Type Checking"). Throws CelCompileError, of
+ * all that is wrong, for undeclared names and calls without a matching function; if there are none, for wrong literals and
+ * for lists or maps of mixed types, which kube-apiserver rejects too.
  */
 export function check(expr: Expr, source: string, environment: CelEnvironment, extension?: CelExtension): Checked {
   const checker = new Checker(source, environment, extension);
@@ -89,6 +102,9 @@ class Checker {
   #scope: Scope | undefined;
   /** Within the arguments of `format`, where lists may mix types. */
   #mixed = false;
+  readonly #errors = new Complaints();
+  /** What is of the right type, and wrong nevertheless. */
+  readonly #invalid = new Complaints();
 
   constructor(source: string, environment: CelEnvironment, extension: CelExtension | undefined) {
     this.#source = source;
@@ -97,11 +113,16 @@ class Checker {
   }
 
   check(expr: Expr): CelType {
-    return this.#bindings.finalize(this.#typeOf(expr));
+    const type = this.#bindings.finalize(this.#typeOf(expr));
+    this.#errors.throw(this.#source);
+    this.#invalid.throw(this.#source);
+    return type;
   }
 
-  #error(expr: Expr, reason: string): CelCompileError {
-    return errorAt(this.#source, expr.at, reason);
+  /** The type of what has an error. */
+  #wrong(at: number, reason: string): CelType {
+    this.#errors.add(at, reason);
+    return errorType;
   }
 
   #name(type: CelType): string {
@@ -141,8 +162,7 @@ class Checker {
         for (const term of expr.terms) this.#expect(boolType, term);
         return boolType;
       case 'conditional':
-        this.#expect(boolType, expr.condition);
-        return this.#join(expr, '_?_:_', [expr.yes, expr.no]);
+        return this.#conditional(expr);
       case 'fold':
         return this.#fold(expr);
       case 'optionalMap':
@@ -154,7 +174,7 @@ class Checker {
     const type = this.#lookUp(name);
     if (type !== undefined) return type;
     if (typeNames.has(name)) return typeType;
-    throw this.#error(expr, `undeclared reference to '${name}'`);
+    return this.#wrong(expr.at, `undeclared reference to '${name}'`);
   }
 
   #lookUp(name: string): CelType | undefined {
@@ -164,9 +184,12 @@ class Checker {
 
   /** The type of the expression, which must be assignable to `type`. */
   #expect(type: CelType, expr: Expr): CelType {
-    const actual = this.#typeOf(expr);
+    return this.#assignable(type, this.#typeOf(expr), expr);
+  }
+
+  #assignable(type: CelType, actual: CelType, expr: Expr): CelType {
     if (this.#bindings.assign(type, actual)) return actual;
-    throw this.#error(expr, `expected type '${this.#name(type)}' but found '${this.#name(actual)}'`);
+    return this.#wrong(expr.at, `expected type '${this.#name(type)}' but found '${this.#name(actual)}'`);
   }
 
   #select(expr: Select): CelType {
@@ -214,11 +237,11 @@ class Checker {
         return dynType;
       case 'struct': {
         const type = Object.hasOwn(operand.fields, expr.field) ? operand.fields[expr.field] : undefined;
-        if (type === undefined) throw this.#error(expr, `undefined field '${expr.field}'`);
-        return type;
+        return type ?? this.#wrong(expr.at, `undefined field '${expr.field}'`);
       }
       default:
-        throw this.#error(expr, `type '${this.#name(operand)}' does not support field selection`);
+        this.#wrong(expr.at, `type '${this.#name(operand)}' does not support field selection`);
+        return dynType;
     }
   }
 
@@ -227,7 +250,7 @@ class Checker {
     const index = this.#typeOf(expr.index);
     const inner = operand.kind === 'optional' ? this.#bindings.resolve(operand.value) : operand;
     const element = this.#elementAt(inner, index);
-    if (element === undefined) throw this.#noOverload(expr, expr.optional ? '_[?_]' : '_[_]', [operand, index]);
+    if (element === undefined) return this.#noOverload(expr.at, expr.optional ? '_[?_]' : '_[_]', [operand, index]);
     return expr.optional || operand.kind === 'optional' ? optionalType(element) : element;
   }
 
@@ -238,10 +261,10 @@ class Checker {
     return undefined;
   }
 
-  #noOverload(expr: Expr, name: string, types: readonly CelType[], target?: CelType): CelCompileError {
+  #noOverload(at: number, name: string, types: readonly CelType[], target?: CelType): CelType {
     const args = `(${types.map((type) => this.#name(type)).join(', ')})`;
     const applied = target === undefined ? args : `${this.#name(target)}.${args}`;
-    return this.#error(expr, `found no matching overload for '${name}' applied to '${applied}'`);
+    return this.#wrong(at, `found no matching overload for '${name}' applied to '${applied}'`);
   }
 
   #call(expr: Call): CelType {
@@ -267,11 +290,10 @@ class Checker {
   #construction(expr: Construction): CelType {
     const { typeName: name, fields } = expr;
     const made = this.#extension?.constructorOf(name);
-    if (!made) throw this.#error(expr, `undeclared reference to '${name}'`);
+    if (!made) return this.#wrong(expr.at, `undeclared reference to '${name}'`);
     this.constructors.set(expr, made);
     for (const { name: field, at, value, optional } of fields) {
-      const type = made.fieldType(field);
-      if (type === undefined) throw errorAt(this.#source, at, `undefined field '${field}'`);
+      const type = made.fieldType(field) ?? this.#wrong(at, `undefined field '${field}'`);
       this.#expect(optional ? optionalType(type) : type, value);
     }
     return made.type;
@@ -279,8 +301,8 @@ class Checker {
 
   #resolve(expr: Call, name: string, target: CelType | undefined): CelType {
     const known = target === undefined ? this.#globals(name) : functions.member(name);
-    if (known === undefined) throw this.#error(expr, `undeclared reference to '${name}'`);
     const args = this.#argumentTypes(expr);
+    if (known === undefined) return this.#wrong(expr.at, `undeclared reference to '${name}'`);
     const types = target === undefined ? args : [target, ...args];
     const matching: Overload[] = [];
     const results: CelType[] = [];
@@ -291,10 +313,12 @@ class Checker {
       matching.push(overload);
       results.push(this.#bindings.resolve(result));
     }
-    if (matching.length === 0) throw this.#noOverload(expr, name, args, target);
+    if (matching.length === 0) return this.#noOverload(expr.at, published(name), args, target);
     this.overloads.set(expr, matching);
-    const complain = (at: number, reason: string): CelCompileError => errorAt(this.#source, at, reason);
-    validateLiterals(expr, { complain, typeOf: (part) => this.typeOf(part) });
+    validateLiterals(expr, {
+      complain: (at, reason) => this.#invalid.add(at, reason),
+      typeOf: (part) => this.typeOf(part),
+    });
     return commonType(results);
   }
 
@@ -306,12 +330,11 @@ class Checker {
     return types;
   }
 
-  /** The common type of all parts. */
-  #join(expr: Expr, name: string, parts: readonly Expr[]): CelType {
-    const types = parts.map((part) => this.#typeOf(part));
+  #conditional({ at, condition, yes, no }: Conditional): CelType {
+    const [test, ...results] = [condition, yes, no].map((part) => this.#typeOf(part)) as [CelType, CelType, CelType];
     const joined = this.#bindings.fresh();
-    if (types.every((type) => this.#bindings.assign(joined, type))) return this.#bindings.resolve(joined);
-    throw this.#noOverload(expr, name, [boolType, ...types]);
+    const fits = this.#bindings.assignAll([boolType, joined, joined], [test, ...results]);
+    return fits ? this.#bindings.resolve(joined) : this.#noOverload(at, '_?_:_', [test, ...results]);
   }
 
   #elements(elements: readonly Element[]): CelType {
@@ -329,19 +352,21 @@ class Checker {
     const type = this.#bindings.resolve(this.#typeOf(value));
     if (!optional || type.kind === 'dyn') return type;
     if (type.kind === 'optional') return type.value;
-    throw this.#error(value, `expected type 'optional_type' but found '${this.#name(type)}'`);
+    return this.#wrong(value.at, `expected type '${this.#name(optionalType(type))}' but found '${this.#name(type)}'`);
   }
 
+  /** The common type of parts, which is known at evaluation if there is none. */
   #same(parts: readonly (readonly [Expr, CelType])[]): CelType {
     const joined = this.#bindings.fresh();
+    let isMixed = false;
     for (const [expr, type] of parts) {
       const before = this.#name(joined);
       const fits = this.#bindings.assign(joined, type);
-      if (this.#mixed && !fits) return dynType;
-      if (fits && (this.#mixed || this.#name(joined) === this.#name(type))) continue;
-      throw this.#error(expr, `expected type '${before}' but found '${this.#name(type)}'`);
+      isMixed ||= !fits;
+      if (this.#mixed || (fits && this.#name(joined) === this.#name(type))) continue;
+      this.#invalid.add(expr.at, `expected type '${before}' but found '${this.#name(type)}'`);
     }
-    return this.#bindings.resolve(joined);
+    return isMixed ? dynType : this.#bindings.resolve(joined);
   }
 
   #fold(expr: Fold): CelType {
@@ -368,36 +393,54 @@ class Checker {
     if (range.kind === 'list') return two ? [intType, range.element] : [range.element, range.element];
     if (range.kind === 'map') return [range.key, range.value];
     if (range.kind === 'dyn' || range.kind === 'param') return [dynType, dynType];
-    throw this.#error(
-      expr.range,
+    const type = this.#wrong(
+      expr.range.at,
       `expression of type '${this.#name(range)}' cannot be range of a comprehension (must be list, map, or dynamic)`,
     );
+    return [type, type];
   }
 
   #turn(expr: Fold, first: CelType, element: CelType): CelType {
-    if (expr.filter !== undefined) this.#expect(boolType, expr.filter);
-    switch (expr.operation) {
+    const { at, filter, body } = expr;
+    const test = filter && this.#typeOf(filter);
+    const result = this.#resultOf(expr, first, element, this.#typeOf(body));
+    if (test) this.#expectTest(at, test, result);
+    return result;
+  }
+
+  #resultOf({ operation, at, body }: Fold, first: CelType, element: CelType, type: CelType): CelType {
+    switch (operation) {
       case 'all':
       case 'exists':
+        this.#assignable(boolType, type, body);
+        return boolType;
       case 'existsOne':
-        this.#expect(boolType, expr.body);
+        this.#expectTest(at, type, intType);
         return boolType;
       case 'filter':
-        this.#expect(boolType, expr.body);
+        this.#expectTest(at, type, listType(element));
         return listType(element);
       case 'map':
       case 'transformList':
-        return listType(this.#typeOf(expr.body));
+        return listType(type);
       case 'transformMap':
-        return mapType(first, this.#typeOf(expr.body));
+        return mapType(first, type);
       case 'transformMapEntry':
-        return this.#expect(mapType(dynType, dynType), expr.body);
+        return this.#assignable(mapType(dynType, dynType), type, body);
     }
+  }
+
+  /** The condition of a macro that is published as `condition ? with element : without`. */
+  #expectTest(at: number, test: CelType, result: CelType): void {
+    if (!this.#bindings.assign(boolType, test)) this.#noOverload(at, '_?_:_', [test, result, result]);
   }
 
   #optionalMap(expr: OptionalMap): CelType {
     const value = this.#bindings.fresh();
-    this.#expect(optionalType(value), expr.target);
+    const target = this.#typeOf(expr.target);
+    if (!this.#bindings.assign(optionalType(value), target)) {
+      for (const name of ['hasValue', 'value']) this.#noOverload(expr.at, name, [], target);
+    }
     const inner = this.#bindings.resolve(value);
     return this.#within(expr.variable, inner.kind === 'param' ? dynType : inner, () => {
       if (!expr.flat) return optionalType(this.#typeOf(expr.body));
@@ -421,6 +464,27 @@ function literalType(value: CelValue): CelType {
     default:
       if (value === null) return nullType;
       return value instanceof CelUint ? uintType : bytesType;
+  }
+}
+
+/** Operators have names of their own in messages. */
+const published = (name: string): string => (name === '_in_' ? '@in' : name);
+
+/** What is wrong with a source. The first ones are kept. */
+class Complaints {
+  readonly #kept: { readonly at: number; readonly reason: string }[] = [];
+  #count = 0;
+
+  add(at: number, reason: string): void {
+    if (this.#count++ < limits.celErrorsMax) this.#kept.push({ at, reason });
+  }
+
+  /** Throws all of them as one error, in order of the source; does nothing if there are none. */
+  throw(source: string): void {
+    if (this.#count === 0) return;
+    const problems = this.#kept.toSorted((a, b) => a.at - b.at);
+    const [first, ...shown] = problems.map(({ at, reason }) => ({ reason, position: positionOf(source, at) }));
+    throw new CelCompileError(first?.reason ?? '', first?.position, { shown, left: this.#count - this.#kept.length });
   }
 }
 

@@ -4,17 +4,30 @@ export interface CelPosition {
   readonly column: number;
 }
 
+export interface CelProblem {
+  readonly reason: string;
+  readonly position?: CelPosition | undefined;
+}
+
+/** Further errors of a source, behind the first one, and the number of those that were not kept. */
+interface OtherErrors {
+  readonly shown: readonly CelProblem[];
+  readonly left: number;
+}
+
 /** The expression is invalid, whatever the values of its variables. The message says where and why. */
 export class CelCompileError extends Error {
   /** The message without the position. */
   readonly reason: string;
   readonly position: CelPosition | undefined;
+  readonly others: OtherErrors;
 
-  constructor(reason: string, position?: CelPosition) {
+  constructor(reason: string, position?: CelPosition, others: OtherErrors = { shown: [], left: 0 }) {
     super(position === undefined ? reason : `${position.line}:${position.column}: ${reason}`);
     this.name = 'CelCompileError';
     this.reason = reason;
     this.position = position;
+    this.others = others;
   }
 }
 

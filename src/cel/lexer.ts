@@ -62,7 +62,7 @@ function matchAt(pattern: RegExp, source: string, at: number): string | undefine
   return pattern.exec(source)?.[0];
 }
 
-function positionOf(source: string, at: number): CelPosition {
+export function positionOf(source: string, at: number): CelPosition {
   const before = source.slice(0, at);
   const lineStart = before.lastIndexOf('\n') + 1;
   return { line: before.split('\n').length, column: at - lineStart + 1 };

@@ -2,7 +2,6 @@ import { CelFault } from './fault.ts';
 import { formatProblem } from './library/format.ts';
 import { compilePattern } from './library/patterns.ts';
 import { parseDuration, parseTimestamp } from './library/timestamp-text.ts';
-import type { Complain } from './macros.ts';
 import type { Call, Expr } from './syntax.ts';
 import type { CelType } from './type.ts';
 
@@ -15,8 +14,12 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   timestamp: parseTimestamp,
 };
 
+/** Those that kube-apiserver validates too, without saying why they are wrong. */
+const named: ReadonlySet<string> = new Set(['matches', 'duration', 'timestamp']);
+
 interface LiteralContext {
-  readonly complain: Complain;
+  /** Told of what is wrong at an offset of the source. */
+  readonly complain: (at: number, reason: string) => void;
   readonly typeOf: (expr: Expr) => CelType;
 }
 
@@ -28,8 +31,11 @@ export function validateLiterals(call: Call, { complain, typeOf }: LiteralContex
   try {
     reader(text.value);
   } catch (error) {
-    if (error instanceof CelFault) throw complain(text.at, error.reason);
-    throw error;
+    if (!(error instanceof CelFault)) throw error;
+    complain(
+      text.at,
+      named.has(call.name) && error.reason.startsWith('invalid ') ? `invalid ${call.name} argument` : error.reason,
+    );
   }
 }
 
@@ -45,5 +51,5 @@ function validateFormat({ at, target, args: [values] }: Call, { complain, typeOf
     target.value,
     values.elements.map(({ value }) => typeOf(value)),
   );
-  if (problem !== undefined) throw complain(at, problem);
+  if (problem) complain(values.elements[problem.argument ?? -1]?.value.at ?? at, problem.reason);
 }

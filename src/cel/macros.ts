@@ -2,7 +2,7 @@ import type { CelCompileError } from './error.ts';
 import type { Call, Expr, Fold, FoldOperation } from './syntax.ts';
 
 /** Creates an error for an offset of the source. */
-export type Complain = (at: number, reason: string) => CelCompileError;
+type Complain = (at: number, reason: string) => CelCompileError;
 
 /**
  * The expansion of a call whose name and number of arguments are those of a macro (langdef, "Macros"; of the optional
@@ -29,7 +29,7 @@ export function expandMacro(call: Call, complain: Complain): Expr | undefined {
 function expandHas(argument: Expr | undefined, at: number, complain: Complain): Expr {
   if (argument?.kind !== 'select' || argument.mode === 'test')
     throw complain(at, 'has() takes the selection of a field');
-  return { ...argument, mode: 'test' };
+  return { ...argument, at, mode: 'test' };
 }
 
 interface Shape {

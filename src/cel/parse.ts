@@ -235,15 +235,21 @@ class Parser {
   }
 
   #number(token: Token, minus: '-' | ''): Expr {
-    const { at, text, kind } = token;
-    if (kind === 'double') return { kind: 'literal', at, value: Number(minus + text) };
+    const { text, kind } = token;
+    const { at } = minus === '-' ? (this.#tokens[this.#next - 2] ?? token) : token;
+    const wrong = (): CelCompileError => errorAt(this.#source, at, `invalid ${kind} literal`);
+    if (kind === 'double') {
+      const value = Number(minus + text);
+      if (!Number.isFinite(value)) throw wrong();
+      return { kind: 'literal', at, value };
+    }
     if (kind === 'uint') {
       const value = BigInt(text.slice(0, -1));
-      if (value >= 2n ** 64n) throw errorAt(this.#source, at, `no 64-bit number: ${text.slice(0, 32)}`);
+      if (value >= 2n ** 64n) throw wrong();
       return { kind: 'literal', at, value: new CelUint(value) };
     }
     const value = minus === '-' ? -BigInt(text) : BigInt(text);
-    if (value < intMin || value > intMax) throw errorAt(this.#source, at, `no 64-bit number: ${text.slice(0, 32)}`);
+    if (value < intMin || value > intMax) throw wrong();
     return { kind: 'literal', at, value };
   }
 

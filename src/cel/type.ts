@@ -46,6 +46,8 @@ export const durationType: CelType = { kind: 'duration' };
 export const timestampType: CelType = { kind: 'timestamp' };
 export const typeType: CelType = { kind: 'type' };
 export const dynType: CelType = { kind: 'dyn' };
+/** The type of an expression with an error: the checker goes on as if it were known at evaluation. */
+export const errorType: CelType = { kind: 'dyn' };
 
 export const listType = (element: CelType): CelType => ({ kind: 'list', element });
 export const mapType = (key: CelType, value: CelType): CelType => ({ kind: 'map', key, value });
@@ -77,6 +79,6 @@ export function typeName(type: CelType): string {
     case 'param':
       return type.name;
     default:
-      return type.kind;
+      return type === errorType ? '!error!' : type.kind;
   }
 }

@@ -33,25 +33,31 @@ export function format(template: string, args: CelList, meter: Meter): string {
   return parts.join('');
 }
 
+interface FormatProblem {
+  readonly reason: string;
+  /** Index of the argument that it is about. */
+  readonly argument?: number;
+}
+
 /** What is wrong with a template for arguments of these types, or undefined; `dyn` can be anything. */
-export function formatProblem(template: string, types: readonly CelType[]): string | undefined {
+export function formatProblem(template: string, types: readonly CelType[]): FormatProblem | undefined {
   let next = 0;
   try {
     for (const { clause } of clausesOf(template)) {
       if (!clause) continue;
       const type = types[next];
-      if (type === undefined) return `index ${next} out of range`;
-      next++;
+      if (type === undefined) return { reason: `index ${next} out of range` };
+      const argument = next++;
       const { kinds, problem } = accepted[clause.verb];
       const fits = kinds.has(type.kind) || type.kind === 'dyn' || type.kind === 'param';
-      if (!fits) return `error during formatting: ${problem}, was given ${shortName(type)}`;
+      if (!fits) return { argument, reason: `error during formatting: ${problem}, was given ${shortName(type)}` };
     }
   } catch (error) {
-    if (error instanceof CelFault) return error.reason;
+    if (error instanceof CelFault) return { reason: error.reason };
     throw error;
   }
   return next < types.length
-    ? `too many arguments supplied to string.format (expected ${next}, got ${types.length})`
+    ? { reason: `too many arguments supplied to string.format (expected ${next}, got ${types.length})` }
     : undefined;
 }
 

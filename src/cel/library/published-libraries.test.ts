@@ -164,7 +164,7 @@ describe('expressions that do not compile', () => {
     "[1, 'a']": /expected type 'int' but found 'string'/,
     'net.MAC': /undeclared reference to 'net'/,
     // Literals.
-    "'a'.matches('(')": /invalid regular expression/,
+    "'a'.matches('(')": /invalid matches argument/,
     "duration('1y')": /invalid duration/,
     "timestamp('2024')": /invalid timestamp/,
   };

@@ -108,8 +108,10 @@ describe('JSON patches', () => {
 });
 
 describe('expressions of mutations that do not compile', () => {
+  const error = (column: number, problem: string, source: string): string =>
+    `ERROR: <input>:1:${column}: ${problem}\n | ${source}\n | ${'.'.repeat(column - 1)}^`;
   const at = (column: number, problem: string, source: string): string =>
-    `compilation error: compilation failed: ERROR: <input>:1:${column}: ${problem}\n | ${source}\n | ${'.'.repeat(column - 1)}^`;
+    `compilation error: compilation failed: ${error(column, problem, source)}`;
   const rows: readonly (readonly [role: ExpressionRole, source: string, message: (source: string) => string])[] = [
     ['applyConfiguration', '{}', () => 'compilation error: must evaluate to Object but got map(dyn, dyn)'],
     ['applyConfiguration', 'Object.spec{}', () => 'compilation error: must evaluate to Object but got Object.spec'],
@@ -121,12 +123,14 @@ describe('expressions of mutations that do not compile', () => {
     [
       'condition',
       'Object{} == Object{}',
-      (source) => at(7, "undeclared reference to 'Object' (in container '')", source),
+      (source) =>
+        `${at(7, "undeclared reference to 'Object' (in container '')", source)}\n${error(19, "undeclared reference to 'Object' (in container '')", source)}`,
     ],
     [
       'message',
       'jsonpatch.escapeKey("a")',
-      (source) => at(1, "undeclared reference to 'jsonpatch' (in container '')", source),
+      (source) =>
+        `${at(1, "undeclared reference to 'jsonpatch' (in container '')", source)}\n${error(20, "undeclared reference to 'escapeKey' (in container '')", source)}`,
     ],
     [
       'applyConfiguration',
