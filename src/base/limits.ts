@@ -493,6 +493,8 @@ export const limits = {
   expiryParallel: 32,
   /** How long watches of a resource that was removed may take for its last events. */
   removedWatchMsMax: 2_000,
+  /** How long a definition of a custom resource without objects stays for watches that do not know yet that they are gone. */
+  laggingWatchMsMax: 10_000,
   /** A file that a flag names: configuration, keys, certificates, tokens, policies. */
   configurationFileBytesMax: 64 * 1024 * 1024,
   /** Parts of schemas of custom resources that are kept built, of about 2 kB each. A usual definition has 300. */

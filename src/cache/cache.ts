@@ -163,6 +163,13 @@ export interface Collection {
    * the store has not reached it by then, it was issued by another store, and the sink is closed with `beyond`.
    */
   watch(options: WatchOptions, sink: WatchSink): Watcher;
+  /**
+   * For a resource that will be removed: none of its watches is `slow` from now on, since it could not be opened again. Events
+   * beyond the buffer are read from history later.
+   */
+  keepSlowWatches(): void;
+  /** An open watch has not passed on all that happened to the objects. O(open watches). */
+  readonly hasLaggingWatches: boolean;
 }
 
 /** A resource, as the cache needs to know it. */

@@ -62,6 +62,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   readonly #past = new PastStates({ countMax: limits.cacheSnapshotsMax, ageMsMax: limits.historyMs });
   /** Open watches of the collection. */
   readonly watchers = new Set<ObjectWatcher>();
+  #keepsSlowWatches = false;
   #loaded = false;
   #removed = false;
   #entries = SortedEntries.empty<CacheEntry>();
@@ -114,6 +115,19 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
 
   get form(): object | undefined {
     return this.#installed === this.#codec ? this.#codec : undefined;
+  }
+
+  keepSlowWatches(): void {
+    this.#keepsSlowWatches = true;
+  }
+
+  get keepsSlowWatches(): boolean {
+    return this.#keepsSlowWatches;
+  }
+
+  get hasLaggingWatches(): boolean {
+    for (const watcher of this.watchers) if (watcher.revision < this.#since) return true;
+    return false;
   }
 
   get loaded(): boolean {

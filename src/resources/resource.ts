@@ -360,5 +360,7 @@ function neverStored({ kind }: Kind): Collection {
     snapshot: refuse,
     snapshotAt: refuse,
     watch: refuse,
+    keepSlowWatches: refuse,
+    hasLaggingWatches: false,
   };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { limits } from '../../src/base/limits.ts';
 import { until, within } from '../../src/base/waits-fixture.ts';
 import { type ApiClient, ApiError, type ApiList } from '../../src/client/api-client.ts';
 import { resourcePath } from '../../src/client/resource-path.ts';
@@ -253,6 +254,43 @@ describe('definitions of custom resources', () => {
       await client.delete(definitionPath(rival.metadata.name));
       await within(watching, 'the definition is not deleted');
       assert.equal(reasons.at(-1), 'NeverEstablished');
+    });
+
+    it('stay until watches that are slow know what happened to their objects', async () => {
+      await using shared = new SharedStore();
+      const client = clientOf(await shared.start());
+      const [group, other] = ['slow.example.com', 'other.example.com'];
+      for (const each of [group, other]) {
+        await define(client, definitionOf({ group: each }));
+        await client.create(widgets(each), widget(each, 'first', { spec: {} }));
+      }
+      const annotations = { padding: 'x'.repeat(2_000) };
+      const count = 2 * limits.watcherBufferEventsMax + 500;
+      const create = (at: number) =>
+        client.create(widgets(group), { ...widget(group, ''), metadata: { name: `w${at}`, annotations } });
+      for (let from = 0; from < count; from += 100) {
+        await Promise.all(Array.from({ length: 100 }, (_, offset) => create(from + offset)));
+      }
+      const { metadata } = await client.get<ApiList>(widgets(group));
+      const { signal } = new AbortController();
+      const query = `watch=1&timeoutSeconds=300&resourceVersion=${metadata.resourceVersion}`;
+      const events = client.watch(`${widgets(group)}?${query}`, { signal });
+      const opened = events.next();
+      await client.mergePatch(widgets(group, 'first'), { metadata: { labels: { a: 'b' } } });
+      await opened;
+      const path = definitionPath(`widgets.${group}`);
+      await client.delete(path);
+      const reasonOf = async () => (await conditionAt(client, `widgets.${group}`, 'Terminating'))?.reason;
+      await until(async () => (await reasonOf()) === 'InstanceDeletionCompleted');
+      // One that began later, and that nobody watches slowly, goes before.
+      await client.delete(definitionPath(`widgets.${other}`));
+      await until(() => isGone(client, definitionPath(`widgets.${other}`)));
+      assert.equal(await isGone(client, path), false);
+      const gone = new Set<string>();
+      for await (const { type, object } of events)
+        if (type === 'DELETED') gone.add((object as ApiObject).metadata.name ?? '');
+      assert.equal(gone.size, count + 1, 'deletions that the watch was told of before it ended');
+      await until(() => isGone(client, path));
     });
 
     it('remove objects that clients are not served', async () => {

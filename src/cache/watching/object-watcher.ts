@@ -39,6 +39,8 @@ export interface WatchedCollection {
   readonly history: History;
   /** Open watches of the collection. */
   readonly watchers: Set<ObjectWatcher>;
+  /** See `Collection.keepSlowWatches`. */
+  readonly keepsSlowWatches: boolean;
 }
 
 /**
@@ -212,7 +214,7 @@ export class ObjectWatcher implements Watcher, IndexedWatcher {
     this.#queuedBytes += event.entry.end - event.entry.start;
     const { watcherBufferEventsMax, watcherQueueBytesMax } = limits;
     if (this.#queue.length <= watcherBufferEventsMax && this.#queuedBytes <= watcherQueueBytesMax) return;
-    if (this.#sink.preparing) this.#rewind();
+    if (this.#sink.preparing || this.collection.keepsSlowWatches) this.#rewind();
     else this.end('slow');
   }
 

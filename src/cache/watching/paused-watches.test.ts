@@ -87,6 +87,26 @@ for (const after of ['now', 'before'] as const) {
   });
 }
 
+test('watches of a resource that will be removed are not slow, and get all that happened before they end', async (context) => {
+  const { cache, store, configMaps } = await openCache(context);
+  const start = cache.revision;
+  const [one, another] = [1, 1].map((takes) => new RecordingWatch(configMaps, { after: start }, takes));
+  assert.equal(configMaps.hasLaggingWatches, false);
+  configMaps.keepSlowWatches();
+  const writes = await putMany(store, 2 * limits.watcherBufferEventsMax + 5);
+  await cache.fresh();
+  for (const watch of [one, another]) {
+    assert.ok(watch);
+    assert.deepEqual([watch.closedFor, watch.revisions], [undefined, writes.slice(0, 1)]);
+    assert.equal(configMaps.hasLaggingWatches, true);
+    for (let left = writes.length; left > 0; left--) watch.resume();
+    assert.deepEqual(watch.revisions, writes);
+  }
+  assert.equal(configMaps.hasLaggingWatches, false);
+  cache.removeResource(configMaps.prefix);
+  await until(() => one?.closedFor === 'closed' && another?.closedFor === 'closed');
+});
+
 test('a paused watch that replays history holds nothing, and is not slow', async (context) => {
   const { cache, store, configMaps } = await openCache(context);
   const after = cache.revision;

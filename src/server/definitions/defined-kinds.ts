@@ -54,6 +54,8 @@ export class DefinedKinds implements Closable {
   readonly #removalAskedMs = new WeakMap<Resource, number>();
   /** Empty resources that were served a little longer, for collectors that have just heard of them. */
   readonly #lingered = new WeakSet<Resource>();
+  /** When resources were first seen without objects, monotonic. */
+  readonly #emptySinceMs = new WeakMap<Resource, number>();
   readonly #held = new ClosableStack();
   readonly #stop = new AbortController();
   /** Resolves when all definitions are known. */
@@ -181,15 +183,27 @@ export class DefinedKinds implements Closable {
       return;
     }
     const resource = this.#served.resourceOf(name);
-    if (resource && this.#removalAskedMs.has(resource) && !this.#lingered.has(resource)) {
-      // A collector that has just heard of the kind finds nothing of it, and takes its objects for gone. One that hears of it
-      // only now keeps their dependents: of a kind that is not served it asks nothing.
-      this.#lingered.add(resource);
+    if (resource && this.#isNeeded(resource)) {
       this.#queue?.addAfter(name, recheckMs);
       return;
     }
     const finalizers = stored.finalizers.filter((each) => each !== finalizer);
     await this.#write(name, undefined, { metadata: { resourceVersion, finalizers } });
+  }
+
+  /**
+   * Whether an empty resource should be served a little longer. Dependents of its objects are collected by who saw these go, or
+   * does not find them: of a kind that is not served a collector asks nothing, and keeps them.
+   */
+  #isNeeded(resource: Resource): boolean {
+    const now = this.#options.clock.monotonic();
+    const sinceMs = this.#emptySinceMs.get(resource) ?? now;
+    this.#emptySinceMs.set(resource, sinceMs);
+    if (resource.collection.hasLaggingWatches && now - sinceMs < limits.laggingWatchMsMax) return true;
+    // For collectors that have just heard of the kind, or have yet to read what they were sent.
+    if (!this.#removalAskedMs.has(resource) || this.#lingered.has(resource)) return false;
+    this.#lingered.add(resource);
+    return true;
   }
 
   /** Writes the condition unless it is there. False if it is. */
@@ -212,6 +226,7 @@ export class DefinedKinds implements Closable {
     if (!resource || isEmpty(resource)) return { condition: terminating.completed };
     const askedMs = this.#removalAskedMs.get(resource);
     if (askedMs !== undefined && now - askedMs < removalMs) return { condition: waitingCondition(stored) };
+    resource.collection.keepSlowWatches();
     try {
       await this.#askForRemoval(resource);
     } catch (error) {

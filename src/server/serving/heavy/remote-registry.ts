@@ -204,6 +204,8 @@ class RemoteCache implements WatchCache {
       }),
       snapshotAt: unavailable,
       watch: unavailable,
+      keepSlowWatches: unavailable,
+      hasLaggingWatches: false,
     };
   }
 
