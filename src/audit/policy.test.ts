@@ -84,6 +84,22 @@ describe('a rule of an audit policy', () => {
     });
   }
 
+  it('counts alike whatever was asked before', () => {
+    const [texts, users] = [[...new Set(rules.flatMap(([, , yes, no]) => [...yes, ...no]))], [jane, undefined]];
+    const questions = texts.flatMap((text) => users.map((user) => ({ text, user })));
+    for (const [what, rule] of rules) {
+      const written = { ...policy, rules: [{ ...any, ...rule }] };
+      const evaluate = policyEvaluator(written);
+      const alone = questions.map(({ text, user }) => policyEvaluator(written)(request(text), user).level);
+      for (const first of questions) {
+        for (const [at, { text, user }] of questions.entries()) {
+          evaluate(request(first.text), first.user);
+          assert.equal(evaluate(request(text), user).level, alone[at], `${what}: ${text} after ${first.text}`);
+        }
+      }
+    }
+  });
+
   it('of users or groups matches nobody who is unknown', () => {
     for (const rule of [{ users: ['jane'] }, { userGroups: ['dev'] }]) {
       const evaluate = policyEvaluator({ ...policy, rules: [{ ...any, ...rule }] });

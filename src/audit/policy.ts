@@ -106,13 +106,36 @@ export function policyEvaluator({ rules, omitStages, omitManagedFields }: Policy
   const named = new Map(rules.flatMap(({ verbs }) => verbs).map((verb) => [verb, rulesFor(verb)]));
   const unnamed = rulesFor(undefined);
   const otherwise: Verdict = { level: 'None', omitStages: new Set(omitStages), omitManagedFields };
-  return (info, user) => {
+  const decide: PolicyEvaluator = (info, user) => {
     const ofVerb = named.get(info.verb) ?? unnamed;
     const asked = info.type === 'resource' ? (ofVerb.byGroup.get(info.group) ?? ofVerb.others) : ofVerb.ofPaths;
     for (const rule of asked) if (matches(rule, info, user)) return rule.verdict;
     return otherwise;
   };
+  const dependsOnName = rules.some(({ resources }) => resources.some((each) => each.resourceNames.length > 0));
+  return dependsOnName ? decide : repeatedly(decide);
 }
+
+/** Remembers the last verdict, for policies that names do not matter to: requests of a kind come in bursts. */
+function repeatedly(decide: PolicyEvaluator): PolicyEvaluator {
+  let last:
+    | { readonly info: ResourceRequest; readonly user: UserInfo | undefined; readonly verdict: Verdict }
+    | undefined;
+  return (info, user) => {
+    if (info.type !== 'resource') return decide(info, user);
+    if (last && last.user === user && isAlike(last.info, info)) return last.verdict;
+    const verdict = decide(info, user);
+    last = { info, user, verdict };
+    return verdict;
+  };
+}
+
+const isAlike = (one: ResourceRequest, other: ResourceRequest): boolean =>
+  one.verb === other.verb &&
+  one.resource === other.resource &&
+  one.subresource === other.subresource &&
+  one.namespace === other.namespace &&
+  one.group === other.group;
 
 /** A rule with namespaces or resources is about resources, one with paths about paths; validation excludes both. */
 const isAboutResources = ({ namespaces, resources }: PolicyRule): boolean =>
