@@ -20,6 +20,7 @@ import { get } from './scenarios/get.ts';
 import { holds } from './scenarios/holds.ts';
 import { list } from './scenarios/list.ts';
 import { memory } from './scenarios/memory.ts';
+import { policyHolds } from './scenarios/policy-holds.ts';
 import { reviews } from './scenarios/reviews.ts';
 import { start } from './scenarios/start.ts';
 import { tracing } from './scenarios/tracing.ts';
@@ -47,6 +48,7 @@ const scenarios: readonly Scenario[] = [
   list,
   holds,
   definitionHolds,
+  policyHolds,
 ];
 /** The whole run ends by then, whatever hangs. */
 const runMsMax = 900_000;

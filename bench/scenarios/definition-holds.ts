@@ -3,10 +3,9 @@ import type { ApiRequest } from '../api-client.ts';
 import { create, dialect, json, jsonBody } from '../api-objects.ts';
 import { definitionBody, type HostileDefinition, hostileDefinitions, hostileGroup } from '../hostile-definitions.ts';
 import type { Product } from '../product.ts';
-import { type Row, shortNumber } from '../report.ts';
-import type { BenchContext, Scenario } from '../scenario.ts';
-import { statsOf } from '../stats.ts';
+import type { Scenario } from '../scenario.ts';
 import type { TurnProbe } from '../turn-probe.ts';
+import { Turns } from '../turns.ts';
 
 const apiVersion = `${dialect.group('apiextensions')}/v1`;
 const definitions = `/apis/${apiVersion}/customresourcedefinitions`;
@@ -18,7 +17,7 @@ export const definitionHolds: Scenario = {
   name: 'definition-holds',
   async run(context) {
     const dataDirectory = context.workspace.freshPath('hostile');
-    const turns = new Turns(context);
+    const turns = new Turns(context, 'hostile definitions');
     {
       await using product = await context.start({ dataDirectory });
       const probe = await product.turnProbe();
@@ -42,46 +41,6 @@ interface Measuring {
   readonly probe: TurnProbe;
   readonly turns: Turns;
 }
-
-/** The longest turns, by what was done meanwhile. */
-class Turns {
-  readonly #context: BenchContext;
-  readonly #longest = new Map<string, number[]>();
-  #about = '';
-
-  constructor(context: BenchContext) {
-    this.#context = context;
-  }
-
-  begin(about: string): void {
-    this.#about = about;
-  }
-
-  async of(what: string, probe: TurnProbe, work: () => Promise<unknown>): Promise<void> {
-    await pause(settleMs);
-    await probe.takeLongest();
-    await work();
-    await pause(settleMs);
-    const longest = await probe.takeLongest();
-    this.#context.progress(`${this.#about}, ${what}: ${shortNumber(longest)} ms`);
-    const known = this.#longest.get(what) ?? [];
-    known.push(longest);
-    this.#longest.set(what, known);
-  }
-
-  rows(): Row[] {
-    return [...this.#longest].map(([what, longest]) => ({
-      what: `longest turn, hostile definitions: ${what}`,
-      unit: 'ms',
-      measured: statsOf([Math.max(...longest)]),
-      reach: { of: 'measured', atMost: 20 },
-      notes: [`each: ${longest.map(shortNumber).join(', ')} ms`],
-    }));
-  }
-}
-
-/** What a write causes afterwards is done by then. */
-const settleMs = 150;
 
 function addressOf({ plural }: HostileDefinition) {
   return {
