@@ -28,6 +28,8 @@ export const webhookLimits = {
   reviewListMax: 100,
   /** Characters shown of an error that a webhook reports. */
   webhookErrorLengthMax: 1_024,
+  /** Variables of a policy that are evaluated within each other. */
+  variableDepthMax: 16,
   /** Match conditions of a webhook or policy (spec section 8). */
   matchConditionsMax: 64,
   /** Time for one response of an authorization webhook (spec section 8). */

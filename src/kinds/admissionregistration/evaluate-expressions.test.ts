@@ -305,6 +305,39 @@ describe('variables', () => {
   });
 });
 
+describe('chains of variables', () => {
+  const chain = (length: number, first: string, next = (before: string) => `${before} + 1`) =>
+    Object.fromEntries(
+      Array.from({ length }, (_, index) => [`v${index}`, index === 0 ? first : next(`variables.v${index - 1}`)]),
+    );
+
+  it('may be as long as a policy', async () => {
+    assert.equal(shown(await evaluate('variables.v1999 == 1999', { variables: chain(2_000, '0') })), true);
+    assert.equal(shown(await evaluate('dyn(variables).v1999 == 1999', { variables: chain(2_000, '0') })), true);
+  });
+
+  it('wait for decisions, and fail, at their end', async () => {
+    const known = new Set<string>();
+    const decisions: Decisions = {
+      decide({ verb }) {
+        if (known.has(verb)) return allowed;
+        throw new PendingDecision(Promise.resolve().then(() => known.add(verb)));
+      },
+    };
+    const check = "authorizer.path('/x').check('get').allowed()";
+    const variables = chain(100, check, (before) => `${before} && true`);
+    assert.equal(shown(await evaluate('variables.v99', { variables, more: { decisions } })), true);
+    assert.equal(known.size, 1);
+    const fail = chain(100, '1 / int(object.metadata.labels.t.size() - 1)');
+    assert.match(String(shown(await evaluate('variables.v99', { variables: fail }))), /division by zero$/);
+  });
+
+  it('are evaluated as far as they are needed', async () => {
+    const variables = chain(100, '1 / 0');
+    assert.equal(shown(await evaluate('true || variables.v99 > 0', { variables })), true);
+  });
+});
+
 describe('many expressions', () => {
   it('have several turns', async () => {
     let now = 0;

@@ -82,11 +82,23 @@ export class ExpressionEvaluation {
     }
   }
 
-  /** Waits for what an evaluation in steps lacked: a decision, or a variable that is not selected by its name (`dyn(variables).x`). */
+  /**
+   * Waits for what an evaluation in steps lacked: a decision, or a variable that is not selected by its name (`dyn(variables).x`)
+   * or is deep below another one. A variable may lack others in its turn.
+   */
   async #supply(lacked: unknown): Promise<void> {
-    if (lacked instanceof PendingDecision) await lacked.settled;
-    else if (lacked instanceof TakesLong && lacked.variable !== undefined) await inSlices(this.#variables.prepare(lacked.variable), this.#clock);
-    else throw lacked;
+    const wanted = [lacked];
+    for (let last = wanted.at(-1); last !== undefined; last = wanted.at(-1)) {
+      try {
+        if (last instanceof PendingDecision) await last.settled;
+        else if (last instanceof TakesLong && last.variable !== undefined) await inSlices(this.#variables.prepare(last.variable), this.#clock);
+        else throw last;
+        wanted.pop();
+      } catch (thrown) {
+        if (thrown === last) throw thrown;
+        wanted.push(thrown);
+      }
+    }
   }
 
   async #evaluateInSlices(expression: Program): Promise<ExpressionResult> {
@@ -114,7 +126,7 @@ const outOfBudget: ExpressionResult = {
 const resultOf = ({ source }: Program, outcome: Outcome): ExpressionResult =>
   'value' in outcome ? { type: 'value', value: outcome.value } : { type: 'failed', message: `expression '${source}' resulted in error: ${outcome.failed}` };
 
-/** Thrown out of an evaluation at once that costs more than it should, or needs a variable that does: it is made anew, in steps. */
+/** Thrown out of an evaluation that costs more than it should at once, or needs a variable first: it is made anew, in steps. */
 class TakesLong {
   readonly variable: string | undefined;
 
@@ -228,6 +240,7 @@ class Variables extends CelLazyMap {
 
   #evaluate(name: string, compiled: CompiledExpression): Outcome {
     if (compiled.type === 'error') return { failed: compiled.detail };
+    this.#requireNear(name);
     try {
       return this.#within(name, () => evaluateAtOnce(compiled.program, this.#values, this.#purse));
     } catch (thrown) {
@@ -238,12 +251,18 @@ class Variables extends CelLazyMap {
   *prepare(name: string): Generator<void, void> {
     const compiled = this.#compiled.get(name);
     if (compiled?.type !== 'program' || this.#known.has(name) || this.#running.has(name)) return;
+    this.#requireNear(name);
     this.#running.add(name);
     try {
       this.#known.set(name, yield* evaluateInSteps(compiled.program, this.#values, this.#purse));
     } finally {
       this.#running.delete(name);
     }
+  }
+
+  /** One that is deep below others is evaluated before them, so that no chain of them is too long for the stack. */
+  #requireNear(name: string): void {
+    if (this.#running.size >= limits.variableDepthMax && !this.#running.has(name)) throw new TakesLong(name);
   }
 
   #within(name: string, evaluate: () => Outcome): Outcome {
