@@ -3,11 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { runCommand, runScript, steps } from '../support/client-script.ts';
 import { type ClientRow, clientRow, clientsDocument, clientsFile, type Outcome } from '../support/clients-table.ts';
+import { followCustomObjects } from '../support/followed-objects.ts';
 import { type ClientCommand, type OfficialClient, officialClients } from '../support/official-clients.ts';
 
 /**
  * Official clients of several languages do one script, each with its own server, which restarts under them. What they could do is in
- * docs/CLIENTS.md. A client whose toolchain or registry is absent is skipped with the reason.
+ * docs/CLIENTS.md. Some follow objects of kinds that they do not know, as well. A client whose toolchain or registry is absent is skipped with the reason.
  */
 
 const buildMsMax = 13 * 60_000;
@@ -49,6 +50,14 @@ for (const client of officialClients) {
           standardError,
         );
         assert.equal(code, 0, standardError);
+      });
+    }
+
+    const { follower } = client;
+    if (follower) {
+      test('follows custom objects', { timeout: scriptMsMax }, async (t) => {
+        if (notRun !== undefined) t.skip(notRun);
+        else tell(t, await followCustomObjects(follower, client.folder));
       });
     }
   });

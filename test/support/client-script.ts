@@ -77,7 +77,7 @@ export async function runScript({ run, serverFlags = [] }: ClientRun, folder: st
   const namespace = 'official-client';
   const made = await server.post('/api/v1/namespaces', { metadata: { name: namespace } });
   assert.equal(made.status, 201);
-  using program = new RunningProgram(run, {
+  using program = new RunningProgram<StepLine>(run, {
     folder,
     env: { KUBECONFIG: server.kubeconfig, NAMESPACE: namespace },
   });
@@ -102,7 +102,8 @@ interface ProgramOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
-class RunningProgram implements Disposable {
+/** A program that prints a line of JSON for each thing it has to tell. */
+export class RunningProgram<Line> implements Disposable {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
   readonly #closed: Promise<unknown>;
@@ -126,7 +127,7 @@ class RunningProgram implements Disposable {
   }
 
   /** What it prints next; undefined once it prints no more. */
-  async nextLine(): Promise<StepLine | undefined> {
+  async nextLine(): Promise<Line | undefined> {
     const { value, done } = await within(
       this.#lines.next(),
       lineMsMax,
@@ -142,7 +143,9 @@ class RunningProgram implements Disposable {
     this.#child.stdin?.end(`${line}\n`);
   }
 
+  /** Ends its standard input, and waits for it. */
   async end(): Promise<number | null> {
+    this.#child.stdin?.end();
     await within(this.#closed, endMsMax, () => `it does not end:\n${this.#err}`);
     return this.#child.exitCode;
   }

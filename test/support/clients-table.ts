@@ -47,6 +47,9 @@ Every test run compares the rows of the clients that it could run. Those whose t
 |---|---|---|---|
 ${rows.map(clientRow).join('\n')}
 
+Objects of ten kinds that are defined at run time are followed through a restart by dynamic informers of client-go, by \`CustomObjectsApi\` with \`Watch\` of kubernetes
+(Python), and by informers of @kubernetes/client-node (\`custom-informer.test.ts\`).
+
 More is tested with every release of kubectl that the machine has:
 
 | suite | covers |

@@ -42,6 +42,8 @@ export interface OfficialClient {
   /** Works without a network. */
   readonly build: readonly ClientCommand[];
   readonly runs: readonly ClientRun[];
+  /** A program that follows the resources that its arguments name: ../clients/official/README.md. */
+  readonly follower?: ClientCommand;
 }
 
 const asks = (command: string, ...args: readonly string[]): ClientCommand => ({ command, args });
@@ -55,7 +57,7 @@ function versionIn(file: string, pattern: RegExp): string {
 
 function go(): OfficialClient {
   const cache = join(cacheFolder, 'go');
-  const program = join(cache, 'client');
+  const [program, follower] = [join(cache, 'client'), join(cache, 'follower')];
   const env = {
     GOMODCACHE: join(cache, 'modules'),
     GOCACHE: join(cache, 'build'),
@@ -75,7 +77,11 @@ function go(): OfficialClient {
     toolchain: [asks('go', 'version')],
     fetch: [{ command: 'go', args: ['mod', 'download'], env }],
     registry: 'https://proxy.golang.org/',
-    build: [{ command: 'go', args: ['build', '-o', program, '.'], env: { ...env, GOPROXY: 'off' } }],
+    build: [
+      { command: 'go', args: ['build', '-o', program, '.'], env: { ...env, GOPROXY: 'off' } },
+      { command: 'go', args: ['build', '-o', follower, './follow'], env: { ...env, GOPROXY: 'off' } },
+    ],
+    follower: asks(follower),
     runs: [
       { name: 'protobuf', run: speaks('application/vnd.kubernetes.protobuf') },
       { name: 'JSON', run: speaks('application/json') },
@@ -106,6 +112,7 @@ function typescript(): OfficialClient {
 
 function python(): OfficialClient {
   const environment = join(cacheFolder, 'python');
+  const runs = (file: string): ClientCommand => asks(join(environment, 'bin/python'), '-B', file);
   return {
     language: 'Python',
     library: 'kubernetes',
@@ -118,7 +125,8 @@ function python(): OfficialClient {
     ],
     registry: 'https://pypi.org/simple/kubernetes/',
     build: [],
-    runs: [{ name: '', run: asks(join(environment, 'bin/python'), '-B', 'main.py') }],
+    runs: [{ name: '', run: runs('main.py') }],
+    follower: runs('follow.py'),
   };
 }
 
