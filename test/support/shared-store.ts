@@ -38,10 +38,16 @@ export class SharedStore implements AsyncDisposable {
   intercept: Intercept = () => undefined;
 
   async start(lag = new Lag()): Promise<ApiServer> {
+    const server = await this.open(lag);
+    await within(server.start(), 'the server is not ready');
+    return server;
+  }
+
+  /** A server that answers, and has not started. */
+  async open(lag = new Lag()): Promise<ApiServer> {
     const environment = { ...systemEnvironment, openStore: async () => this.#shared(lag) };
     const server = await createApiServer(memoryConfiguration, environment);
     this.#servers.add(server);
-    await within(server.start(), 'the server is not ready');
     return server;
   }
 

@@ -7,6 +7,7 @@ import time
 
 from kubernetes import client, config, watch
 from kubernetes.client.exceptions import ApiException
+from urllib3.exceptions import HTTPError
 
 RETRY_SECONDS = 0.2
 
@@ -60,8 +61,8 @@ class Follower:
             except ApiException as error:
                 if error.status == 410:
                     version = None
-            except Exception as error:  # The connection, in one of the many ways in which it can end.
-                print(f"{self.resource}: {type(error).__name__}", file=sys.stderr)
+            except HTTPError:
+                pass  # The connection has ended, or there is none yet.
             time.sleep(RETRY_SECONDS)
 
 
