@@ -134,6 +134,10 @@ export const serviceUnavailable = (message: string, cause?: unknown): StatusErro
 export const noSuchPath = (): StatusError =>
   new StatusError('NotFound', 'the server could not find the requested resource', { details: {} });
 
+/** For paths at which nothing is served yet; published servers say the same while they start. */
+export const notServedYet = (): StatusError =>
+  serviceUnavailable('the request has been made before all known HTTP paths have been installed, please try again');
+
 export const alreadyExists = (resource: ResourceName, name: string): StatusError =>
   new StatusError('AlreadyExists', `${qualifiedResource(resource)} ${JSON.stringify(name)} already exists`, {
     details: about(resource, name),

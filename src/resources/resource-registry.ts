@@ -6,6 +6,7 @@ import { type Kind, storesObjects } from '../kinds/kind.ts';
 import { hasSameSchema, isLazy, isSchemaReady } from '../kinds/lazy-schema.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 import type { Scope } from '../meta/scope.ts';
+import { noSuchPath, notServedYet, type StatusError } from '../meta/status-error.ts';
 import type { CustomVersions } from './custom-versions.ts';
 import {
   cachedResource,
@@ -51,6 +52,7 @@ export class ResourceRegistry {
   /** Prefixes of resources that the cache loads. */
   readonly #loading = new Set<string>();
   #closed = false;
+  #complete = true;
   #table: ResourceTable;
 
   /** The cache must already hold the collections of these kinds. */
@@ -82,6 +84,19 @@ export class ResourceRegistry {
     this.#closed = true;
     for (const prefix of this.#loading) this.#cache.removeResource(prefix);
     for (const resource of [...this.#resources.values()]) this.remove(resource);
+  }
+
+  /** Says that kinds which were defined before are about to be added; returns what says that all were. */
+  awaitKinds(): () => void {
+    this.#complete = false;
+    return () => {
+      this.#complete = true;
+    };
+  }
+
+  /** The refusal of a path at which nothing is served: what exists must not seem to be gone while the server starts. */
+  notServed(): StatusError {
+    return this.#complete ? noSuchPath() : notServedYet();
   }
 
   /** The current table. It is immutable: a caller that keeps it sees no later change. */

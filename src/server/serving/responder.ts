@@ -20,7 +20,6 @@ import type { PathRouter } from '../../http/router.ts';
 import { bodyKind } from '../../kinds/body-kind.ts';
 import { outlineOf } from '../../kinds/lazy-schema.ts';
 import { status as statusSchema } from '../../kinds/meta/status.ts';
-import { noSuchPath } from '../../meta/status-error.ts';
 import { ApiDocuments } from '../../registry/documents/documents.ts';
 import { checkRequest, type Registry } from '../../registry/registry.ts';
 import type { ListReply, ObjectReply, Reply, WatchReply } from '../../registry/reply.ts';
@@ -90,6 +89,7 @@ export class Responder {
       clock: parts.clock,
       dialect,
       documents,
+      notServed: () => parts.resources.notServed(),
       health: parts.health,
       metrics: parts.metrics,
       negotiator: this.#negotiator,
@@ -133,7 +133,7 @@ export class Responder {
     const { info, exchange } = context;
     if (info.type === 'path') return this.#preparePath(exchange.method, info.path);
     const served = this.#parts.resources.find(info.group, info.version, info.resource);
-    if (!served) throw noSuchPath();
+    if (!served) throw this.#parts.resources.notServed();
     checkRequest({ info, served });
     if (served.deprecation !== undefined) this.#noteDeprecation(context, served, info.subresource);
     const negotiated = this.#negotiator.negotiate(exchange, {

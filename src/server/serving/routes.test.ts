@@ -8,7 +8,7 @@ import { DocumentForms, writeDocument } from '../../content/document-forms.ts';
 import { Negotiator } from '../../content/negotiation.ts';
 import { orch } from '../../dialect/orch.ts';
 import { kinds } from '../../kinds/kinds.ts';
-import { StatusError } from '../../meta/status-error.ts';
+import { noSuchPath, StatusError } from '../../meta/status-error.ts';
 import { ApiDocuments } from '../../registry/documents/documents.ts';
 import { withoutObjects } from '../../registry/registry-fixture.ts';
 import { Health } from '../upkeep/health.ts';
@@ -44,6 +44,7 @@ const router = routes({
   clock,
   dialect: orch,
   documents,
+  notServed: noSuchPath,
   health,
   metrics,
   negotiator: new Negotiator(orch, new Set()),

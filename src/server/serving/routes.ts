@@ -12,7 +12,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { sendBytes, wantsGzip } from '../../http/respond.ts';
 import { PathRouter } from '../../http/router.ts';
-import { noSuchPath } from '../../meta/status-error.ts';
+import { noSuchPath, type StatusError } from '../../meta/status-error.ts';
 import {
   type ApiDocument,
   type ApiDocuments,
@@ -29,6 +29,8 @@ interface RouteParts {
   readonly clock: Clock;
   readonly dialect: Dialect;
   readonly documents: ApiDocuments;
+  /** The refusal of a document that is not there. */
+  readonly notServed: () => StatusError;
   readonly health: Health;
   readonly metrics: Metrics;
   readonly negotiator: Negotiator;
@@ -116,7 +118,7 @@ function sendJson({ negotiator, compresses }: RouteParts, exchange: Exchange, js
 const formOf = ({ format, pretty }: Negotiated): DocumentForm => (format === 'json' && pretty ? 'pretty' : format);
 
 function sendDocument(parts: RouteParts, exchange: Exchange, document: ApiDocument | undefined): void | Promise<void> {
-  if (!document) throw noSuchPath();
+  if (!document) throw parts.notServed();
   const negotiated = parts.negotiator.negotiate(exchange, { message: document.message });
   return sendForm(parts, exchange, { document, form: formOf(negotiated), contentType: negotiated.mediaType });
 }
@@ -207,7 +209,7 @@ function sendOpenapi(parts: RouteParts, exchange: Exchange, of: OpenapiName, ask
     });
   if (asked === '' && exchange.header('if-none-match') === undefined) return make();
   return whenMade(exchange, documents.openapiHash(of, clock), (hash) => {
-    if (hash === undefined) throw noSuchPath();
+    if (hash === undefined) throw parts.notServed();
     if (isOther(hash)) return redirect(hash);
     const negotiated = negotiator.negotiate(exchange, { message: openapiMessage(of) });
     const begin = (): void => (asked === '' ? undefined : forGood(parts, exchange));

@@ -72,6 +72,7 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
     heavy: heavyConversion(parts),
   };
   const removeObjects = removalBy(parts.registry);
+  const allDefined = resources.awaitKinds();
   const definedKinds = parts.held.add(
     new DefinedKinds({
       ...{ ...parts, client: clients.server, conversions, removeObjects },
@@ -88,6 +89,7 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
     clientAs: (user, name) => clients.clientAs(user, name),
     async prepare() {
       await definedKinds.start();
+      allDefined();
       await makeInitialObjects(config, parts);
       await authorization.reached(await cache.fresh());
     },
