@@ -87,7 +87,7 @@ describe('what tidy lets pass', () => {
     ['src/store/support.ts', "setTimeout(f, 1); const x = 'k8s';", 'src/store/a.test.ts'],
     ['src/cli/a.ts', 'process.exit(1);'],
     ['src/cache/a.ts', "import type { Server } from 'node:https';\nimport { isIP } from 'node:net';"],
-    ['src/outbound/network.ts', "import https from 'node:https';"],
+    ['src/outbound/network/a.ts', "import https from 'node:https';"],
     ['src/cli/a.ts', `function f() {${'\n  g();'.repeat(48)}\n}`],
     ['src/cli/a.ts', `const f = {${'\n  g: 1,'.repeat(100)}\n};`],
     ['bench/a.ts', 'console.log(performance.now());', 'bench/main.ts'],

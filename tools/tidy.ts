@@ -48,7 +48,7 @@ const doors: readonly Ban[] = [
   {
     pattern: /\bimport (?!type\b)[^;]*?from 'node:(?:https?|tls|http2|dns)'/g,
     remedy: 'Network',
-    allowed: /^src\/(?:http|store\/drivers)\/|^src\/outbound\/network\.ts$/,
+    allowed: /^src\/(?:http|store\/drivers|outbound\/network)\//,
   },
   {
     pattern: /\bimport (?!type\b)[^;]*?from 'node:os'|\bprocess\.env\b/g,
@@ -69,7 +69,7 @@ const doors: readonly Ban[] = [
     pattern: /\bsystem(?:Clock|Random|Files|Network)\b/g,
     remedy: 'what the environment gives',
     allowed:
-      /^src\/(?:base|cli|library|store\/drivers)\/|^src\/server\/wiring\/environment\.ts$|^src\/outbound\/network\.ts$|^src\/pki\/watched-key-pair\.ts$/,
+      /^src\/(?:base|cli|library|store\/drivers)\/|^src\/server\/wiring\/environment\.ts$|^src\/outbound\/network\/|^src\/pki\/watched-key-pair\.ts$/,
   },
 ];
 

@@ -7,6 +7,11 @@ export const webhookLimits = {
   webhookAnswerBytesMax: 1024 * 1024,
   webhookConnectionsMax: 100,
   webhookQuestionsMax: 1_000,
+  /** Connections to webhooks: until they are open; HTTP/2 without a request; for an answer to a ping; idle TCP until it is probed. */
+  tlsConnectMsMax: 10_000,
+  http2IdleMs: 60_000,
+  http2PongMsMax: 5_000,
+  keepAliveProbeMs: 30_000,
   /** Objects in one question to a conversion webhook, and their bytes (one object may have more). */
   conversionObjectsMax: 500,
   conversionBytesMax: 512 * 1024,

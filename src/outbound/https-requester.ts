@@ -24,12 +24,14 @@ interface HttpsRequesterOptions {
   readonly credentials?: Credentials;
   /** Inactivity timeout in milliseconds; undefined: none. */
   readonly silenceMsMax?: number;
+  /** HTTP/2 is spoken if the server offers it. Default: HTTP/1.1 only. */
+  readonly http2?: boolean;
 }
 
 type HttpsRequest = ClientRequest & Pick<OutgoingRequest, 'repeatable'>;
 
 /**
- * Sends requests to one server with its credentials, over HTTP/1.1 with keep-alive. A request answered with 401 is
+ * Sends requests to one server with its credentials, over connections that are kept. A request answered with 401 is
  * sent once more if a different credential is then available. Redirects are returned like other responses: nothing is
  * sent to a server that the connection does not name.
  */

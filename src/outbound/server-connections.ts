@@ -5,6 +5,13 @@ import type { ConnectionConfig, KeyPairPem } from './connection-config.ts';
 import { sameKeyPair } from './credentials/key-pair.ts';
 import type { ConnectOptions, HttpsConnections, Network } from './network.ts';
 
+interface ServerConnectionsOptions {
+  readonly clock: Clock;
+  readonly network: Network;
+  /** HTTP/2 is spoken if the server offers it. Default: HTTP/1.1 only. */
+  readonly http2?: boolean;
+}
+
 /**
  * Connections to one server. A client certificate is presented per connection, so new connections are opened when it
  * changes; the old ones may finish their requests for a while and are then closed (spec section 5.6).
@@ -13,12 +20,14 @@ export class ServerConnections implements Closable {
   readonly #connection: ConnectionConfig;
   readonly #clock: Clock;
   readonly #network: Network;
+  readonly #http2: boolean;
   #current: HttpsConnections | undefined;
   #shown: KeyPairPem | undefined;
   readonly #retired = new Map<HttpsConnections, Closable>();
   #closed = false;
 
-  constructor(connection: ConnectionConfig, { clock, network }: { readonly clock: Clock; readonly network: Network }) {
+  constructor(connection: ConnectionConfig, { clock, network, http2 = false }: ServerConnectionsOptions) {
+    this.#http2 = http2;
     this.#connection = connection;
     this.#clock = clock;
     this.#network = network;
@@ -38,6 +47,7 @@ export class ServerConnections implements Closable {
     const { authorities, serverName, insecure } = this.#connection;
     return {
       keepAlive: true,
+      http2: this.#http2,
       insecure,
       ...(authorities !== undefined && { authorities }),
       ...(serverName !== undefined && { serverName }),

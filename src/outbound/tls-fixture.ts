@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,11 +13,17 @@ import { once } from '../base/waits-fixture.ts';
 import { ensureAuthority, ensureIssued } from '../pki/ca.ts';
 import type { ConnectionConfig, KeyPairPem } from './connection-config.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
-import { systemNetwork } from './network.ts';
+import { systemNetwork } from './network/system-network.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
+type Protocol = 'http/1.1' | 'h2';
+
 interface TlsFixtureOptions {
+  /** What it offers, if clients ask (ALPN). Default: HTTP/1.1. */
+  readonly protocols?: readonly Protocol[];
+  /** Of HTTP/2: streams at once. */
+  readonly streamsMax?: number;
   /** Clients without a certificate of its CA are turned away. Default: they are asked for one, and any is accepted. */
   readonly certificateRequired?: boolean;
 }
@@ -26,29 +33,42 @@ export class TlsFixture {
   readonly directory = mkdtempSync(join(tmpdir(), 'tls-'));
   readonly #context = { clock: systemClock, random: systemRandom };
   readonly #authority = ensureAuthority(this.#files('ca'), 'ca', this.#context);
-  readonly #server: https.Server;
+  readonly #server: https.Server | Http2SecureServer;
+  readonly #sockets = new Set<TLSSocket>();
+  /** Of HTTP/2. */
+  readonly sessions = new Set<ServerHttp2Session>();
   handle: Handler = (_request, response) => response.end('{}');
   /** Number of connections accepted so far. */
   connections = 0;
 
   /** `hosts`: those of its certificate. */
-  constructor(hosts: readonly string[] = ['api.example.com'], { certificateRequired = false }: TlsFixtureOptions = {}) {
+  constructor(hosts: readonly string[] = ['api.example.com'], options: TlsFixtureOptions = {}) {
+    const { certificateRequired = false, protocols = ['http/1.1'], streamsMax } = options;
     const serving = ensureIssued(
       this.#files('server'),
       this.#authority,
       { subject: { commonName: 'server' }, use: 'serverAuth', hosts },
       this.#context,
     );
-    this.#server = https.createServer({
+    const tls = {
       cert: serving.certificatePem,
       key: serving.keyPem,
       ca: this.#authority.certificatePem,
       requestCert: true,
       rejectUnauthorized: certificateRequired,
-    });
-    this.#server.on('request', (request, response) => this.handle(request, response));
-    this.#server.on('secureConnection', () => {
+    };
+    const settings = streamsMax === undefined ? {} : { maxConcurrentStreams: streamsMax };
+    this.#server = protocols.includes('h2')
+      ? createSecureServer({ ...tls, allowHTTP1: protocols.includes('http/1.1'), settings })
+      : https.createServer(tls);
+    // Both forms of requests have what handlers use.
+    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => this.handle(request, response));
+    this.#server.on('secureConnection', (socket: TLSSocket) => {
       this.connections += 1;
+      this.#sockets.add(socket.on('close', () => this.#sockets.delete(socket)));
+    });
+    this.#server.on('session', (session: ServerHttp2Session) => {
+      this.sessions.add(session.on('close', () => this.sessions.delete(session)));
     });
   }
 
@@ -102,12 +122,12 @@ export class TlsFixture {
 
   /** Closes all connections, as a restarting server does. */
   dropConnections(): void {
-    this.#server.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   async close(): Promise<void> {
     this.#server.close();
-    this.#server.closeAllConnections();
+    this.dropConnections();
     await once(this.#server, 'close');
     rmSync(this.directory, { recursive: true });
   }

@@ -60,7 +60,7 @@ class Sender implements Closable {
     this.#options = options;
     this.#server = connection.server;
     this.#target = connection.server.pathname + connection.server.search;
-    this.#requester = new HttpsRequester({ connection, clock, network, files, pluginHost });
+    this.#requester = new HttpsRequester({ connection, clock, network, files, pluginHost, http2: true });
   }
 
   async send(body: string | Uint8Array, caller?: Caller): Promise<WebhookAnswer> {

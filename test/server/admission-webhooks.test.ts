@@ -416,10 +416,26 @@ describe('admission webhooks', () => {
     assert.match(JSON.stringify(one.asked[0]?.request), /"username":"jane"/);
   });
 
-  it('connections are kept', async () => {
-    await configure('validating', 'judge', webhookFor(one));
-    const before = one.fixture.connections;
-    for (let n = 0; n < 10; n++) await post(configMap(`kept-${n}`), '?dryRun=All');
-    assert.ok(one.fixture.connections - before <= 1, String(one.fixture.connections - before));
+  for (const protocol of ['http/1.1', 'h2'] as const) {
+    it(`connections are kept: ${protocol}`, async () => {
+      await using webhook = await AdmissionWebhook.start({ protocols: ['http/1.1', protocol] });
+      await configure('validating', 'judge', webhookFor(webhook));
+      for (let n = 0; n < 10; n++) assert.equal((await post(configMap(`kept-${n}`), '?dryRun=All')).status, 201);
+      assert.equal(webhook.fixture.connections, 1);
+      const side = await Promise.all(Array.from({ length: 10 }, (_, n) => post(configMap(`side-${n}`), '?dryRun=All')));
+      assert.ok(side.every(({ status }) => status === 201));
+      assert.equal(webhook.asked.length, 20);
+      if (protocol === 'h2') assert.equal(webhook.fixture.connections, 1);
+    });
+  }
+
+  it('a webhook that restarts fails no write: it refuses what it did not begin', async () => {
+    await using webhook = await AdmissionWebhook.start({ protocols: ['h2'] });
+    await configure('validating', 'judge', webhookFor(webhook));
+    for (let n = 0; n < 5; n++) {
+      for (const session of webhook.fixture.sessions) session.close();
+      assert.equal((await post(configMap(`restarted-${n}`), '?dryRun=All')).status, 201);
+    }
+    assert.ok(webhook.fixture.connections > 1);
   });
 });

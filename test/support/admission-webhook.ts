@@ -35,7 +35,7 @@ export class AdmissionWebhook implements AsyncDisposable {
     this.fixture = fixture;
   }
 
-  static async start(options: { readonly certificateRequired?: boolean } = {}): Promise<AdmissionWebhook> {
+  static async start(options: ConstructorParameters<typeof TlsFixture>[1] = {}): Promise<AdmissionWebhook> {
     const webhook = new AdmissionWebhook(new TlsFixture(['127.0.0.1'], options));
     await webhook.fixture.listen();
     webhook.fixture.handle = (...exchange) => void webhook.#answer(...exchange);

@@ -4,7 +4,7 @@ import { Metrics } from '../../base/metrics.ts';
 import { noJitter } from '../../base/time/backoff-fixture.ts';
 import { ManualClock } from '../../base/time/clock.ts';
 import { until } from '../../base/waits-fixture.ts';
-import { systemNetwork } from '../../outbound/network.ts';
+import { systemNetwork } from '../../outbound/network/system-network.ts';
 import type { JwtAuthenticator } from './jwt-authenticator.ts';
 import { OidcAuthenticators } from './oidc-authenticators.ts';
 import { oidcMetrics } from './oidc-metrics.ts';

@@ -11,7 +11,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ConnectionConfig } from '../../outbound/connection-config.ts';
 import type { Credentials } from '../../outbound/credentials/credentials.ts';
 import type { PluginHost } from '../../outbound/credentials/plugin-process.ts';
-import { systemNetwork } from '../../outbound/network.ts';
+import { systemNetwork } from '../../outbound/network/system-network.ts';
 import { productVersion } from './version.ts';
 
 interface ControllerClientsOptions {

@@ -14,7 +14,7 @@ import { dialectNames, dialects } from '../../dialect/dialects.ts';
 import { publishedControllers } from '../../dialect/published-controllers.ts';
 import { readKubeconfig } from '../../outbound/connection-files/kubeconfig.ts';
 import type { PluginHost } from '../../outbound/credentials/plugin-process.ts';
-import { systemNetwork } from '../../outbound/network.ts';
+import { systemNetwork } from '../../outbound/network/system-network.ts';
 import type { StatusEndpoint } from '../../server/delegated/status-endpoint.ts';
 import { type HealthCheck, HealthChecks } from '../../server/upkeep/health-checks.ts';
 import { httpsUrl } from '../../server/wiring/addresses.ts';
