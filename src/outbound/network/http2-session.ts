@@ -2,26 +2,9 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } f
 import type { TLSSocket } from 'node:tls';
 import { limits } from '../../base/limits.ts';
 import type { OutgoingRequest, OutgoingResponse } from '../network.ts';
+import { StreamFailure } from './stream-failure.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_HTTP_1_1_REQUIRED, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
-
-/** Why a request has no response: what may be done about it, beside the error itself. */
-export class StreamFailure extends Error {
-  /**
-   * `unprocessed`: the server did nothing about it (RFC 9113 section 8.7); `lost`: the session, which had served others, ended;
-   * `http1`: the server wants HTTP/1.1 for it; `failed`: anything else.
-   */
-  readonly type: 'unprocessed' | 'lost' | 'http1' | 'failed';
-  /** For the caller. */
-  readonly error: Error;
-
-  constructor(type: StreamFailure['type'], error: Error) {
-    super(error.message, { cause: error });
-    this.name = 'StreamFailure';
-    this.type = type;
-    this.error = error;
-  }
-}
 
 /**
  * One HTTP/2 connection (RFC 9113). It takes no more requests once the server goes away, while it is silent for longer than a

@@ -4,7 +4,8 @@ import { SingleFlight } from '../../base/single-flight.ts';
 import type { ConnectOptions, HttpsConnections, OutgoingRequest, OutgoingResponse } from '../network.ts';
 import { hostOf, nameOf, tlsOptions } from './client-tls.ts';
 import { Http1Connections } from './http1-connections.ts';
-import { Http2Session, StreamFailure } from './http2-session.ts';
+import type { Http2Session } from './http2-session.ts';
+import { StreamFailure } from './stream-failure.ts';
 
 /** The session that a request is to use may end just then; and so may the next one, of a server that restarts. */
 const attemptsMax = 3;
@@ -54,6 +55,8 @@ export class NegotiatedConnections implements HttpsConnections {
   }
 
   async #open(server: OutgoingRequest['server'], signal: AbortSignal): Promise<Http2Session | undefined> {
+    // Loaded with the first call, to keep so much code out of the server's start.
+    const { Http2Session } = await import('./http2-session.ts');
     const socket = await openTls(this.#options, server, signal);
     if (this.#closed) {
       socket.destroy();
@@ -64,7 +67,9 @@ export class NegotiatedConnections implements HttpsConnections {
       this.#http1.offer(socket);
       return undefined;
     }
-    const session = new Http2Session(socket, `https://${serverKey(server)}`, () => this.#sessions.delete(session));
+    const session: Http2Session = new Http2Session(socket, `https://${serverKey(server)}`, () =>
+      this.#sessions.delete(session),
+    );
     this.#sessions.add(session);
     this.#current.set(serverKey(server), session);
     return session;
