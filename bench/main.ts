@@ -9,6 +9,7 @@ import { Product } from './product.ts';
 import { isMet, type Row, textTable } from './report.ts';
 import { fullScale, quickScale, sizes } from './scale.ts';
 import type { BenchContext, Scenario } from './scenario.ts';
+import { admission } from './scenarios/admission.ts';
 import { audit } from './scenarios/audit.ts';
 import { authorization } from './scenarios/authorization.ts';
 import { certificates } from './scenarios/certificates.ts';
@@ -43,6 +44,7 @@ const scenarios: readonly Scenario[] = [
   audit,
   tracing,
   write,
+  admission,
   certificates,
   watch,
   list,

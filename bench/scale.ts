@@ -62,4 +62,7 @@ export const sizes = {
   /** Custom resource definitions, and the groups that they are in. */
   definitions: 2_000,
   definitionGroups: 200,
+  /** Configurations that are not for the request. */
+  webhooks: 500,
+  policies: 500,
 } as const;
