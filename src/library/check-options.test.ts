@@ -2,6 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createServer, type ServerOptions, type User } from './library.ts';
 
+const admission = (plugins: readonly object[]): string =>
+  JSON.stringify({ apiVersion: 'apiserver.config.orch.io/v1', kind: 'AdmissionConfiguration', plugins });
+const podSecurity = (defaults: object) => ({
+  ...{ apiVersion: 'pod-security.admission.config.orch.io/v1', kind: 'PodSecurityConfiguration' },
+  defaults,
+});
+
 describe('options that JavaScript programs get wrong', () => {
   for (const [options, message] of [
     [{ nonsense: 1 }, /^nonsense is not an option; known: dialect, storage/],
@@ -15,6 +22,20 @@ describe('options that JavaScript programs get wrong', () => {
     [{ runtimeConfig: { 'batch/v1': true } }, /^runtimeConfig: there is no API "batch\/v1"$/],
     [{ runtimeConfig: { 'api/alpha': 'true' } }, /^runtimeConfig: api\/alpha must be true or false$/],
     [{ runtimeConfig: { 'api/all': false } }, /^runtimeConfig: invalid key with only api\/all=false/],
+    [{ admissionConfiguration: '{' }, /^options:admissionConfiguration: /],
+    [
+      { admissionConfiguration: admission([{ name: 'PodSecurity', configuration: podSecurity({ enforce: 'x' }) }]) },
+      /^options:admissionConfiguration: plugins\[0\]\.configuration: defaults\.enforce: Invalid value: "x"/,
+    ],
+    [
+      { admissionConfiguration: admission([{ name: 'Nonsense', configuration: {} }]) },
+      /^options:admissionConfiguration: plugins\[0\]\.name: Invalid value: "Nonsense": there is no such admission plugin$/,
+    ],
+    [
+      { admissionConfiguration: admission([{ name: 'PodSecurity', path: '/none/here.yaml' }]) },
+      /^options:admissionConfiguration: plugins\[0\]\.path: \/none\/here\.yaml: ENOENT/,
+    ],
+    [{ admissionPlugins: ['EventRateLimit'] }, /^admissionPlugins: EventRateLimit needs limits/],
     [{ requestTimeoutMs: -1 }, /^requestTimeoutMs must be/],
   ] as const) {
     it(JSON.stringify(options), () =>

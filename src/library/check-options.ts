@@ -15,6 +15,7 @@ const names: Readonly<Record<keyof ServerOptions, true>> = {
   authorizationConfiguration: true,
   authenticationConfiguration: true,
   admissionPlugins: true,
+  admissionConfiguration: true,
   controllers: true,
   features: true,
   runtimeConfig: true,

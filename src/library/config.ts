@@ -1,4 +1,7 @@
-import { defaultPlugins } from '../admission/plugins.ts';
+import { readAdmissionConfiguration } from '../admission/configuration/admission-configuration.ts';
+import { defaultPluginConfigurations } from '../admission/plugins/plugin-configurations.ts';
+import { defaultPlugins, pluginNames } from '../admission/plugins.ts';
+import type { Files } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import type { FileContent } from '../base/watched-file.ts';
@@ -8,6 +11,7 @@ import type { Dialect } from '../dialect/dialect.ts';
 import { dialects } from '../dialect/dialects.ts';
 import { publishedApiVersions } from '../dialect/published-api-versions.ts';
 import { kinds } from '../kinds/kinds.ts';
+import { readKubeconfigUsers } from '../outbound/connection-files/kubeconfig-users.ts';
 import type { KeyPair } from '../pki/key-pair-files.ts';
 import { generateKey, keyToPem } from '../pki/keys.ts';
 import { readSigningKey } from '../pki/token-keys.ts';
@@ -22,6 +26,7 @@ const documents = {
   tokenKey: 'options:tokenKey',
   authentication: 'options:authenticationConfiguration',
   authorization: 'options:authorizationConfiguration',
+  admission: 'options:admissionConfiguration',
 } as const;
 
 export const userInfoOf = ({ username, groups = [], uid = '', extra = {} }: User): UserInfo => ({
@@ -37,7 +42,7 @@ interface LibraryConfig {
 const defaultAuthorizers: readonly BuiltInAuthorizer[] = ['Node', 'RBAC'];
 
 /** The complete configuration of a server. Throws if a document or key is invalid. */
-export function configOf(options: ServerOptions, authority: KeyPair): LibraryConfig {
+export function configOf(options: ServerOptions, authority: KeyPair, environmentFiles: Files): LibraryConfig {
   const authorityPem = authority.certificatePem;
   const { dialect: name = 'orch', controllers = ['*'], requestTimeoutMs = limits.requestMsMax } = options;
   const { readsInFlightMax: reads, writesInFlightMax: writes } = limits;
@@ -59,7 +64,7 @@ export function configOf(options: ServerOptions, authority: KeyPair): LibraryCon
     timesToLiveMs: { event: options.eventTtlMs ?? 3600_000 },
     features: { ...defaultFeatures, ...options.features },
     runtimeConfig: runtimeConfigOf(options, dialect),
-    admissionPlugins: options.admissionPlugins ?? defaultPlugins,
+    ...admissionOf(options, dialect, environmentFiles),
     controllers: {
       run: chooseControllers(controllers),
       rootAuthority: authorityPem,
@@ -68,6 +73,34 @@ export function configOf(options: ServerOptions, authority: KeyPair): LibraryCon
     logger: options.logger ?? silentLogger,
   };
   return { config, documents: files };
+}
+
+type AdmissionConfig = Pick<ApiServerConfig, 'admissionPlugins' | 'pluginConfigurations' | 'webhookUsers'>;
+
+function admissionOf(options: ServerOptions, dialect: Dialect, files: Files): AdmissionConfig {
+  const { admissionPlugins = defaultPlugins, admissionConfiguration: document } = options;
+  const { mutatingWebhookUsers: admit, validatingWebhookUsers: validating, ...configured } = readAdmission();
+  const pluginConfigurations = { ...defaultPluginConfigurations, ...configured };
+  if (pluginConfigurations.eventLimits.length === 0 && admissionPlugins.includes('EventRateLimit')) {
+    throw new TypeError('admissionPlugins: EventRateLimit needs limits: see admissionConfiguration');
+  }
+  return { admissionPlugins, pluginConfigurations, webhookUsers: { admit, validating } };
+
+  function readAdmission(): ReturnType<typeof readAdmissionConfiguration> {
+    if (document === undefined) return {};
+    try {
+      return readAdmissionConfiguration(Buffer.from(document), {
+        dialect,
+        readFile: (path) => files.read(path),
+        readUsers: (path) => readKubeconfigUsers(path, dialect, files),
+        known: (name) => pluginNames.some((each) => each === name),
+      });
+    } catch (error) {
+      throw new TypeError(`${documents.admission}: ${error instanceof Error ? error.message : error}`, {
+        cause: error,
+      });
+    }
+  }
 }
 
 /** Throws a TypeError for APIs that are not there. */

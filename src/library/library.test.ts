@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { get } from 'node:https';
 import { describe, it } from 'node:test';
+import { type Files, systemFiles } from '../base/files.ts';
 import { systemRandom as random } from '../base/random.ts';
 import { systemClock as clock } from '../base/time/clock.ts';
 import { makeAuthority } from '../pki/ca.ts';
@@ -70,6 +71,33 @@ describe('the library', () => {
     await using server = await createServer();
     const jane = server.client({ username: 'jane' });
     await assert.rejects(jane.get(configMaps), (error) => library.hasReason(error, 'Forbidden'));
+  });
+
+  it('configures admission plugins by a document, also by files of the environment', async () => {
+    const defaults = { enforce: 'baseline', warn: 'restricted' };
+    const levels = {
+      ...{ apiVersion: 'pod-security.admission.config.orch.io/v1', kind: 'PodSecurityConfiguration' },
+      defaults,
+    };
+    const path = 'levels.yaml';
+    const files: Files = {
+      ...systemFiles,
+      read: (asked) => (asked === path ? Buffer.from(JSON.stringify(levels)) : systemFiles.read(asked)),
+    };
+    for (const configured of [{ configuration: levels }, { path }]) {
+      const plugins = [{ name: 'PodSecurity', ...configured }];
+      const kind = { apiVersion: 'apiserver.config.orch.io/v1', kind: 'AdmissionConfiguration' };
+      await using server = await createServer(
+        { admissionConfiguration: JSON.stringify({ ...kind, plugins }) },
+        { files },
+      );
+      const spec = { hostNetwork: true, containers: [{ name: 'a', image: 'a' }] };
+      const pods = '/api/v1/namespaces/default/pods';
+      await assert.rejects(
+        server.client().create(pods, { metadata: { name: 'a' }, spec }),
+        /violates PodSecurity "baseline:latest"/,
+      );
+    }
   });
 
   it('ends watches on close without a listener', async () => {

@@ -31,6 +31,11 @@ export interface ServerOptions {
   readonly authenticationConfiguration?: string;
   /** Enabled admission plugins. Default: those enabled by default. */
   readonly admissionPlugins?: readonly PluginName[];
+  /**
+   * An AdmissionConfiguration, JSON or YAML: configurations of plugins, such as the levels of `PodSecurity`. Default: none.
+   * Files that it names come from the environment, and are read once.
+   */
+  readonly admissionConfiguration?: string;
   /** Controllers to run, as in `--controllers`: `name`, `-name`, `*` for all others. Default: `*`. */
   readonly controllers?: readonly string[];
   /** Feature gates that differ from their defaults. */

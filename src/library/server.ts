@@ -61,7 +61,7 @@ export async function createServer(
   checkOptions(options);
   const whole = { ...systemEnvironment, ...environment };
   const certificates = new Certificates(options.authority, whole);
-  const { config, documents } = configOf(options, certificates.authority);
+  const { config, documents } = configOf(options, certificates.authority, whole.files);
   const alive = keepAlive();
   try {
     const own = { ...whole, files: overlaidFiles(documents, whole.files) };
