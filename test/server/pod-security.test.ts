@@ -56,6 +56,27 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
       return { status, text, warnings: warningsOf(headers) };
     };
 
+    it('series that published servers make in advance are there before any pod was judged', async () => {
+      const { text } = await server.get('/metrics');
+      const seen = text.split('\n').filter((line) => /^pod_security_/.test(line));
+      const pod = ['create', 'update'].map((operation) => ({ request_operation: operation, resource: 'pod' }));
+      const controllers = pod.map((each) => ({ ...each, resource: 'controller' }));
+      const allowed = { decision: 'allow', policy_level: 'privileged', policy_version: 'latest', mode: 'enforce' };
+      const series = (name: string, labels: object): string =>
+        sortedLabels(
+          `pod_security_${name}_total{${Object.entries({ ...labels, subresource: '' })
+            .map(([label, value]) => `${label}="${value}"`)
+            .join()}} 0`,
+        );
+      assert.deepEqual(
+        seen.map(sortedLabels).sort(),
+        [
+          ...pod.map((each) => series('evaluations', { ...allowed, ...each })),
+          ...[...pod, ...controllers].map((each) => series('exemptions', each)),
+        ].sort(),
+      );
+    });
+
     it('pods are refused, and the audit log and metrics tell', async () => {
       await namespace('enforcing', { enforce: 'baseline', 'enforce-version': 'v1.31' });
       assert.equal((await create('enforcing', pod('good'))).status, 201);

@@ -22,6 +22,10 @@ export type PodSecurityOutcome = { readonly write: ObservedWrite } & (
   | { readonly type: 'error'; readonly fatal: boolean }
 );
 
+/** Series that are there from the start, at 0: those which published servers make in advance. */
+const written = ['create', 'update'];
+const seenFirst = { decision: 'allow', policy_level: 'privileged', policy_version: 'latest', mode: 'enforce' };
+
 /** Counts under the metric names of kube-apiserver. */
 export function podSecurityMetrics(metrics: Metrics): (outcome: PodSecurityOutcome) => void {
   const of = ['request_operation', 'resource', 'subresource'] as const;
@@ -40,6 +44,10 @@ export function podSecurityMetrics(metrics: Metrics): (outcome: PodSecurityOutco
     help: 'Errors that prevented a normal evaluation. One that is not fatal may have led to the strictest level.',
     labels: ['fatal', ...of],
   });
+  for (const request_operation of written) {
+    evaluations.add({ ...seenFirst, request_operation, resource: 'pod', subresource: '' }, 0);
+    for (const resource of ['pod', 'controller']) exemptions.add({ request_operation, resource, subresource: '' }, 0);
+  }
   return ({ write: { operation, resource, subresource }, ...outcome }) => {
     const labels = { request_operation: operation, resource, subresource };
     switch (outcome.type) {
