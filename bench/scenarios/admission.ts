@@ -1,6 +1,6 @@
 import { makeMany, makePolicy, makeWebhook, type Rule } from '../admission-objects.ts';
 import { AdmissionWebhook } from '../admission-webhook.ts';
-import { json, jsonBody, namespace } from '../api-objects.ts';
+import { json, namespace } from '../api-objects.ts';
 import { cannedFrom } from '../ceiling.ts';
 import { type Http2Client, PreparedRequest } from '../http2-client.ts';
 import { type LoadResult, runLoad } from '../load.ts';
@@ -12,7 +12,6 @@ import { ratesOf, ratioTo, type Sample, takeTurns } from '../rounds.ts';
 import { sizes } from '../scale.ts';
 import type { BenchContext, Scenario } from '../scenario.ts';
 import { percentile, statsOf } from '../stats.ts';
-import { Turns } from '../turns.ts';
 
 const collection = `/api/v1/namespaces/${namespace}/configmaps`;
 /** A write without its commit, which costs more than what is measured and is no part of it. */
@@ -32,12 +31,6 @@ const fiveRules = [
   'object.data.size() <= 100',
   "request.operation != 'UPDATE' || object.metadata.name == oldObject.metadata.name",
 ];
-
-/** Each near the most that one expression may cost. */
-const longRules = [1, 2, 3, 4, 5].map(
-  (each) => `object.data.all(a, object.data.all(b, a != b || size(a) + ${each} > 0) || a == '')`,
-);
-const longKeys = 300;
 
 /** What webhooks and policies cost those that create objects. Products side by side, which differ in what they have of them. */
 export const admission: Scenario = {
@@ -62,11 +55,7 @@ export const admission: Scenario = {
     const rows = await measureCreates(context, products);
     if (webhook.questions === 0) throw new Error('the webhook was not asked');
     const reused = `${webhook.questions.toLocaleString('en-US')} questions over ${webhook.connections} connections`;
-    return [
-      ...rows.slice(0, -1),
-      ...rows.slice(-1).map((row) => withNote(row, reused)),
-      ...(await measureTurns(context)),
-    ];
+    return [...rows.slice(0, -1), ...rows.slice(-1).map((row) => withNote(row, reused))];
   },
 };
 
@@ -96,17 +85,18 @@ async function measureCreates(context: BenchContext, products: readonly Product[
   const answer = await none.api.expect(201, path, post);
   await ceiling.answer(path, cannedFrom(answer));
   const sides = [...products, ceiling];
-  const clients = await Promise.all(sides.map((side) => side.http2(connections)));
+  const clients: Http2Client[][] = [];
+  const load = (at: number, durationMs: number) =>
+    sampled(sides[at] ?? none, () => creates(clients[at] ?? [], durationMs));
   try {
-    const load =
-      (at: number, durationMs = scale.roundMs / parts) =>
-      () =>
-        sampled(sides[at] ?? none, () => creates(clients[at] ?? [], durationMs));
     // What is compared is a few microseconds, and code that is not compiled yet takes many times that.
-    for (const at of sides.keys()) await load(at, warmUps * scale.roundMs)();
+    for (const [at, side] of sides.entries()) {
+      clients.push(await side.http2(connections));
+      await load(at, warmUps * scale.roundMs);
+    }
     const samples = await takeTurns(
       scale.rounds * parts,
-      sides.map((_, at) => load(at)),
+      sides.map((_, at) => () => load(at, scale.roundMs / parts)),
     );
     const [without = [], others = [], policy = [], asked = [], bare = []] = samples as (Sample & LoadResult)[][];
     const cpu = (of: readonly Sample[]): number[] => of.map(({ cpuMicros = Number.NaN }) => cpuMicros);
@@ -149,23 +139,3 @@ const latencyOf = (samples: readonly LoadResult[]): string => {
 };
 
 const withNote = (row: Row, note: string): Row => ({ ...row, notes: [...(row.notes ?? []), note] });
-
-/** The longest turn of the event loop beside expressions that take long, and beside changes of many policies. */
-async function measureTurns(context: BenchContext): Promise<readonly Row[]> {
-  await using product = await context.start();
-  const { api } = product;
-  const probe = await product.turnProbe();
-  const turns = new Turns(context, 'policies');
-  turns.begin('policies');
-  await turns.of(`${sizes.policies} policies are created`, probe, () =>
-    makeMany(sizes.policies, (at) => makePolicy(api, `many-${at}`, { rule: matching, expressions: fiveRules })),
-  );
-  await turns.of('the first create that all of them judge', probe, () => api.expect(201, path, post));
-  await turns.of('the next', probe, () => api.expect(201, path, post));
-  await makePolicy(api, 'long', { rule: { apiGroups: [''], resources: ['secrets'] }, expressions: longRules });
-  const data = Object.fromEntries(Array.from({ length: longKeys }, (_, at) => [`key-${at}`, '']));
-  const secret = { method: 'POST', headers: json, body: jsonBody({ metadata: { name: 'long' }, data }) };
-  const secrets = `/api/v1/namespaces/${namespace}/secrets?dryRun=All`;
-  await turns.of('long expressions', probe, () => api.expect(201, secrets, secret));
-  return turns.rows();
-}

@@ -45,6 +45,11 @@ const failing = { failurePolicy: 'Fail', matchConstraints: { resourceRules: ever
 const rule = (index: number): Readonly<Record<string, unknown>> => ({
   expression: `!has(object.data) || !('key-${index}' in object.data) || object.data['key-${index}'].size() < 100`,
 });
+/** Near the most that an expression may cost. */
+const longRule = (index: number): Readonly<Record<string, unknown>> => {
+  const numbers = JSON.stringify(many(250, (number) => number + index));
+  return { expression: `${numbers}.all(a, ${numbers}.all(b, a + b >= object.metadata.name.size() - 100))` };
+};
 const params = { apiVersion: 'v1', kind: 'ConfigMap' };
 
 const hostileConfigurations: readonly Hostile[] = [
@@ -66,6 +71,11 @@ const hostileConfigurations: readonly Hostile[] = [
         validations: [{ expression: 'variables.v1499 > 0' }],
       },
     },
+  },
+  {
+    what: 'five rules that take long',
+    resource: policies,
+    fields: { spec: { ...failing, validations: many(5, longRule) } },
   },
   {
     what: 'five rules and 600 params',
