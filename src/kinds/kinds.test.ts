@@ -49,6 +49,7 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'Node', 'nodes', 'no', 'Cluster', 'status', '0100'],
     ['v1', 'Pod', 'pods', 'po', 'Namespaced', 'status,ephemeralcontainers,binding,eviction', '0110'],
     ['v1', 'Secret', 'secrets', '', 'Namespaced', '', '0100'],
+    ['v1', 'PodTemplate', 'podtemplates', '', 'Namespaced', '', '0111'],
     ['v1', 'ServiceAccount', 'serviceaccounts', 'sa', 'Namespaced', 'token', '1110'],
     ['v1', 'Event', 'events', 'ev', 'Namespaced', '', '1100'],
     ['v1', 'Event', 'events', 'ev', 'Namespaced', '', '1100'],

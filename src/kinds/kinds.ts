@@ -21,6 +21,7 @@ import { event } from './core/event.ts';
 import { namespace } from './core/namespace.ts';
 import { node } from './core/node.ts';
 import { pod } from './core/pod/pod.ts';
+import { podTemplate } from './core/pod-template.ts';
 import { secret } from './core/secret.ts';
 import { serviceAccount } from './core/service-account.ts';
 import { eventsEvent } from './events/event.ts';
@@ -36,6 +37,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
   const trustBundle = refusingFinalizers(clusterTrustBundle(dialect));
   return [
     ...[configMap, namespace, node, pod, secret].map((make) => refusingFinalizers(make(dialect))),
+    refusingFinalizers(podTemplate()),
     refusingFinalizers(serviceAccount(dialect)),
     coreEvent,
     eventsEvent(dialect, coreEvent),

@@ -4,6 +4,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { describeFieldError, type FieldError } from '../meta/field-error.ts';
 import { anonymousUser } from '../request/user-info.ts';
 import { decode } from '../schema/decode.ts';
+import { applyDefaults } from '../schema/defaults.ts';
 import { validate, validateUpdate } from '../schema/validate.ts';
 import type { Kind, StrategyContext, ViewSubresource } from './kind.ts';
 import { validateFinalizerDomains } from './meta/finalizer-names.ts';
@@ -35,6 +36,13 @@ export function read(kind: Kind, sent: Sent): ApiObject {
   const { value, errors, unknown } = decode(kind.schema, { apiVersion, kind: kind.kind, ...sent, metadata });
   if (errors.length + unknown.length > 0) throw new Error(JSON.stringify({ errors, unknown }));
   return value as unknown as ApiObject;
+}
+
+/** What a client sends, with the defaults of the schema. */
+export function filled(kind: Kind, sent: Sent): Sent {
+  const object = read(kind, sent);
+  applyDefaults(kind.schema, object);
+  return JSON.parse(JSON.stringify(object)) as Sent;
 }
 
 interface Validated {

@@ -13,19 +13,28 @@ import { type Volume, volumeSources } from './volumes/volume.ts';
  */
 export function defaultPod(object: ApiObject): void {
   const { spec, status } = asPod(object);
-  if (spec) defaultSpec(spec);
+  if (spec) {
+    defaultPodSpec(spec);
+    defaultRunningSpec(spec);
+  }
   if (status) defaultStatus(status);
 }
 
-function defaultSpec(spec: PodSpec): void {
+/** Defaults of pods alone: in a template they would tell a writer of a changed field whose value it never sent. */
+function defaultRunningSpec(spec: PodSpec): void {
+  for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
+    requestLimits(container);
+    if (spec.hostNetwork) exposePorts(container);
+  }
+  spec.enableServiceLinks ??= true;
+}
+
+/** Defaults of the specs of pods and of pod templates. */
+export function defaultPodSpec(spec: PodSpec): void {
   defaultServiceAccount(spec);
   for (const volume of spec.volumes ?? []) defaultVolume(volume);
   const { containers = [], initContainers = [], ephemeralContainers = [] } = spec;
   for (const container of [...containers, ...initContainers, ...ephemeralContainers]) defaultContainer(container);
-  for (const container of [...containers, ...initContainers]) {
-    requestLimits(container);
-    if (spec.hostNetwork) exposePorts(container);
-  }
   roundUp(spec.overhead);
 }
 

@@ -59,7 +59,7 @@ export const podSpec = struct('api.core.v1.PodSpec', 'What a pod should run, whe
   dnsConfig: ptr(26, podDNSConfig, 'DNS settings that are merged with those of the DNS policy.'),
   readinessGates: opt(28, list(podReadinessGate), 'Conditions that must be true, beside ready containers, for the pod to count as ready.'),
   runtimeClassName: ptr(29, string({ format: 'dnsSubdomain' }), 'Name of the runtime class that says which container runtime runs the pod.'),
-  enableServiceLinks: ptr(30, bool(), 'Whether environment variables tell the containers about the services of the namespace.', { default: true }),
+  enableServiceLinks: ptr(30, bool(), 'Whether environment variables tell the containers about the services of the namespace; true for pods unless set.'),
   preemptionPolicy: ptr(31, enumOf('PreemptLowerPriority', 'Never'), 'Whether the pod may push out pods of lower priority.'),
   overhead: opt(32, map(quantity()), 'Resources that running the pod costs beside those of its containers, as its runtime class says.'),
   topologySpreadConstraints: opt(

@@ -1,12 +1,12 @@
 import { limits } from '../../../base/limits.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { isDnsLabel } from '../../../meta/formats.ts';
 import type { Strategy } from '../../kind.ts';
 import type { Affinity } from './affinity.ts';
 import { validateMirrorUpdate } from './mirror-pod.ts';
 import { setCondition } from './pod-conditions.ts';
 import { defaultPod } from './pod-defaults.ts';
 import { asPod } from './pod-schema.ts';
+import { nameWarnings, podSpecWarnings } from './pod-warnings.ts';
 import { qosClass } from './qos-class.ts';
 import { validatePodUpdate } from './validation/pod-update-validation.ts';
 import { validatePodCreate } from './validation/pod-validation.ts';
@@ -75,34 +75,8 @@ function gracePeriodSeconds(object: ApiObject, requested: number | undefined): n
   return seconds < 0 ? 1 : Math.min(seconds, limits.graceSecondsMax);
 }
 
-/** Warnings about fields that are valid but may not have the intended effect. */
-function warningsOnCreate(object: ApiObject): readonly string[] {
-  const { spec = { containers: [] } } = asPod(object);
-  const nameProblems = isDnsLabel(object.metadata.name ?? '');
-  return [
-    ...(nameProblems.length > 0
-      ? [
-          `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${nameProblems.join(' ')}]`,
-        ]
-      : []),
-    ...(spec.imagePullSecrets ?? []).flatMap(({ name }, index) =>
-      name ? [] : [`spec.imagePullSecrets[${index}].name: invalid empty name ""`],
-    ),
-    ...(['initContainers', 'containers'] as const).flatMap((list) =>
-      (spec[list] ?? []).flatMap(({ env = [] }, index) => hiddenVariables(env, `spec.${list}[${index}].env`)),
-    ),
-  ];
-}
-
-function hiddenVariables(variables: readonly { readonly name: string }[], path: string): readonly string[] {
-  const seen = new Set<string>();
-  return variables.flatMap(({ name }, index) => {
-    if (!seen.has(name)) {
-      seen.add(name);
-      return [];
-    }
-    return [
-      `${path}[${index}]: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`,
-    ];
-  });
-}
+/** Updates get none: pods are rarely written by hand. */
+const warningsOnCreate = (object: ApiObject): readonly string[] => [
+  ...nameWarnings(object.metadata.name ?? '', "the Pod's hostname"),
+  ...podSpecWarnings(asPod(object).spec ?? { containers: [] }, 'spec'),
+];

@@ -14,20 +14,15 @@ import { validateHostNetworkPorts } from './port-validation.ts';
 import { validateAmounts } from './resources-validation.ts';
 import { validateHostUsers, validatePodSecurity } from './security-validation.ts';
 import { validateTolerations } from './toleration-validation.ts';
-import { validateVolumes } from './volume-validation.ts';
+import { validateImageVolumes, validateVolumes } from './volume-validation.ts';
 
 const path = 'spec';
 
 /** Additional rules on create: no ephemeral containers, and no nodeName while there are scheduling gates. */
 export function validatePodCreate(object: ApiObject, dialect: Dialect): readonly FieldError[] {
   const { spec = { containers: [] } } = asPod(object);
-  const { containers = [], initContainers = [], volumes = [], ephemeralContainers = [] } = spec;
-  const { nodeName, schedulingGates = [] } = spec;
-  const counts = [
-    ...boundedCount(`${path}.containers`, containers.length + initContainers.length, limits.podContainersMax),
-    ...boundedCount(`${path}.volumes`, volumes.length, limits.podVolumesMax),
-    ...boundedCount(path, partsOf(spec), limits.podPartsMax),
-  ];
+  const { nodeName, schedulingGates = [], ephemeralContainers = [] } = spec;
+  const counts = validateCounts(spec);
   if (counts.length > 0) return counts;
   return [
     ...validatePodSpec(object, dialect),
@@ -38,6 +33,17 @@ export function validatePodCreate(object: ApiObject, dialect: Dialect): readonly
       : []),
   ];
 }
+
+/** Bounds of the number of parts, which are checked before the parts. */
+export const validateCounts = (spec: PodSpec): FieldError[] => [
+  ...boundedCount(
+    `${path}.containers`,
+    (spec.containers ?? []).length + (spec.initContainers ?? []).length,
+    limits.podContainersMax,
+  ),
+  ...boundedCount(`${path}.volumes`, (spec.volumes ?? []).length, limits.podVolumesMax),
+  ...boundedCount(path, partsOf(spec), limits.podPartsMax),
+];
 
 /** Number of structured list elements at any depth, bounded because the node graph reads every bound pod. */
 function partsOf(value: unknown): number {
@@ -51,9 +57,13 @@ function partsOf(value: unknown): number {
 
 /**
  * Rules across fields of a pod's spec, on create and update. Schema validation checks required fields, enums, formats and
- * ranges.
+ * ranges. `within`: some values of a template may come with the pods.
  */
-export function validatePodSpec(object: ApiObject, dialect: Dialect): readonly FieldError[] {
+export function validatePodSpec(
+  object: ApiObject,
+  dialect: Dialect,
+  within: 'pod' | 'template' = 'pod',
+): readonly FieldError[] {
   const { spec = { containers: [] } } = asPod(object);
   const { volumes = [], containers = [], initContainers = [], ephemeralContainers = [], resourceClaims = [] } = spec;
   const scope = {
@@ -64,11 +74,12 @@ export function validatePodSpec(object: ApiObject, dialect: Dialect): readonly F
   };
   return [
     ...validateVolumes(volumes, `${path}.volumes`, object.metadata.name ?? ''),
+    ...(within === 'pod' ? validateImageVolumes(volumes, `${path}.volumes`) : []),
     ...validateResourceClaims(spec),
     ...validateContainers(containers, `${path}.containers`, scope),
     ...validateInitContainers(initContainers, `${path}.initContainers`, scope),
     ...validateEphemeralContainers(ephemeralContainers, `${path}.ephemeralContainers`, scope),
-    ...(spec.hostNetwork ? validateHostNetworkPorts(containers, `${path}.containers`) : []),
+    ...(spec.hostNetwork ? validateHostNetworkPorts(containers, `${path}.containers`, within) : []),
     ...validatePodSecurity(spec, `${path}.securityContext`),
     ...validateScheduling(spec),
     ...validateDns(spec, `${path}.dnsConfig`),

@@ -23,11 +23,15 @@ export function validateHostPorts(containers: readonly Container[], path: string
   );
 }
 
-/** With host networking, hostPort must equal containerPort. */
-export const validateHostNetworkPorts = (containers: readonly Container[], path: string): FieldError[] =>
+/** With host networking, hostPort must equal containerPort. In a template it may be absent: pods get it by default. */
+export const validateHostNetworkPorts = (
+  containers: readonly Container[],
+  path: string,
+  within: 'pod' | 'template',
+): FieldError[] =>
   errorsOfEach(containers, ({ ports = [] }, at) =>
     errorsOfEach(ports, ({ hostPort = 0, containerPort }, index) =>
-      hostPort === containerPort
+      hostPort === containerPort || (hostPort === 0 && within === 'template')
         ? []
         : [
             invalid(

@@ -15,6 +15,12 @@ export const validateVolumes = (volumes: readonly Volume[], path: string, podNam
     return [...validateSource(volume, at), ...(named ? validateClaimName(podName, name, at) : [])];
   });
 
+/** Images that are mounted. A template may leave them out. */
+export const validateImageVolumes = (volumes: readonly Volume[], path: string): FieldError[] =>
+  errorsOfEach(volumes, ({ image }, index) =>
+    image && !image.reference ? [required(`${path}[${index}].image.reference`)] : [],
+  );
+
 /** Validates the first source. The schema requires exactly one, and checks required fields and ranges. */
 function validateSource(volume: Volume, path: string): FieldError[] {
   const [first] = volumeSources(volume);
@@ -46,7 +52,6 @@ const checks: Readonly<Partial<Record<SourceName, (volume: Volume, path: string)
   csi: ({ csi }, path) =>
     csi?.nodePublishSecretRef && !csi.nodePublishSecretRef.name ? [required(`${path}.nodePublishSecretRef.name`)] : [],
   ephemeral: ({ ephemeral }, path) => validateClaimTemplate(ephemeral, `${path}.volumeClaimTemplate`),
-  image: ({ image }, path) => (image?.reference ? [] : [required(`${path}.reference`)]),
 };
 
 function validateSizeLimit(limit: string | undefined, field: string): FieldError[] {
