@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
-import { runCommand, runScript, steps } from '../support/client-script.ts';
+import { runScript, steps } from '../support/client-script.ts';
 import { type ClientRow, clientRow, clientsDocument, clientsFile, type Outcome } from '../support/clients-table.ts';
 import { followCustomObjects } from '../support/followed-objects.ts';
-import { type ClientCommand, type OfficialClient, officialClients } from '../support/official-clients.ts';
+import { officialClients } from '../support/official-clients.ts';
+import { prepareProgram } from '../support/prepared-program.ts';
 
 /**
  * Official clients of several languages do one script, each with its own server, which restarts under them. What they could do is in
@@ -23,7 +24,7 @@ for (const client of officialClients) {
     let notRun: string | undefined;
 
     test('builds', { timeout: buildMsMax }, async (t) => {
-      notRun = await prepare(client);
+      notRun = await prepareProgram(client);
       if (notRun !== undefined) t.skip(notRun);
     });
 
@@ -61,41 +62,6 @@ for (const client of officialClients) {
       });
     }
   });
-}
-
-/** Builds the program. A reason where something of the machine is missing; rejects where the program is wrong. */
-async function prepare(client: OfficialClient): Promise<string | undefined> {
-  for (const command of client.toolchain) {
-    if (!(await works(command, client.folder))) return `${command.command} is not installed`;
-  }
-  for (const command of client.fetch) {
-    const { code, output } = await runCommand(command, client.folder);
-    if (code === 0) continue;
-    if (client.registry && !(await answers(client.registry))) return `${client.registry} does not answer`;
-    assert.fail(output);
-  }
-  for (const command of client.build) {
-    const { code, output } = await runCommand(command, client.folder);
-    assert.equal(code, 0, output);
-  }
-  return undefined;
-}
-
-async function works(command: ClientCommand, folder: string): Promise<boolean> {
-  try {
-    return (await runCommand(command, folder)).code === 0;
-  } catch {
-    return false; // there is no such program
-  }
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(20_000) });
-    return true;
-  } catch {
-    return false; // whatever is between us and it
-  }
 }
 
 /** What the library said of its own accord is for whoever reads the log. */

@@ -55,15 +55,18 @@ function versionIn(file: string, pattern: RegExp): string {
   return version;
 }
 
+/** Of commands that fetch or build programs in Go. */
+export const goEnvironment = {
+  GOMODCACHE: join(cacheFolder, 'go/modules'),
+  GOCACHE: join(cacheFolder, 'go/build'),
+  GOFLAGS: '-modcacherw -buildvcs=false',
+  CGO_ENABLED: '0',
+};
+
 function go(): OfficialClient {
   const cache = join(cacheFolder, 'go');
   const [program, follower] = [join(cache, 'client'), join(cache, 'follower')];
-  const env = {
-    GOMODCACHE: join(cache, 'modules'),
-    GOCACHE: join(cache, 'build'),
-    GOFLAGS: '-modcacherw -buildvcs=false',
-    CGO_ENABLED: '0',
-  };
+  const env = goEnvironment;
   /** Bodies in a format, and nothing else accepted in answers. */
   const speaks = (mediaType: string) => ({
     command: program,
