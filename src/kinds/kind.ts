@@ -227,6 +227,10 @@ export interface Kind extends GroupVersionKind {
   readonly acts?: { readonly on: string; readonly action: ActionSubresource };
   readonly strategy: Strategy;
   readonly subresources: readonly Subresource[];
+  /** Objects that exist after every start: what is missing is created, what is there stays as it is. */
+  readonly initialObjects?: readonly ApiObject[];
+  /** Objects that nobody can delete. Deletions of a collection leave them out. */
+  readonly undeletable?: { readonly names: readonly string[]; readonly reason: string };
   /** PUT of an absent object creates it (spec section 4.2). */
   readonly createOnUpdate: boolean;
   /** Objects expire this long after their last write. Default: never. */

@@ -71,6 +71,8 @@ test('kinds: names, groups, scopes and verbs', () => {
     ]),
     ['v1alpha1', 'MutatingAdmissionPolicy', 'mutatingadmissionpolicies', '', 'Cluster', '', '0001'],
     ['v1alpha1', 'MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', '', 'Cluster', '', '0001'],
+    ['v1', 'PriorityClass', 'priorityclasses', 'pc', 'Cluster', '', '0100'],
+    ['v1', 'RuntimeClass', 'runtimeclasses', '', 'Cluster', '', '1000'],
     ['v1', 'TokenReview', 'tokenreviews', '', 'Cluster', '', '0000'],
     ['v1', 'SelfSubjectReview', 'selfsubjectreviews', '', 'Cluster', '', '0000'],
     ['v1beta1', 'SelfSubjectReview', 'selfsubjectreviews', '', 'Cluster', '', '0000'],
@@ -187,6 +189,9 @@ const numbers: readonly (readonly [string, Readonly<Record<string, number>>])[] 
   ],
   ['NonResourceAttributes', { path: 1, verb: 2 }],
   ['SubjectRulesReviewStatus', { resourceRules: 1, nonResourceRules: 2, incomplete: 3, evaluationError: 4 }],
+  ['PriorityClass', { metadata: 1, value: 2, globalDefault: 3, description: 4, preemptionPolicy: 5 }],
+  ['RuntimeClass', { handler: 2, overhead: 3, scheduling: 4 }],
+  ['Scheduling', { nodeSelector: 1, tolerations: 2 }],
   ['LeaseSpec', { holderIdentity: 1, renewTime: 4, leaseTransitions: 5, preferredHolder: 7 }],
 ];
 

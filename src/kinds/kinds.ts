@@ -26,10 +26,12 @@ import { secret } from './core/secret.ts';
 import { serviceAccount } from './core/service-account.ts';
 import { eventsEvent } from './events/event.ts';
 import type { Kind } from './kind.ts';
+import { runtimeClass } from './node/runtime-class.ts';
 import { clusterRole } from './rbac/cluster-role.ts';
 import { clusterRoleBinding } from './rbac/cluster-role-binding.ts';
 import { role } from './rbac/role.ts';
 import { roleBinding } from './rbac/role-binding.ts';
+import { priorityClass } from './scheduling/priority-class.ts';
 
 /** All built-in kinds, with the names of a dialect. */
 export function kinds(dialect: Dialect): readonly Kind[] {
@@ -52,6 +54,8 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     mutatingWebhookConfiguration(dialect),
     ...validatingAdmissionPolicies(dialect),
     ...mutatingAdmissionPolicies(dialect),
+    priorityClass(dialect),
+    runtimeClass(dialect),
     tokenReview(dialect),
     ...selfSubjectReviews(dialect),
     selfSubjectAccessReview(dialect),

@@ -344,3 +344,27 @@ test('deletecollection succeeds if an object is removed meanwhile', async () => 
   await Promise.all([one, fixture.call('DELETE', configMaps), fixture.call('DELETE', configMaps)]);
   assert.equal((await fixture.list(configMaps)).items.length, 0);
 });
+
+test('objects that nobody can delete: a name is refused, a collection leaves them out', async () => {
+  await using fixture = await RegistryFixture.open();
+  const classes = '/apis/scheduling.orch.io/v1/priorityclasses';
+  const system = 'system-node-critical';
+  for (const [name, value] of [
+    [system, 2_000_001_000],
+    ['mine', 7],
+  ] as const)
+    await fixture.call('POST', classes, { metadata: { name }, value });
+  const refused = `priorityclasses.scheduling.orch.io "${system}" is forbidden: this is a system priority class and cannot be deleted`;
+  // The second exists nowhere, and is refused alike.
+  for (const name of [system, 'system-cluster-critical']) {
+    await assert.rejects(fixture.call('DELETE', `${classes}/${name}`), {
+      reason: 'Forbidden',
+      message: refused.replace(system, name),
+    });
+  }
+  await fixture.call('DELETE', classes);
+  assert.deepEqual(
+    (await fixture.list(classes)).items.map(({ metadata }) => metadata.name),
+    [system],
+  );
+});

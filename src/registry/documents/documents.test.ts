@@ -114,7 +114,9 @@ for (const dialect of [orch, kubernetes]) {
       'rbac.authorization',
       'admissionregistration',
       'apiextensions',
+      'scheduling',
       'coordination',
+      'node',
     ];
     const custom = ['a.example.com', 'b.example.com'].map((group): Kind => ({ ...configMap(dialect), group }));
     const all = [...custom.toReversed(), ...kinds(dialect)];

@@ -8,9 +8,12 @@ const priorities: Readonly<Record<string, number>> = {
   authorization: 17_600,
   certificates: 17_300,
   'rbac.authorization': 17_000,
+  storage: 16_800,
   admissionregistration: 16_700,
   apiextensions: 16_700,
+  scheduling: 16_600,
   coordination: 16_500,
+  node: 16_300,
 };
 
 /** All others: groups of custom resources. */

@@ -24,7 +24,9 @@ export async function deleteCollection(
   const listOptions = parseListOptions(info.query, listedCollection(parts, request));
   const list = await readList(parts, served, info.namespace, listOptions, request);
   const context = deletionContext(request, options);
+  const { undeletable } = served.kind;
   const removeEntry = async (entry: CacheEntry): Promise<void> => {
+    if (undeletable?.names.includes(entry.name)) return;
     try {
       await remove(writer, inNamespace(context, entry), entry.name, options);
     } catch (error) {

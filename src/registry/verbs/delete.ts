@@ -1,7 +1,7 @@
 import { untilAborted } from '../../base/time/until-aborted.ts';
 import type { Strategy } from '../../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
-import { conflict, type Status } from '../../meta/status-error.ts';
+import { conflict, forbiddenObject, type Status } from '../../meta/status-error.ts';
 import { formatTime, parseTime } from '../../meta/time.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import type { ServedResource } from '../../resources/resource.ts';
@@ -27,6 +27,8 @@ import { removeCorrupt } from './unsafe-delete.ts';
 export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, request: VerbRequest): Promise<Reply> {
   const { served, info } = request;
   const options = parseDeleteOptions(request, parts);
+  const { undeletable } = served.kind;
+  if (undeletable?.names.includes(info.name)) throw forbiddenObject(served.name, info.name, undeletable.reason);
   if (options.ignoreReadErrors) {
     request.annotate(`${parts.dialect.group('apiserver')}/unsafe-delete-ignore-read-error`, '');
     const asked = parts.requireUnsafeDelete(info, request.user, request);

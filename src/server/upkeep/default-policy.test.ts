@@ -6,6 +6,7 @@ import { ManualClock } from '../../base/time/clock.ts';
 import { until } from '../../base/waits-fixture.ts';
 import { ApiError } from '../../client/api-client.ts';
 import { orch } from '../../dialect/orch.ts';
+import { priorityClass } from '../../kinds/scheduling/priority-class.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { StatusError, unknownOutcome } from '../../meta/status-error.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';
@@ -13,6 +14,7 @@ import { findRbac } from '../wiring/access/rbac.ts';
 import { ensureDefaultPolicy, retryDefaultPolicy } from './default-policy.ts';
 
 const prefix = '/rbac.authorization.orch.io';
+const priorityClasses = '/apis/scheduling.orch.io/v1/priorityclasses';
 const roles = '/apis/rbac.authorization.orch.io/v1/clusterroles';
 
 /** Reconciles the policy with the fixture's objects; returns the log entries. */
@@ -39,7 +41,10 @@ async function ensure(
       delete: (target: string, options: unknown) => send('DELETE', target, options),
     },
     fresh: () => fixture.cache.fresh(),
-    servedAs: (kind: string) => findRbac(fixture.resources, orch, kind),
+    servedAs: ({ kind }: ApiObject) =>
+      findRbac(fixture.resources, orch, kind) ??
+      (kind === 'PriorityClass' ? fixture.served(priorityClasses) : undefined),
+    initialObjects: priorityClass(orch).initialObjects ?? [],
     serves: () => false,
     isJudged: () => isJudged,
   };
@@ -59,6 +64,26 @@ describe('the default policy at a start', () => {
     const head = await fixture.store.head();
     assert.deepEqual(await ensure(fixture), []);
     assert.equal(await fixture.store.head(), head);
+  });
+
+  test('initial objects of kinds are created, and one that somebody changed stays as it is', async () => {
+    await using fixture = await RegistryFixture.open();
+    const system = {
+      apiVersion: 'scheduling.orch.io/v1',
+      kind: 'PriorityClass',
+      metadata: { name: 'system-node-critical' },
+    };
+    await fixture.call('POST', priorityClasses, { ...system, value: 2000001000, description: 'mine' });
+    await ensure(fixture);
+    const found = (await fixture.list(priorityClasses)).items.map((each) => [
+      each.metadata.name,
+      each['value'],
+      each['description'] === 'mine',
+    ]);
+    assert.deepEqual(found, [
+      ['system-cluster-critical', 2000000000, false],
+      ['system-node-critical', 2000001000, true],
+    ]);
   });
 
   for (const [what, value] of [

@@ -28,13 +28,15 @@ interface PolicyParts {
   readonly fresh: () => Promise<unknown>;
   /** Whether webhooks or policies judge writes: they may refuse an object for which the start does not wait. */
   readonly isJudged: () => boolean;
-  /** Finds the served resource of a kind. Objects of kinds that are not served stay as they are. */
-  readonly servedAs: (kind: string) => ServedResource | undefined;
+  /** Finds the served resource of an object's kind. Objects of kinds that are not served stay as they are. */
+  readonly servedAs: (object: ApiObject) => ServedResource | undefined;
+  /** What kinds want to exist after every start (`Kind.initialObjects`). */
+  readonly initialObjects: readonly ApiObject[];
 }
 
 /**
- * Reconciles the default roles and bindings (spec section 5.8) at every start, except those whose owner opted out. All
- * at once, so that the store commits them together.
+ * Reconciles the default roles and bindings (spec section 5.8) at every start, except those whose owner opted out, and
+ * creates missing initial objects of other kinds. All at once, so that the store commits them together.
  *
  * An object that cannot be reconciled, because the stored one is corrupt or cannot be deleted, is logged and skipped:
  * only a running server lets an administrator repair it (kube-apiserver exits). Store failures reject. Returns what webhooks
@@ -46,6 +48,7 @@ export async function ensureDefaultPolicy(parts: PolicyParts): Promise<readonly 
     ...defaultPolicy(dialect),
     ...(parts.joinPolicy ? joinPolicy(dialect) : []),
     ...(parts.serves(trustBundles(dialect)) ? trustBundlePolicy(dialect) : []),
+    ...parts.initialObjects,
   ];
   return ensureAll(parts, policy);
 }
@@ -105,7 +108,7 @@ async function ensure(parts: PolicyParts, expected: ApiObject): Promise<'done' |
 function report({ logger }: PolicyParts, { kind, metadata }: ApiObject, error: unknown): void {
   const { namespace, name } = metadata;
   const problem = error instanceof Error ? error.message : String(error);
-  logger.error('a default role or binding could not be reconciled', {
+  logger.error('a default object could not be reconciled', {
     kind,
     ...(namespace && { namespace }),
     name,
@@ -115,13 +118,14 @@ function report({ logger }: PolicyParts, { kind, metadata }: ApiObject, error: u
 
 async function write(parts: PolicyParts, expected: ApiObject): Promise<void> {
   const { dialect, client, servedAs } = parts;
-  const served = servedAs(expected.kind);
+  const served = servedAs(expected);
   if (!served) return;
   const { namespace = '', name = '' } = expected.metadata;
   const entry = served.collection.get(served.objectKey(namespace, name));
   const existing = entry && (parseStored(entry.bytes) as ApiObject);
   const [error] = existing ? decode(served.kind.schema, existing).errors : [];
   if (error) return report(parts, expected, `the stored object is invalid: ${error.path}: expected ${error.expected}`);
+  if (existing && served.kind.initialObjects) return;
   const step = reconcile(expected, existing, autoupdateAnnotation(dialect));
   const location = { apiVersion: served.apiVersion, resource: served.kind.resource, namespace };
   const [collection, path] = [resourcePath(location), resourcePath({ ...location, name })];

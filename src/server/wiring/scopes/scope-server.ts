@@ -1,6 +1,7 @@
 import { type Closable, ClosableStack } from '../../../base/disposable.ts';
 import type { ApiClient } from '../../../client/api-client.ts';
 import type { Exchange } from '../../../http/exchange.ts';
+import type { ApiObject } from '../../../meta/api-object.ts';
 import type { ResourceName } from '../../../meta/status-error.ts';
 import type { Transport } from '../../../outbound/transport.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
@@ -15,7 +16,6 @@ import { createNamespaces } from '../../upkeep/bootstrap.ts';
 import { ensureDefaultPolicy, retryDefaultPolicy } from '../../upkeep/default-policy.ts';
 import { expireObjects } from '../../upkeep/object-expiry.ts';
 import { type Access, openAccess } from '../access/access.ts';
-import { findRbac } from '../access/rbac.ts';
 import type { ApiServerConfig } from '../config.ts';
 import { LoopbackClients } from '../loopback-clients.ts';
 import { startOwnControllers } from '../own-controllers.ts';
@@ -101,7 +101,7 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
   };
 }
 
-/** Ensures the objects that exist after every start: namespaces and the default policy. */
+/** Ensures the objects that exist after every start: namespaces, the default policy, and those of other kinds. */
 async function makeInitialObjects(
   { joinPolicy }: Pick<ApiServerConfig, 'joinPolicy'>,
   { dialect, clock, held, logger, clients, cache, resources, registry, configurations }: ScopeParts & Serving,
@@ -113,11 +113,18 @@ async function makeInitialObjects(
       [...resources.table.ofGroup(group)].some(({ name }) => name.resource === resource),
     client: clients.server,
     fresh: () => cache.fresh(),
-    servedAs: (kind: string) => findRbac(resources, dialect, kind),
+    servedAs: (object: ApiObject) => servedOf(resources, object),
+    initialObjects: [...resources.stored()].flatMap(({ kind }) => kind.initialObjects ?? []),
     isJudged: () => !configurations.isEmpty,
   };
   const refused = await ensureDefaultPolicy(policyParts);
   if (refused.length > 0) held.add(retryDefaultPolicy(policyParts, refused, clock));
+}
+
+/** The resource that clients are served for objects of this kind, if any. */
+function servedOf({ table }: ResourceRegistry, { apiVersion, kind }: ApiObject): ServedResource | undefined {
+  for (const served of table.all()) if (served.apiVersion === apiVersion && served.kind.kind === kind) return served;
+  return undefined;
 }
 
 /** Namespaces, the one resource that every server needs, whether clients are served it or not. */
