@@ -4,6 +4,7 @@ import { openSqliteStore } from '../../src/store/drivers/sqlite/sqlite-store.ts'
 import { create } from '../api-objects.ts';
 import { configMaps, definedObjects } from '../defined-objects.ts';
 import { generatedDefinition, objectsOf, storedDefinition } from '../definitions.ts';
+import { PreparedRequest } from '../http2-client.ts';
 import type { Product } from '../product.ts';
 import { type Row, shortNumber } from '../report.ts';
 import { sizes } from '../scale.ts';
@@ -40,6 +41,8 @@ export const customResources: Scenario = {
       });
       rows.push(await memory('none in use', empty));
       rows.push(...(await new Served(context, product, definitions).rows()));
+      for (const form of ['json', 'protobuf'] as const)
+        rows.push(await openapiV2(context, product, { form, definitions }));
       context.progress(`using ${definitions}`);
       await useAll(product);
       rows.push(await memory('each with an object, a GET, a LIST and OpenAPI', used));
@@ -83,6 +86,50 @@ async function inParallel(each: (index: number) => Promise<unknown>): Promise<vo
   for (let from = 0; from < sizes.definitions; from += usersAtOnce) {
     await Promise.all(Array.from({ length: usersAtOnce }, (_, offset) => each(from + offset)));
   }
+}
+
+const openapiV2Types = {
+  json: 'application/json',
+  protobuf: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+} as const;
+
+/** The document of all kinds, which is made anew for each who asks: how long it takes, and how much memory. */
+async function openapiV2(
+  context: BenchContext,
+  product: Product,
+  { form, definitions }: { readonly form: keyof typeof openapiV2Types; readonly definitions: string },
+): Promise<Row> {
+  context.progress(`OpenAPI of version 2 in ${form}`);
+  const before = await bytesAfterCollection(product);
+  const [client] = await product.http2(1);
+  if (!client) throw new Error('no connection');
+  const headers = { accept: openapiV2Types[form] };
+  const request = new PreparedRequest({ method: 'GET', path: '/openapi/v2', headers });
+  const cpuBefore = product.cpuSeconds();
+  const startedAt = performance.now();
+  let resident = before;
+  const sampling = setInterval(() => {
+    resident = Math.max(resident, product.residentBytes());
+  }, 50);
+  const ended = Promise.withResolvers<number>();
+  client.send(request, {
+    data() {},
+    end: ({ bytes }) => ended.resolve(bytes),
+    failed: (why) => ended.reject(new Error(why)),
+  });
+  const bytes = await ended.promise;
+  clearInterval(sampling);
+  client.close();
+  return {
+    what: `GET of /openapi/v2 in ${form} to its end, ${definitions}`,
+    unit: 'ms',
+    measured: statsOf([performance.now() - startedAt]),
+    reach: { of: 'measured', atMost: 30_000 },
+    notes: [
+      `${shortNumber(bytes / megabyte)} MB; ${shortNumber(product.cpuSeconds() - cpuBefore)} s of processor time; at most ` +
+        `${shortNumber((resident - before) / megabyte)} MB more resident than before`,
+    ],
+  };
 }
 
 /** Uses each kind once in every way. */

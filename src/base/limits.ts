@@ -499,8 +499,10 @@ export const limits = {
   configurationFileBytesMax: 64 * 1024 * 1024,
   /** Parts of schemas of custom resources that are kept built, of about 2 kB each. A usual definition has 300. */
   schemaPartsBuiltMax: 30_000,
-  /** OpenAPI documents of custom resources; larger ones are made for each who asks. */
+  /** OpenAPI documents of custom resources; larger ones are made for each who asks, that of version 2 as it is written. */
   recentDocumentsBytesMax: 16 * 1024 * 1024,
+  /** Documents that are written as they are made, at a time. Others wait. */
+  streamedDocumentsMax: 4,
   /** Discovery and OpenAPI documents in forms other than JSON. */
   documentFormBytesMax: 16 * 1024 * 1024,
   /** Annotations of a request's audit event, and bytes of their keys and values. */

@@ -66,8 +66,11 @@ const keyOf = ({ hash }: ApiDocument, form: DocumentForm): string => `${hash} ${
 
 /** Encodes a document in a form, without the cache. */
 export function writeDocument({ json, message }: Pick<ApiDocument, 'json' | 'message'>, form: DocumentForm): Buffer {
-  if (form === 'json') return json;
-  const value = parseStored(json);
+  return form === 'json' ? json : writeShown(parseStored(json), message, form);
+}
+
+/** The same for a document that was parsed, in a form other than plain JSON. */
+export function writeShown(value: unknown, message: DocumentMessage | undefined, form: DocumentForm): Buffer {
   if (form === protobuf.name) return documentMessage(value, message);
   const pretty = form === 'pretty';
   return formatNamed(pretty ? jsonFormat.name : form).encode(value as Shown, { pretty, schemaOf: noSchema });

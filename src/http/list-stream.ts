@@ -108,7 +108,7 @@ async function streamChunks(
       const next = rest.next();
       if (next.done) break;
       const { bytes, sent } = next.value instanceof Promise ? await next.value : next.value;
-      writer.write(bytes, sent);
+      if (bytes.length > 0) writer.write(bytes, sent);
     }
     if (!signal.aborted) writer.end();
   } catch (error) {

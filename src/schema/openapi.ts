@@ -54,7 +54,10 @@ export const openapiSchemas = (options: OpenapiOptions): Json =>
 export function* openapiSchemaEntries(options: OpenapiOptions): Generator<SchemaEntry | undefined, void> {
   const emitter = new Emitter(options);
   const seen = new Set<Schema>();
-  for (const root of options.roots) for (const schema of nestedSchemas(root, seen)) emitter.add(schema);
+  for (const root of options.roots) {
+    for (const schema of nestedSchemas(root, seen)) emitter.add(schema);
+    yield undefined;
+  }
   for (const struct of options.later ?? []) emitter.addLater(struct);
   yield* emitter.schemas();
 }

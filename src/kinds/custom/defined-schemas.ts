@@ -8,7 +8,7 @@ import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import { prepare } from '../../schema/prepare.ts';
 import type { Schema, StructSchema } from '../../schema/schema.ts';
 import type { Descriptions } from '../../schema/structural/build-schema.ts';
-import { SchemaPool } from '../../schema/structural/schema-pool.ts';
+import { type SchemaParts, SchemaPool, separateParts } from '../../schema/structural/schema-pool.ts';
 import { structuralProblemsInSteps } from '../../schema/structural/structural-problems.ts';
 import { buildStructuralSchema, buildStructuralSchemaInSteps } from '../../schema/structural/structural-schema.ts';
 import type { Definition, DefinitionVersion } from '../apiextensions/custom-resource-definition.ts';
@@ -108,7 +108,7 @@ export class DefinedSchemas implements BuiltSchemas, SchemaOrigin {
   *described(version: string): Steps<StructSchema> {
     const definition = (yield* parseStoredInSteps(this.#bytes())) as Definition;
     const json = definition.spec?.versions?.find(({ name }) => name === version)?.schema?.openAPIV3Schema ?? {};
-    return yield* schemaOf(json, { pool: new SchemaPool(), descriptions: 'all' });
+    return yield* schemaOf(json, { pool: separateParts, descriptions: 'all' });
   }
 }
 
@@ -175,7 +175,7 @@ function* build(bytes: Uint8Array): Steps<Built> {
   return { built, parts: pool.size };
 }
 
-function* schemaOf(json: unknown, how: { readonly pool: SchemaPool; readonly descriptions: Descriptions; readonly onPart?: (part: Schema) => void }): Steps<StructSchema> {
+function* schemaOf(json: unknown, how: { readonly pool: SchemaParts; readonly descriptions: Descriptions; readonly onPart?: (part: Schema) => void }): Steps<StructSchema> {
   const problems = yield* structuralProblemsInSteps(json, '');
   if (problems.length > 0) return unreadable;
   return yield* buildStructuralSchemaInSteps(json, { objectMeta, ...how });

@@ -12,6 +12,7 @@ import { DefinedSchemas } from '../../kinds/custom/defined-schemas.ts';
 import { kinds } from '../../kinds/kinds.ts';
 import { withoutObjects } from '../registry-fixture.ts';
 import { ApiDocuments, type OpenapiName } from './documents.ts';
+import { jsonPieces } from './json-pieces.ts';
 
 const address = (): string => '127.0.0.1:6443';
 const group = 'custom.example.com';
@@ -104,6 +105,25 @@ test('the hash of a document of custom resources is that of what determines it',
     const [v3Other, v2Other] = await hashes(variant);
     assert.notEqual(v3Other, v3Hash, JSON.stringify(variant));
     assert.notEqual(v2Other, v2Hash, JSON.stringify(variant));
+  }
+});
+
+test('version 2 is streamed if the definitions are more than is kept of documents', async () => {
+  const padded = (length: number) => ({ size: { type: 'integer', description: 'x'.repeat(length) } });
+  const small = await serverWith({ revision: 'small 1', properties: padded(limits.recentDocumentsBytesMax / 2) });
+  assert.equal(await small.documents.streamedV2(systemClock), undefined);
+  const { documents, serve } = await serverWith({
+    revision: 'large 1',
+    properties: padded(limits.recentDocumentsBytesMax),
+  });
+  for (const plural of ['widgets', 'gadgets']) {
+    if (plural !== 'widgets') await serve(plural);
+    const streamed = await documents.streamedV2(systemClock);
+    assert.ok(streamed);
+    assert.equal(streamed.hash, await documents.openapiHash({ type: 'v2' }, systemClock));
+    const text = [...jsonPieces(streamed.entries)].join('');
+    assert.equal(text, documents.openapiV2().json.toString());
+    assert.ok(text.includes(`/namespaces/{namespace}/${plural}`));
   }
 });
 

@@ -2,11 +2,12 @@ import { createHash, type Hash } from 'node:crypto';
 import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import { identityOf } from '../../base/collections/shared-content.ts';
 import { WeakValues } from '../../base/collections/weak-values.ts';
+import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { allAtOnce, inSlices, type Steps } from '../../base/time/in-slices.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { contentOfLazy } from '../../kinds/documented-schema.ts';
-import { isLazy } from '../../kinds/lazy-schema.ts';
+import { isLazy, lazySchemaOf } from '../../kinds/lazy-schema.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import {
@@ -21,6 +22,7 @@ import {
   resourceList,
 } from './discovery.ts';
 import { groupOrder } from './group-order.ts';
+import { type Entries, jsonPieces } from './json-pieces.ts';
 import { type DescribedApi, openapiV2, openapiV3 } from './openapi.ts';
 import { RecentDocuments } from './recent-documents.ts';
 
@@ -44,6 +46,13 @@ export interface ApiDocument {
   readonly hash: string;
   /** Undefined if the document has no protobuf form. */
   readonly message?: DocumentMessage;
+}
+
+/** A document whose entries are made as they are written, once. */
+export interface StreamedDocument {
+  readonly hash: string;
+  readonly message: DocumentMessage;
+  readonly entries: Entries;
 }
 
 /** An OpenAPI document: the one of version 2, one of a group version in version 3, or the index of the latter. */
@@ -92,6 +101,8 @@ export class ApiDocuments {
   readonly #grouped = new Map<string, GroupDiscovery>();
   /** Hashes of OpenAPI documents with custom resources, by group, then by name. */
   readonly #hashes = new Map<string | undefined, Map<string, string>>();
+  /** Length of all definitions of custom resources. */
+  #definitionBytes: number | undefined;
   /** Documents being built in slices, by name. */
   readonly #underWay = new Map<string, UnderWay>();
   /** All groups, in order. */
@@ -112,6 +123,7 @@ export class ApiDocuments {
     this.#serverAddress = serverAddress;
     resources.onChange(({ added, removed }) => {
       this.#all = undefined;
+      this.#definitionBytes = undefined;
       const changed = new Set<string | undefined>([undefined]);
       for (const { kind } of [...added, ...removed]) changed.add(kind.group);
       for (const group of changed) {
@@ -329,13 +341,32 @@ export class ApiDocuments {
   *#makingV2(): Making {
     const groups = this.#groups();
     const all = this.#everything();
-    const json = openapiV2(all, this.#api);
+    const json = jsonPieces(openapiV2(all, this.#api));
     const message = 'openapi v2';
     if (!this.#describesCustom(all)) return yield* this.#making('/openapi/v2', json, { message, of: () => all });
     const hash = yield* this.#hashingV2();
     // The table has changed: the hash is that of another document.
     if (groups !== this.#groups()) return yield* this.#makingV2();
     return yield* this.#makingForetold({ hash, message }, json);
+  }
+
+  /**
+   * OpenAPI of version 2 if it is too large to be kept, and so to be made as a whole: it describes all definitions, which may
+   * be hundreds of megabytes. Undefined otherwise.
+   */
+  streamedV2(clock: Clock): StreamedDocument | undefined | Promise<StreamedDocument | undefined> {
+    return soon(this.#streamingV2(), clock);
+  }
+
+  *#streamingV2(): Steps<StreamedDocument | undefined> {
+    const groups = this.#groups();
+    const all = this.#everything();
+    this.#definitionBytes ??= definitionBytesOf(all);
+    if (this.#definitionBytes <= limits.recentDocumentsBytesMax) return undefined;
+    const hash = yield* this.#hashingV2();
+    // The table has changed: the hash is that of another document.
+    if (groups !== this.#groups()) return yield* this.#streamingV2();
+    return { hash, message: 'openapi v2', entries: openapiV2(all, this.#api) };
   }
 
   *#makingV3(group: string, version: string): Generator<void, ApiDocument | undefined> {
@@ -397,6 +428,11 @@ export class ApiDocuments {
     }
     return yield* this.#making(indexName, [JSON.stringify({ paths })], { of: () => all });
   }
+}
+
+function definitionBytesOf(resources: readonly ServedResource[]): number {
+  const origins = new Set(resources.map(({ kind }) => lazySchemaOf(kind)?.origin));
+  return [...origins].reduce((sum, origin) => sum + (origin?.bytes.length ?? 0), 0);
 }
 
 const indexName = '/openapi/v3';

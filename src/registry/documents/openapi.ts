@@ -35,38 +35,43 @@ export interface DescribedApi {
 }
 
 /** The OpenAPI 3.0 document of one group version: `/openapi/v3/api/v1`. JSON, piece by piece. */
-export function* openapiV3(resources: readonly ServedResource[], api: DescribedApi): Generator<string, void> {
+export function openapiV3(resources: readonly ServedResource[], api: DescribedApi): Iterable<string> {
   const { dialect } = api;
   const form = formV3(api);
-  const all = yield* allOperations(resources);
-  yield* jsonPieces(
+  const used = new Set<string>();
+  return jsonPieces(
     entries({
       openapi: '3.0.0',
       info: { title: dialect.title, version: dialect.gitVersion },
-      paths: new Entries(paths(all, form, dialect)),
+      paths: new Entries(paths(resources, { form, dialect, used })),
       components: entries({
-        schemas: new Entries(schemas(resources, all, form, dialect)),
+        schemas: new Entries(schemas(resources, { form, dialect, used })),
         securitySchemes: { BearerToken: bearerToken },
       }),
     }),
   );
 }
 
-/** The OpenAPI 2.0 document of all group versions: `/openapi/v2`. JSON, piece by piece. */
-export function* openapiV2(resources: readonly ServedResource[], api: DescribedApi): Generator<string, void> {
+/** The OpenAPI 2.0 document of all group versions: `/openapi/v2`. Its entries are made as they are asked for, once and in order. */
+export function openapiV2(resources: readonly ServedResource[], api: DescribedApi): Entries {
   const { dialect } = api;
   const form = formV2(api);
-  const all = yield* allOperations(resources);
-  yield* jsonPieces(
-    entries({
-      swagger: '2.0',
-      info: { title: dialect.title, version: dialect.gitVersion },
-      paths: new Entries(paths(all, form, dialect)),
-      definitions: new Entries(schemas(resources, all, form, dialect)),
-      securityDefinitions: { BearerToken: bearerToken },
-      security: [{ BearerToken: [] }],
-    }),
-  );
+  const used = new Set<string>();
+  return entries({
+    swagger: '2.0',
+    info: { title: dialect.title, version: dialect.gitVersion },
+    paths: new Entries(paths(resources, { form, dialect, used })),
+    definitions: new Entries(schemas(resources, { form, dialect, used })),
+    securityDefinitions: { BearerToken: bearerToken },
+    security: [{ BearerToken: [] }],
+  });
+}
+
+interface Described {
+  readonly form: Form;
+  readonly dialect: Dialect;
+  /** Names of the schemas that paths refer to: complete when all paths were made. */
+  readonly used: Set<string>;
 }
 
 const entries = (object: Json): Entries => new Entries(Object.entries(object));
@@ -78,23 +83,23 @@ const bearerToken = {
   description: 'A bearer token, or a client certificate on the connection.',
 };
 
-/** The operations of each group version, then those of its resources. */
-function* allOperations(resources: readonly ServedResource[]): Generator<'', readonly Operation[]> {
+type PathItem = readonly [path: string, methods: Json];
+
+/** The path items of each group version, then those of its resources. No two resources have the same path. */
+function* paths(resources: readonly ServedResource[], described: Described): Generator<PathItem | undefined, void> {
   const versions = new Map(resources.map(({ kind }) => [`${kind.group}/${kind.version}`, kind]));
-  const all = [...versions.values()].flatMap(versionOperations);
-  for (const resource of resources) {
-    all.push(...operations(resource));
-    yield '';
-  }
-  return all;
+  for (const version of versions.values()) yield* pathItems(versionOperations(version), described);
+  for (const resource of resources) yield* pathItems(operations(resource), described);
 }
 
-/** The path items, in order of first appearance. */
-function* paths(
+/** In order of first appearance. */
+function* pathItems(
   all: readonly Operation[],
-  form: Form,
-  { openapiExtension }: Dialect,
-): Generator<readonly [path: string, methods: Json], void> {
+  { form, dialect: { openapiExtension }, used }: Described,
+): Generator<PathItem, void> {
+  for (const { body, responses } of all) {
+    for (const ref of [body?.schema, ...Object.values(responses)]) if (ref) used.add(ref.struct);
+  }
   for (const [path, operationsOfPath] of Map.groupBy(all, (operation) => operation.path)) {
     const methods = operationsOfPath.map((operation) => [
       operation.method,
@@ -117,14 +122,13 @@ const gvk = ({ group, version, kind }: GroupVersionKind): GroupVersionKind => ({
 /** All kinds, their lists and the other bodies of operations, with the kinds that each schema represents. */
 function* schemas(
   resources: readonly ServedResource[],
-  all: readonly Operation[],
-  { version }: Form,
-  dialect: Dialect,
+  { form: { version }, dialect, used: names }: Described,
 ): Generator<SchemaEntry | undefined, void> {
   const kinds = new Map<StructSchema, readonly GroupVersionKind[]>();
   const later: LaterStruct[] = [];
   const groupVersions = new Map<string, GroupVersionKind>();
   for (const { kind } of resources) {
+    yield undefined;
     groupVersions.set(`${kind.group}/${kind.version}`, kind);
     const schema = namedOutlineOf(kind);
     kinds.set(schema, [kind]);
@@ -139,8 +143,6 @@ function* schemas(
   const ofEach = (kind: string): readonly GroupVersionKind[] =>
     [...groupVersions.values()].map((each) => ({ ...gvk(each), kind }));
   const ofCore = (kind: string): readonly GroupVersionKind[] => [{ group: '', version: 'v1', kind }];
-  const used = all.flatMap(({ body, responses }) => [body?.schema, ...Object.values(responses)]);
-  const names = new Set(used.map((ref) => ref?.struct));
   if (names.has(apiResourceList.name)) kinds.set(apiResourceList, ofCore('APIResourceList'));
   if (names.has(patch.name)) kinds.set(patch, []);
   if (names.has(watchEvent.name)) kinds.set(watchEvent, ofEach('WatchEvent'));

@@ -28,7 +28,7 @@ import {
   textOf,
   textsOf,
 } from './json-schema.ts';
-import type { SchemaPool } from './schema-pool.ts';
+import type { SchemaParts } from './schema-pool.ts';
 
 /**
  * What is kept of titles and descriptions, for documents. Parts with descriptions are not shared, so that kinds have those of
@@ -38,7 +38,7 @@ export type Descriptions = 'all' | 'fields' | 'none';
 
 interface BuildOptions {
   readonly objectMeta: StructSchema;
-  readonly pool: SchemaPool;
+  readonly pool: SchemaParts;
   readonly descriptions: Descriptions;
   /** Called with each part that has parts, after those. */
   readonly onPart?: ((part: Schema) => void) | undefined;

@@ -2,12 +2,26 @@ import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Constraint } from '../constraint.ts';
 import type { Field, Schema, StructSchema } from '../schema.ts';
 
+/** Takes the parts of a schema that is being read, and returns those that it is built of. */
+export interface SchemaParts {
+  schema(schema: Schema): Schema;
+  field(field: Field): Field;
+  constraint(constraint: Constraint): Constraint;
+}
+
+/** For a schema that is not kept. */
+export const separateParts: SchemaParts = {
+  schema: (schema) => schema,
+  field: (field) => field,
+  constraint: (constraint) => constraint,
+};
+
 /**
  * Interns the parts of schemas: equal parts, of one version or of several, become one object. Real schemas repeat
  * themselves: conditions, references, templates of pods, and most of all versions of each other. Lives as long as what is
  * being read.
  */
-export class SchemaPool {
+export class SchemaPool implements SchemaParts {
   readonly #parts = new Map<string, object>();
   readonly #numbers = new Map<object, number>();
   /** Fields with nothing but a schema, which most are. */

@@ -6,7 +6,7 @@ import { defaultErrors } from './default-errors.ts';
 import { asSchema } from './json-schema.ts';
 import { patternErrors } from './pattern-errors.ts';
 import { schemaErrors } from './schema-errors.ts';
-import { SchemaPool } from './schema-pool.ts';
+import { type SchemaParts, SchemaPool } from './schema-pool.ts';
 import { isUnsupported, structuralProblems } from './structural-problems.ts';
 import { survey } from './survey.ts';
 
@@ -14,7 +14,7 @@ interface BuildOptions {
   /** ObjectMeta, for the metadata of the object and of objects embedded in it. */
   readonly objectMeta: StructSchema;
   /** Shares equal parts of schemas that are read together, such as those of all versions. Default: a pool of its own. */
-  readonly pool?: SchemaPool;
+  readonly pool?: SchemaParts;
   /** Default: `none`. */
   readonly descriptions?: Descriptions;
   /** Called with each part that has parts, after those. */

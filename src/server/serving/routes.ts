@@ -4,21 +4,33 @@ import {
   jwksPath,
   openidConfigurationPath,
 } from '../../authn/service-account/issuer-discovery.ts';
+import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
-import { type DocumentForm, type DocumentForms, entityTag, writeDocument } from '../../content/document-forms.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
+import {
+  type DocumentForm,
+  type DocumentForms,
+  entityTag,
+  writeDocument,
+  writeShown,
+} from '../../content/document-forms.ts';
+import { documentPieces } from '../../content/document-pieces.ts';
 import type { Negotiated, Negotiator } from '../../content/negotiation.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import { sendPieces } from '../../http/list-stream.ts';
 import { sendBytes, wantsGzip } from '../../http/respond.ts';
 import { PathRouter } from '../../http/router.ts';
 import { noSuchPath, type StatusError } from '../../meta/status-error.ts';
+import { Semaphore } from '../../outbound/semaphore.ts';
 import {
   type ApiDocument,
   type ApiDocuments,
   type DocumentMessage,
   type OpenapiName,
   openapiUrl,
+  type StreamedDocument,
 } from '../../registry/documents/documents.ts';
 import type { Health } from '../upkeep/health.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
@@ -201,12 +213,17 @@ function sendOpenapi(parts: RouteParts, exchange: Exchange, of: OpenapiName, ask
   const redirect = (hash: string): void => {
     if (of.type === 'v3') exchange.respond(301, { location: openapiUrl(of.group, of.version, hash) });
   };
-  const make = (): void | Promise<void> =>
+  const makeWhole = (): void | Promise<void> =>
     whenMade(exchange, documents.openapiInSlices(of, clock), (document) => {
       if (document && isOther(document.hash)) return redirect(document.hash);
       if (document && asked !== '') forGood(parts, exchange);
       return sendDocument(parts, exchange, document);
     });
+  const make = (): void | Promise<void> => {
+    if (of.type !== 'v2') return makeWhole();
+    const streamed = documents.streamedV2(clock);
+    return whenMade(exchange, streamed, (large) => (large ? sendStreamed(parts, exchange, large) : makeWhole()));
+  };
   if (asked === '' && exchange.header('if-none-match') === undefined) return make();
   return whenMade(exchange, documents.openapiHash(of, clock), (hash) => {
     if (hash === undefined) throw parts.notServed();
@@ -215,6 +232,37 @@ function sendOpenapi(parts: RouteParts, exchange: Exchange, of: OpenapiName, ask
     const begin = (): void => (asked === '' ? undefined : forGood(parts, exchange));
     return answersKnown(parts, exchange, { hash, form: formOf(negotiated), begin }) ? undefined : make();
   });
+}
+
+/** Documents that are being written as they are made: each takes seconds of processor time. */
+const streams = new Semaphore(limits.streamedDocumentsMax);
+
+async function sendStreamed(parts: RouteParts, exchange: Exchange, document: StreamedDocument): Promise<void> {
+  const { clock, compresses, forms, heavy, negotiator } = parts;
+  const { hash, message, entries } = document;
+  const negotiated = negotiator.negotiate(exchange, { message });
+  const form = formOf(negotiated);
+  if (answersKnown(parts, exchange, { hash, form })) return;
+  const { signal } = exchange;
+  try {
+    await streams.acquire(signal);
+  } catch (error) {
+    // Nobody waits any more: the client left, or was told that its time is over.
+    if (signal.aborted) return;
+    throw error;
+  }
+  try {
+    const slice = new TimeSlice(clock);
+    const encode = (value: unknown): Buffer | Promise<Buffer> => {
+      const json = Buffer.from(JSON.stringify(value));
+      if (json.length <= limits.inlineBytesMax) return writeShown(value, message, form);
+      return heavy.document({ json, hash: '', message }, form, forms);
+    };
+    const pieces = documentPieces(entries, form, { slice, encode });
+    await sendPieces(exchange, pieces, { status: 200, contentType: negotiated.mediaType, compress: compresses, slice });
+  } finally {
+    streams.release();
+  }
 }
 
 const openapiMessage = ({ type }: OpenapiName): DocumentMessage | undefined =>

@@ -1,4 +1,5 @@
 import { WireReader } from '../../../base/protobuf-wire.ts';
+import { isRecord } from '../../../schema/own-property.ts';
 import { parseYaml } from '../../yaml.ts';
 import { type Descriptors, type Fields, type FieldType, isChoice, numbers } from './descriptor.ts';
 import { openapiV2 } from './v2.ts';
@@ -88,7 +89,11 @@ class Decoder {
   #put(result: Json, name: string, type: FieldType, reader: WireReader): void {
     if (type.endsWith('[]')) {
       result[name] = [...((result[name] as unknown[]) ?? []), this.#value(type.slice(0, -2), reader)];
-    } else result[name] = this.#value(type, reader);
+      return;
+    }
+    const [before, value] = [result[name], this.#value(type, reader)];
+    // A message that comes several times is merged.
+    result[name] = isRecord(before) && isRecord(value) ? { ...before, ...value } : value;
   }
 
   #entry(result: Json, type: FieldType, reader: WireReader): void {
