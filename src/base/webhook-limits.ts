@@ -29,6 +29,9 @@ export const webhookLimits = {
   admissionCallsMax: 1_000,
   /** Kinds of requests for which it is remembered which admission webhooks, or policies, are for them. */
   matchedRequestsKept: 10_000,
+  /** Namespaces that admission keeps as objects, and the bytes of one that it keeps. */
+  parsedNamespacesKept: 1_000,
+  parsedNamespaceBytesMax: 16 * 1024,
   /** Warnings, audit annotations and causes in the answer of an admission webhook that count. */
   reviewListMax: 100,
   /** Characters shown of an error that a webhook reports. */

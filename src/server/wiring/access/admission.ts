@@ -60,6 +60,7 @@ import type { ServedResource } from '../../../resources/resource.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import type { DynamicAdmission } from '../../admission/open-dynamic-admission.ts';
 import type { LoopbackClients } from '../loopback-clients.ts';
+import { ParsedNamespaces } from './parsed-namespaces.ts';
 import { escalationPrevention } from './rbac.ts';
 
 /**
@@ -109,6 +110,7 @@ export function admissionLookups(parts: LookupParts): AdmissionLookups {
   const events = new EventLimits(parts.configurations.eventLimits, clock);
   const core = (resource: string) => resources.finder('', 'v1', resource);
   const namespaces = core('namespaces');
+  const parsed = new ParsedNamespaces();
   const served: Readonly<Record<LookedUp, () => ServedResource | undefined>> = {
     serviceaccounts: core('serviceaccounts'),
     pods: core('pods'),
@@ -127,8 +129,8 @@ export function admissionLookups(parts: LookupParts): AdmissionLookups {
     heldRules: (user, namespace) => rbac.heldRules(user, namespace),
     roleRules: (kind, name, namespace) => rbac.roleRules(kind, name, namespace),
     namespace: (name) => {
-      if (cache.isFresh()) return objectOf(namespaces(), '', name);
-      return cache.fresh().then(() => objectOf(namespaces(), '', name));
+      if (cache.isFresh()) return parsed.get(namespaces(), name);
+      return cache.fresh().then(() => parsed.get(namespaces(), name));
     },
     async existingPodWarnings(question) {
       if (!cache.isFresh()) await cache.fresh();
