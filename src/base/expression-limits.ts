@@ -48,6 +48,9 @@ export const expressionLimits = {
   celBudget: 10_000_000,
   /** Cost of all match conditions of a webhook or policy, for one request. */
   matchConditionsCostMax: 2_500_000,
+  /** Types of objects against which the expressions of a policy are checked; characters of all warnings (kube-apiserver: 10; any). */
+  policyTypesMax: 10,
+  policyWarningsTextMax: 256 * 1024,
   /** Audit annotations of a policy, and bytes of the expression of one (kube-apiserver: 20; 5 kB). */
   policyAnnotationsMax: 20,
   policyAnnotationExpressionMax: 5 * 1024,

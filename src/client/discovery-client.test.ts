@@ -153,8 +153,27 @@ describe('aggregated discovery', () => {
     server.answer(200, aggregatedOf({ farm: { versions: [versionOf('v1', 'Current', 'pigs')] } }));
     server.answer(200, core);
     const { resources } = await discoverResources(partsOf(new ApiClient(server, 'tester')));
-    const pigs = { apiVersion: 'farm/v1', kind: 'Kind of pigs', resource: 'pigs', namespaced: true, verbs: ['list'] };
-    assert.deepEqual(resources[1], pigs);
+    const names = { apiVersion: 'farm/v1', kind: 'Kind of pigs', resource: 'pigs', singular: '' };
+    assert.deepEqual(resources[1], { ...names, namespaced: true, verbs: ['list'] });
+  });
+
+  it('has a resource in all versions, if they are wanted', async () => {
+    const versions = [versionOf('v2', 'Current', 'pigs'), versionOf('v1', 'Current', 'pigs', 'cows')];
+    for (const [inAllVersions, found] of [
+      [false, ['farm/v2 pigs', 'farm/v1 cows']],
+      [true, ['farm/v2 pigs', 'farm/v1 pigs', 'farm/v1 cows']],
+    ] as const) {
+      const server = new ScriptedServer();
+      server.answer(200, aggregatedOf({ farm: { versions } }));
+      server.answer(200, core);
+      const parts = { ...partsOf(new ApiClient(server, 'tester')), inAllVersions };
+      const { resources } = await discoverResources(parts);
+      const ofFarm = resources.filter(({ apiVersion }) => apiVersion.startsWith('farm'));
+      assert.deepEqual(
+        ofFarm.map(({ apiVersion, resource }) => `${apiVersion} ${resource}`),
+        found,
+      );
+    }
   });
 
   it('of the core that fails fails for the core alone', async () => {

@@ -10,6 +10,7 @@ export interface DiscoveredResource {
   readonly apiVersion: string;
   readonly kind: string;
   readonly resource: string;
+  readonly singular: string;
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
 }
@@ -27,6 +28,7 @@ interface GroupListDocument {
 interface ResourceListDocument {
   readonly resources: readonly {
     readonly name: string;
+    readonly singularName?: string;
     readonly kind: string;
     readonly namespaced: boolean;
     readonly verbs: readonly string[];
@@ -41,6 +43,7 @@ interface AggregatedGroup extends ApiObject {
     readonly freshness?: 'Current' | 'Stale';
     readonly resources?: readonly {
       readonly resource: string;
+      readonly singularResource?: string;
       readonly responseKind?: { readonly kind: string };
       readonly scope: 'Namespaced' | 'Cluster';
       readonly verbs: readonly string[];
@@ -66,6 +69,8 @@ interface DiscoveryParts {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly dialect: Dialect;
   readonly signal: AbortSignal;
+  /** Resources are found in all versions of their group. Default: each in one. */
+  readonly inAllVersions?: boolean;
 }
 
 /** A version of a group. Reading it may fail. */
@@ -170,15 +175,19 @@ const versionsOfAggregated = ({ metadata: { name = '' }, versions = [] }: Aggreg
       groupVersion: apiVersion,
       read() {
         if (freshness === 'Stale') throw new Error(`stale GroupVersion discovery: ${apiVersion}`);
-        return resources.map(({ resource, responseKind, scope, verbs }) => {
-          return { apiVersion, kind: responseKind?.kind ?? '', resource, namespaced: scope === 'Namespaced', verbs };
+        return resources.map(({ resource, singularResource: singular = '', responseKind, scope, verbs }) => {
+          const kind = responseKind?.kind ?? '';
+          return { apiVersion, kind, resource, singular, namespaced: scope === 'Namespaced', verbs };
         });
       },
     };
   });
 
 /** Reads the versions of each group, the preferred one first. */
-async function readVersions(groups: readonly ApiVersions[], { signal }: DiscoveryParts): Promise<Discovered> {
+async function readVersions(
+  groups: readonly ApiVersions[],
+  { signal, inAllVersions = false }: DiscoveryParts,
+): Promise<Discovered> {
   const resources: DiscoveredResource[] = [];
   const failures: DiscoveryFailure[] = [];
   for (const versions of groups) {
@@ -189,7 +198,8 @@ async function readVersions(groups: readonly ApiVersions[], { signal }: Discover
       // What a version has that cannot be read is not looked for in later ones: its name there would be another.
       failure = failure?.type === 'unavailable' ? { ...failure, groupVersion } : undefined;
       failure ??= await readVersion(version, signal, (each) => {
-        if (!found.has(each.resource)) found.set(each.resource, each);
+        const key = inAllVersions ? `${groupVersion}/${each.resource}` : each.resource;
+        if (!found.has(key)) found.set(key, each);
       });
       if (failure) failures.push(failure);
     }
@@ -224,10 +234,11 @@ async function resourcesOf(
   const { resources } = await client.get<ResourceListDocument>(root, signal);
   return resources
     .filter(({ name }) => !name.includes('/'))
-    .map(({ name, kind, namespaced, verbs }) => ({
+    .map(({ name, singularName = '', kind, namespaced, verbs }) => ({
       apiVersion: groupVersion,
       kind,
       resource: name,
+      singular: singularName,
       namespaced,
       verbs,
     }));

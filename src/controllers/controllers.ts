@@ -17,6 +17,7 @@ import { startGarbageCollector } from './garbage-collector/garbage-collector.ts'
 import { startRootCaPublisher } from './namespace-content/root-ca-publisher.ts';
 import { startServiceAccountController } from './namespace-content/service-account.ts';
 import { startNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
+import { startPolicyStatus } from './policy-status/policy-status.ts';
 import { startServiceAccountTokens } from './service-account-tokens/service-account-tokens.ts';
 import { startServingBundlePublisher } from './serving-bundle/serving-bundle-publisher.ts';
 
@@ -93,6 +94,12 @@ const entries = {
     help: 'deletes old certificate signing requests',
     account: 'certificate-controller',
     start: startCertificateRequestCleaner,
+  },
+  'validatingadmissionpolicy-status-controller': {
+    aliases: [],
+    help: 'checks the expressions of admission policies against the types that they match',
+    account: 'validatingadmissionpolicy-status-controller',
+    start: startPolicyStatus,
   },
   'bootstrap-signer-controller': {
     aliases: ['bootstrapsigner'],

@@ -8,6 +8,7 @@ import { ids, makeRequest, relativeName, requestToPem } from '../../src/pki/cert
 import { rbacPath } from '../support/authorization.ts';
 import { AuthorizationWebhook } from '../support/authorization-webhook.ts';
 import { ControllersApart } from '../support/controllers-apart.ts';
+import { definitionOf, definitionPath } from '../support/custom-resources.ts';
 
 /**
  * Each controller alone in a program of its own, with the default roles and nothing else: it does its work, all of it as its
@@ -224,6 +225,31 @@ const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
       const old = '2020-01-01T00:00:00Z';
       await setConditions(`${path}/approval`, [{ type: 'Denied', status: 'True', lastUpdateTime: old }]);
       return () => apart.gone(path);
+    },
+  },
+  'validatingadmissionpolicy-status-controller': {
+    account: 'validatingadmissionpolicy-status-controller',
+    published: [
+      'get,list,watch validatingadmissionpolicies@admissionregistration',
+      'get,patch,update validatingadmissionpolicies/status@admissionregistration',
+      events,
+    ],
+    async work() {
+      const group = 'typed.example.com';
+      await apart.make(definitionPath(), definitionOf({ group }));
+      await until(async () => 'resources' in (await apart.get<object>(`/apis/${group}/v1`)));
+      const policies = '/apis/admissionregistration.orch.io/v1/validatingadmissionpolicies';
+      const rule = { operations: ['*'], apiGroups: ['', group], apiVersions: ['v1'], resources: ['pods', 'widgets'] };
+      await apart.make(policies, {
+        metadata: { name: 'typed' },
+        spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'object.nope == 1' }] },
+      });
+      return async () => {
+        const status = async (): Promise<string> =>
+          JSON.stringify((await apart.get<{ status: object }>(`${policies}/typed`)).status);
+        const found = /, Kind=Pod: ERROR: .*undefined field 'nope'.*, Kind=Widget: ERROR: .*undefined field 'nope'/;
+        await until(async () => found.test(await status()), 'no warning about both types');
+      };
     },
   },
   'bootstrap-signer-controller': {

@@ -10,6 +10,7 @@ const resourceOf = (resource: string): DiscoveredResource => ({
   kind: 'Any',
   resource,
   namespaced: true,
+  singular: '',
   verbs: [],
 });
 const things = resourceOf('things');

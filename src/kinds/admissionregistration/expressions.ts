@@ -58,17 +58,28 @@ export class ExpressionCompiler {
   }
 
   compile(source: string, role: ExpressionRole): CompiledExpression {
+    const program = this.#program(source, role);
+    if (program instanceof CelCompileError) return { type: 'error', source, detail: `compilation failed: ${publishedError(program, source)}` };
+    const problem = typeProblem(program.type, results[role]);
+    return problem === undefined ? { type: 'program', source, program } : { type: 'error', source, detail: problem };
+  }
+
+  #program(source: string, role: ExpressionRole): CelValueProgram | CelCompileError {
     const { hasParams = false, types = {} } = this.#options;
     const names = { params: hasParams, authorizer: role !== 'message', variables: this.#variableTypes };
     try {
       const extension = role === 'applyConfiguration' || role === 'jsonPatch' ? { extension: mutations } : {};
-      const program = compile(source, expressionEnvironment(names, types), extension);
-      const problem = typeProblem(program.type, results[role]);
-      return problem === undefined ? { type: 'program', source, program } : { type: 'error', source, detail: problem };
+      return compile(source, expressionEnvironment(names, types), extension);
     } catch (error) {
-      if (!(error instanceof CelCompileError)) throw error;
-      return { type: 'error', source, detail: `compilation failed: ${publishedError(error, source)}` };
+      if (error instanceof CelCompileError) return error;
+      throw error;
     }
+  }
+
+  /** What is wrong with an expression of any result, for the types that were given. */
+  typeError(source: string): string | undefined {
+    const compiled = this.#program(source, 'variable');
+    return compiled instanceof CelCompileError ? publishedError(compiled, source) : undefined;
   }
 
   /** Compiles a variable. One that does not compile is a fault of the expressions that use it. */

@@ -175,6 +175,12 @@ function* build(bytes: Uint8Array): Steps<Built> {
   return { built, parts: pool.size };
 }
 
+/** The schema of a version that a definition serves, built anew; undefined if there is none. */
+export function* servedSchema({ spec }: Definition, version: string): Steps<StructSchema | undefined> {
+  const served = spec?.versions?.find((each) => each.name === version && each.served === true);
+  return served && (yield* schemaOf(served.schema?.openAPIV3Schema ?? {}, { pool: new SchemaPool(), descriptions: 'none' }));
+}
+
 function* schemaOf(json: unknown, how: { readonly pool: SchemaParts; readonly descriptions: Descriptions; readonly onPart?: (part: Schema) => void }): Steps<StructSchema> {
   const problems = yield* structuralProblemsInSteps(json, '');
   if (problems.length > 0) return unreadable;

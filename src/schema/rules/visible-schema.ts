@@ -70,6 +70,8 @@ export function asRoot(struct: StructSchema): StructSchema {
 export function isVisible(schema: Schema): boolean {
   switch (schema.type) {
     case 'any':
+      return schema.of === 'object';
+    case 'quantity':
       return false;
     case 'list':
       return isVisible(schema.items);
@@ -94,6 +96,10 @@ export function visibleFields(struct: StructSchema): ReadonlyMap<string, Visible
   }
   return visible;
 }
+
+/** All properties that have a type, by their names in expressions. */
+export const declaredFields = (struct: StructSchema): ReadonlyMap<string, VisibleField> =>
+  new Map(visibleFieldsOf(struct));
 
 function* visibleFieldsOf(struct: StructSchema): Generator<[string, VisibleField]> {
   for (const [name, field] of Object.entries(struct.fields)) {
