@@ -26,6 +26,9 @@ import { secret } from './core/secret.ts';
 import { serviceAccount } from './core/service-account.ts';
 import { eventsEvent } from './events/event.ts';
 import type { Kind } from './kind.ts';
+import { ingress } from './networking/ingress.ts';
+import { ingressClass } from './networking/ingress-class.ts';
+import { networkPolicy } from './networking/network-policy.ts';
 import { runtimeClass } from './node/runtime-class.ts';
 import { clusterRole } from './rbac/cluster-role.ts';
 import { clusterRoleBinding } from './rbac/cluster-role-binding.ts';
@@ -46,6 +49,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     binding,
     lease(dialect),
     refusingFinalizers(certificateSigningRequest(dialect)),
+    ...[ingressClass, ingress, networkPolicy].map((make) => refusingFinalizers(make(dialect))),
     ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => refusingFinalizers(make(dialect))),
     trustBundle,
     betaClusterTrustBundle(trustBundle),

@@ -50,6 +50,19 @@ export const isDnsSubdomain: FormatCheck = (value) =>
     dnsSubdomainMatches(value) ? undefined : mismatch(subdomainRule, dnsSubdomainPattern, 'example.com'),
   );
 
+/** `*.` and a DNS subdomain (RFC 1034 section 4.3.3). */
+export const isWildcardDnsSubdomain: FormatCheck = (value) =>
+  failures(
+    lengthOf(value) > 253 ? tooLong(253) : undefined,
+    value.startsWith('*.') && dnsSubdomainMatches(value.slice(2))
+      ? undefined
+      : mismatch(
+          "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+          `\\*\\.${dnsSubdomainPattern}`,
+          '*.example.com',
+        ),
+  );
+
 /** RFC 1123 label, at most 63 bytes. */
 export const isDnsLabel: FormatCheck = (value) =>
   failures(lengthOf(value) > 63 ? tooLong(63) : undefined, describeDnsLabel(value));

@@ -52,6 +52,30 @@ export function readLabelSelector({ matchLabels = {}, matchExpressions = [] }: L
   return requirements;
 }
 
+/** A selector as the text of a query: `a=b,c in (d,e),!f`, in order of keys. */
+export function labelSelectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  const requirements = [
+    ...Object.entries(matchLabels).map(([key, value]) => ({ key, text: `${key}=${value}` })),
+    ...matchExpressions.map((each) => ({ key: each.key ?? '', text: requirementText(each) })),
+  ];
+  return requirements
+    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+    .map(({ text }) => text)
+    .join(',');
+}
+
+function requirementText({ key = '', operator, values = [] }: Infer<typeof labelSelectorRequirement>): string {
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+      return `${key} ${operator.toLowerCase()} (${[...values].sort().join(',')})`;
+    case 'DoesNotExist':
+      return `!${key}`;
+    default:
+      return key;
+  }
+}
+
 export type LabelSelector = Infer<typeof labelSelector>;
 
 /** Whether a selector selects what has these labels. */

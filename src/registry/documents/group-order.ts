@@ -7,6 +7,7 @@ const priorities: Readonly<Record<string, number>> = {
   authentication: 17_700,
   authorization: 17_600,
   certificates: 17_300,
+  networking: 17_200,
   'rbac.authorization': 17_000,
   storage: 16_800,
   admissionregistration: 16_700,

@@ -1,0 +1,16 @@
+import { type FieldError, required } from '../../meta/field-error.ts';
+import { isDnsSubdomain, isPathSegment } from '../../meta/formats.ts';
+import { failing } from '../core/pod/validation/field-checks.ts';
+
+interface Reference {
+  readonly apiGroup?: string;
+  readonly kind?: string;
+  readonly name?: string;
+}
+
+/** Errors of a reference to an object of any kind. */
+export const referenceErrors = ({ apiGroup, kind = '', name = '' }: Reference, path: string): FieldError[] => [
+  ...(apiGroup === undefined ? [] : failing(isDnsSubdomain, `${path}.apiGroup`, apiGroup)),
+  ...(kind === '' ? [required(`${path}.kind`)] : failing(isPathSegment, `${path}.kind`, kind)),
+  ...(name === '' ? [required(`${path}.name`)] : failing(isPathSegment, `${path}.name`, name)),
+];
