@@ -61,8 +61,9 @@ await admin.create(`/apis/${group}/v1/mutatingwebhookconfigurations`, {
       name: 'made-by.example.com',
       clientConfig: { url, caBundle: readFileSync(certificate).toString('base64') },
       rules: rules('CREATE'),
-      // Objects can be made without it.
+      // Objects can be made without it. Whoever makes them does not wait for it for longer than this.
       failurePolicy: 'Ignore',
+      timeoutSeconds: 2,
       sideEffects: 'None',
       admissionReviewVersions: ['v1'],
     },
@@ -72,7 +73,9 @@ const made = await admin.create(configMaps, { metadata: { name: 'settings' }, da
 console.log(made.metadata.annotations);
 assert.ok(made.metadata.annotations?.['example.com/made-by']);
 
-console.log('--- a policy says which colours there are, and its binding puts it into force');
+console.log(
+  '--- a policy says which colours there are, and its binding puts it into force; examples/policy.sh has more of them',
+);
 await admin.create(`/apis/${group}/v1/validatingadmissionpolicies`, {
   metadata: { name: 'colours' },
   spec: {
