@@ -212,6 +212,9 @@ export const limits = {
   annotationBytesMax: 256 * 1024,
   /** Data of one Secret or ConfigMap. */
   dataBytesMax: 1024 * 1024,
+  /** Parameters of one StorageClass or VolumeAttributesClass, and keys and values of all. */
+  classParametersMax: 512,
+  classParametersBytesMax: 256 * 1024,
   /** PEM text of one ClusterTrustBundle. */
   trustBundleBytesMax: 1024 * 1024,
   /**

@@ -35,6 +35,11 @@ import { clusterRoleBinding } from './rbac/cluster-role-binding.ts';
 import { role } from './rbac/role.ts';
 import { roleBinding } from './rbac/role-binding.ts';
 import { priorityClass } from './scheduling/priority-class.ts';
+import { csiDriver } from './storage/csi-driver.ts';
+import { csiNode } from './storage/csi-node.ts';
+import { csiStorageCapacity } from './storage/csi-storage-capacity.ts';
+import { storageClass } from './storage/storage-class.ts';
+import { volumeAttributesClass } from './storage/volume-attributes-class.ts';
 
 /** All built-in kinds, with the names of a dialect. */
 export function kinds(dialect: Dialect): readonly Kind[] {
@@ -58,8 +63,11 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     mutatingWebhookConfiguration(dialect),
     ...validatingAdmissionPolicies(dialect),
     ...mutatingAdmissionPolicies(dialect),
-    priorityClass(dialect),
+    refusingFinalizers(priorityClass(dialect)),
     runtimeClass(dialect),
+    ...[storageClass, csiDriver, csiNode, csiStorageCapacity, volumeAttributesClass].map((make) =>
+      refusingFinalizers(make(dialect)),
+    ),
     tokenReview(dialect),
     ...selfSubjectReviews(dialect),
     selfSubjectAccessReview(dialect),

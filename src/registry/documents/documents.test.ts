@@ -112,6 +112,7 @@ for (const dialect of [orch, kubernetes]) {
       'authorization',
       'certificates',
       'rbac.authorization',
+      'storage',
       'admissionregistration',
       'apiextensions',
       'scheduling',
