@@ -1,4 +1,4 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, sensitiveHeaders } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { limits } from '../../base/limits.ts';
 import type { OutgoingRequest, OutgoingResponse } from '../network.ts';
@@ -20,7 +20,11 @@ export class Http2Session {
   /** `ended` is called once, when no request is left. */
   constructor(socket: TLSSocket, origin: string, ended: () => void) {
     socket.setTimeout(0).setNoDelay(true).setKeepAlive(true, limits.keepAliveProbeMs);
-    this.#session = connect(origin, { createConnection: () => socket, settings: { enablePush: false } });
+    this.#session = connect(origin, {
+      createConnection: () => socket,
+      settings: { enablePush: false },
+      maxSessionMemory: limits.http2SessionMegabytesMax,
+    });
     // The streams tell of it.
     this.#session.on('error', () => {});
     this.#session.on('close', ended);
@@ -61,7 +65,7 @@ export class Http2Session {
 
   #start({ method, target, headers, signal, silenceMsMax }: OutgoingRequest): ClientHttp2Stream {
     try {
-      const head = { ...headers, ':method': method, ':path': target };
+      const head = { ...headers, ':method': method, ':path': target, [sensitiveHeaders]: ['authorization'] };
       const stream = this.#session.request(head, { endStream: false, ...(signal && { signal }) });
       this.#streams++;
       if (silenceMsMax !== undefined) {

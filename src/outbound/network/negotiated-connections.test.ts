@@ -125,6 +125,20 @@ describe('HTTP/2', () => {
     assert.deepEqual((seen as unknown[]).slice(0, 4), ['PUT', '/t?q=1', 'a/b', 'one, two']);
   });
 
+  it('carries many large bodies that the server is slow to read', async () => {
+    const server = await serve({ protocols: ['h2'] });
+    const waiting: (() => void)[] = [];
+    server.handle = (request, response) => {
+      waiting.push(async () => response.end(String((await buffer(request)).length)));
+      if (waiting.length === 40) for (const go of waiting) go();
+    };
+    const connections = connect(server);
+    const body = Buffer.alloc(1 << 20);
+    const answers = await Promise.all(Array.from({ length: 40 }, () => ask(connections, server.port, { body })));
+    assert.deepEqual(new Set(answers), new Set([`200 ${body.length}`]));
+    assert.equal(server.connections, 1);
+  });
+
   it('waits where the server allows fewer streams', async () => {
     const server = await serve({ protocols: ['h2'], streamsMax: 1 });
     let [now, most] = [0, 0];
