@@ -30,6 +30,11 @@ interface HttpsRequesterOptions {
 
 type HttpsRequest = ClientRequest & Pick<OutgoingRequest, 'repeatable'>;
 
+interface HttpsResponse extends OutgoingResponse {
+  /** The header of the request. */
+  readonly authorization: string | undefined;
+}
+
 /**
  * Sends requests to one server with its credentials, over connections that are kept. A request answered with 401 is
  * sent once more if a different credential is then available. Redirects are returned like other responses: nothing is
@@ -51,7 +56,7 @@ export class HttpsRequester implements Closable {
   }
 
   /** `target` is the whole path and query. Rejects if no response arrives or no credential is available. */
-  async send(request: HttpsRequest): Promise<OutgoingResponse> {
+  async send(request: HttpsRequest): Promise<HttpsResponse> {
     const credential = await unlessAborted(this.#credentials.current(), request.signal);
     const response = await this.#sendAs(credential, request);
     if (response.status !== unauthorized) return response;
@@ -74,12 +79,12 @@ export class HttpsRequester implements Closable {
     }
   }
 
-  async #sendAs(credential: Credential, request: HttpsRequest): Promise<OutgoingResponse> {
+  async #sendAs(credential: Credential, request: HttpsRequest): Promise<HttpsResponse> {
     const { connection, silenceMsMax } = this.#options;
     const { headers, body } = request;
     const { authorization, certificate } = credential;
     request.signal?.throwIfAborted();
-    return this.#connections.showing(certificate).send({
+    const response = await this.#connections.showing(certificate).send({
       ...request,
       server: connection.server,
       headers: {
@@ -90,6 +95,7 @@ export class HttpsRequester implements Closable {
       },
       ...(silenceMsMax !== undefined && { silenceMsMax }),
     });
+    return { ...response, authorization };
   }
 
   /** Also aborts requests in progress. */

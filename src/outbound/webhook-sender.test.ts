@@ -111,6 +111,19 @@ for (const protocol of ['http/1.1', 'h2'] as const) {
       });
     }
 
+    for (const [authorization, echoed, shown] of [
+      [{ type: 'token', token: 's3cr3t' }, 'Bearer s3cr3t, s3cr3t', 'Bearer ***, ***'],
+      [{ type: 'basic', username: 'u', password: 'päss' }, `Basic ${btoa('u:p\xc3\xa4ss')} päss u`, 'Basic *** *** u'],
+      [{ type: 'basic', username: 'u', password: '' }, 'u', 'u'],
+      [undefined, 'Bearer', 'Bearer'],
+    ] as const) {
+      it(`an error that repeats the credential does not show it: ${authorization?.type} ${shown}`, async () => {
+        server.handle = (_request, response) => response.writeHead(500).end(echoed);
+        const credential = { type: 'stored', ...(authorization && { authorization }) } as const;
+        await withSender(async ({ send }) => assert.equal((await send('{}')).body.toString(), shown), { credential });
+      });
+    }
+
     const traced: readonly (readonly [what: string, handle: Handler, failed: boolean, attributes: object])[] = [
       ['an answer', (_request, response) => void response.end('{}'), false, { 'http.status_code': 200 }],
       ['an error', (_request, response) => void response.writeHead(500).end('{}'), true, { 'http.status_code': 500 }],

@@ -6,6 +6,7 @@ import { type Span, spanning } from '../base/span.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { ConnectionConfig } from './connection-config.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
+import { hideCredential } from './hide-credential.ts';
 import { HttpsRequester } from './https-requester.ts';
 import type { Network, OutgoingResponse } from './network.ts';
 import { Semaphore } from './semaphore.ts';
@@ -135,7 +136,9 @@ class Sender implements Closable {
       response.discard();
       throw new Error(`the webhook answered ${status}, a redirect, which is not followed`);
     }
-    return { status, body: await readAll(response.body, answerBytesMax), retryAfterSeconds: retryAfter(response) };
+    const answer = await readAll(response.body, answerBytesMax);
+    const shown = status >= 400 ? hideCredential(answer, response.authorization) : answer;
+    return { status, body: shown, retryAfterSeconds: retryAfter(response) };
   }
 
   close(): void {

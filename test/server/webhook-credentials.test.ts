@@ -95,8 +95,8 @@ describe('a webhook that demands', () => {
     server = await OrchProcess.start({ flags: [`--admission-control-config-file=${configuration}`, '-v=8'] });
   });
   after(async () => {
-    await server[Symbol.asyncDispose]();
     for (const webhook of Object.values(webhooks)) await webhook[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
   });
   beforeEach(async () => {
     for (const path of made.splice(0)) await server.delete(path);
@@ -138,6 +138,16 @@ describe('a webhook that demands', () => {
     assert.equal(await create(), 500);
     writeFileSync(tokenFile, wanted);
     assert.equal(await create(), 201);
+  });
+
+  it('a token, and repeats it in an error, is hidden from clients', async () => {
+    const webhook = webhooks['a token'] ?? assert.fail();
+    await configure('Validating', webhook);
+    webhook.instead = (response, { headers }) => void response.writeHead(500).end(`got ${headers.authorization}`);
+    const { status, text } = await server.post(`${maps}?dryRun=All`, { metadata: { name: 'm' } });
+    webhook.reset();
+    assert.equal(status, 500);
+    assert.match(text, /got Bearer \*\*\*/);
   });
 
   it('and no secret is in the log', () => {
