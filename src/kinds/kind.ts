@@ -145,6 +145,11 @@ export interface ScaleSubresource {
   readonly statusReplicas: readonly string[];
   /** The selector of what is counted, as text. */
   readonly labelSelector?: readonly string[];
+  /**
+   * Form of the selector in a kind whose schema gives these fields their types and checks them. Default: it is text, and the
+   * schema may say anything.
+   */
+  readonly selectorForm?: 'labels' | 'labelSelector';
 }
 
 export type Subresource = ViewSubresource | ActionSubresource | ScaleSubresource;
@@ -255,6 +260,10 @@ export interface Kind extends GroupVersionKind {
    * endpoint of its own.
    */
   readonly generation: boolean;
+  /** The generation counts changes of annotations too: they are copied to what is made from the object. */
+  readonly generationCountsAnnotations?: true;
+  /** A deletion that does not say otherwise leaves the dependents. `warning` is the text for those that do not say. */
+  readonly orphansByDefault?: { readonly warning?: string };
 }
 
 /** False for kinds with `answer` or `acts`, whose objects are never stored. */

@@ -54,6 +54,8 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'Event', 'events', 'ev', 'Namespaced', '', '1100'],
     ['v1', 'Event', 'events', 'ev', 'Namespaced', '', '1100'],
     ['v1', 'Binding', 'bindings', '', 'Namespaced', '', '0000'],
+    ['v1', 'Deployment', 'deployments', 'deploy', 'Namespaced', 'status,scale', '0101'],
+    ['v1', 'ReplicaSet', 'replicasets', 'rs', 'Namespaced', 'status,scale', '0101'],
     ['v1', 'Lease', 'leases', '', 'Namespaced', '', '1000'],
     ['v1', 'CertificateSigningRequest', 'certificatesigningrequests', 'csr', 'Cluster', 'approval,status', '0100'],
     ['v1', 'IngressClass', 'ingressclasses', '', 'Cluster', '', '0101'],

@@ -6,6 +6,8 @@ import {
   validatingWebhookConfiguration,
 } from './admissionregistration/webhook-configuration.ts';
 import { customResourceDefinition } from './apiextensions/custom-resource-definition.ts';
+import { deployment } from './apps/deployment.ts';
+import { replicaSet } from './apps/replica-set.ts';
 import { selfSubjectReviews } from './authentication/self-subject-review.ts';
 import { tokenReview } from './authentication/token-review.ts';
 import { localSubjectAccessReview } from './authorization/local-subject-access-review.ts';
@@ -52,6 +54,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     coreEvent,
     eventsEvent(dialect, coreEvent),
     binding,
+    ...[deployment, replicaSet].map((make) => refusingFinalizers(make(dialect))),
     lease(dialect),
     refusingFinalizers(certificateSigningRequest(dialect)),
     ...[ingressClass, ingress, networkPolicy].map((make) => refusingFinalizers(make(dialect))),

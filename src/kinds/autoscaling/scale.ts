@@ -5,6 +5,7 @@ import { getOwn, isRecord, setOwn } from '../../schema/own-property.ts';
 import { always, type Infer, int32, opt, string, struct } from '../../schema/schema.ts';
 import type { Kind, ScaleSubresource } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
+import { type LabelSelector, labelSelectorText } from '../meta/label-selector.ts';
 import { typed } from '../typed.ts';
 
 const scaleSpec = struct('api.autoscaling.v1.ScaleSpec', 'What is wanted.', {
@@ -36,15 +37,21 @@ const replicasMax = 0x7fff_ffff;
 const noReplicas = -0x8000_0000;
 
 /** The Scale of an object, without managed fields. Throws TypeError if a value has a wrong type. */
-export function scaleOf(object: ApiObject, { specReplicas, statusReplicas, labelSelector }: ScaleSubresource): ApiObject {
+export function scaleOf(object: ApiObject, { specReplicas, statusReplicas, labelSelector, selectorForm }: ScaleSubresource): ApiObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
-  const selector = labelSelector && valueAt(object, labelSelector, 'string');
+  const selector = labelSelector && (selectorForm ? selectorText(object, labelSelector, selectorForm) : valueAt(object, labelSelector, 'string'));
   return {
     ...{ kind: scale.kind, apiVersion: `${scale.group}/${scale.version}` },
     metadata: present({ name, namespace, uid, resourceVersion, creationTimestamp }),
     spec: { replicas: valueAt(object, specReplicas, 'int64') ?? noReplicas },
     status: { replicas: valueAt(object, statusReplicas, 'int64') ?? 0, ...(selector && { selector }) },
   };
+}
+
+function selectorText(object: ApiObject, path: Path, form: 'labels' | 'labelSelector'): string {
+  const value = path.reduce<unknown>((at, name) => (isRecord(at) ? getOwn(at, name) : undefined), object);
+  if (!isRecord(value)) return '';
+  return labelSelectorText(form === 'labels' ? { matchLabels: value as Record<string, string> } : (value as LabelSelector));
 }
 
 const present = (metadata: { readonly [F in keyof ObjectMeta]: ObjectMeta[F] | undefined }): ObjectMeta => Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined));
@@ -76,7 +83,7 @@ export function validateScale(object: ApiObject): readonly FieldError[] {
 /** Errors of the values of which an object's Scale is made; of its status only if `subresource` is `status`. */
 export function validateScaled({ subresources }: Kind, object: ApiObject, subresource: string): readonly FieldError[] {
   const found = subresources.find((each) => each.type === 'scale');
-  if (!found) return [];
+  if (!found || found.selectorForm) return [];
   const { specReplicas, statusReplicas, labelSelector } = found;
   return [...(subresource === 'status' ? [] : validateReplicas(object, specReplicas)), ...validateReplicas(object, statusReplicas), ...(labelSelector ? misread(object, labelSelector, 'string') : [])];
 }

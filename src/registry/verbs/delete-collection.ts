@@ -6,7 +6,7 @@ import type { Reply } from '../reply.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { parseDeleteOptions, refuseIgnoreReadErrors } from '../write/delete-options.ts';
 import type { ObjectWriter, WriteContext } from '../write/object-writer.ts';
-import { deletionContext, remove, removedStatus } from './delete.ts';
+import { deletionContext, remove, removedStatus, warnOfOrphans } from './delete.ts';
 import { readList } from './list.ts';
 
 /**
@@ -21,6 +21,7 @@ export async function deleteCollection(
   const { served, info, signal } = request;
   const options = parseDeleteOptions(request, parts);
   refuseIgnoreReadErrors(options, parts.dialect.group('meta'));
+  warnOfOrphans(request, options);
   const listOptions = parseListOptions(info.query, listedCollection(parts, request));
   const list = await readList(parts, served, info.namespace, listOptions, request);
   const context = deletionContext(request, options);

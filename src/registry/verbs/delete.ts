@@ -29,6 +29,7 @@ export async function deleteObject(parts: RegistryParts, writer: ObjectWriter, r
   const options = parseDeleteOptions(request, parts);
   const { undeletable } = served.kind;
   if (undeletable?.names.includes(info.name)) throw forbiddenObject(served.name, info.name, undeletable.reason);
+  warnOfOrphans(request, options);
   if (options.ignoreReadErrors) {
     request.annotate(`${parts.dialect.group('apiserver')}/unsafe-delete-ignore-read-error`, '');
     const asked = parts.requireUnsafeDelete(info, request.user, request);
@@ -90,7 +91,8 @@ function nextStep(writer: ObjectWriter, context: WriteContext, stored: Stored, o
   const { served } = context;
   const { strategy } = served.kind;
   const object = cloneJson(stored.object);
-  setFinalizers(object, finalizersAfter(object.metadata.finalizers ?? [], options.propagationPolicy));
+  const policy = options.propagationPolicy ?? defaultPolicy(served, object);
+  setFinalizers(object, finalizersAfter(object.metadata.finalizers ?? [], policy));
   const graceSeconds = graceSecondsOf(strategy, stored.object, options.gracePeriodSeconds);
   if (graceSeconds === 0 && pendingFinalizers(served, object).length === 0) return { type: 'remove' };
   mark(writer, context, object, graceSeconds);
@@ -111,6 +113,21 @@ function graceSecondsOf(strategy: Strategy, object: ApiObject, requested: number
 /** Finalizers that the garbage collector acts on: it orphans or deletes the dependents. */
 const orphanFinalizer = 'orphan';
 const foregroundFinalizer = 'foregroundDeletion';
+
+/** The policy of a deletion that names none: what a finalizer says wins over what the kind says. */
+function defaultPolicy(
+  { kind }: ServedResource,
+  { metadata: { finalizers = [] } }: ApiObject,
+): PropagationPolicy | undefined {
+  const decided = finalizers.includes(orphanFinalizer) || finalizers.includes(foregroundFinalizer);
+  return kind.orphansByDefault && !decided ? 'Orphan' : undefined;
+}
+
+/** Tells a client that names no policy what the kind does with dependents, if that may surprise. */
+export function warnOfOrphans({ served, warn }: VerbRequest, { propagationPolicy }: DeleteOptions): void {
+  const warning = served.kind.orphansByDefault?.warning;
+  if (warning !== undefined && propagationPolicy === undefined) warn(warning);
+}
 
 /**
  * A propagation policy replaces the finalizer that an earlier deletion set; without a policy that finalizer stays.

@@ -1,0 +1,77 @@
+import type { Dialect } from '../../../dialect/dialect.ts';
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { type FieldError, forbidden, invalid, notSupported } from '../../../meta/field-error.ts';
+import { equalValues } from '../../../schema/equal-values.ts';
+import { column, none, wide } from '../../columns.ts';
+import type { Column, ScaleSubresource, Strategy } from '../../kind.ts';
+import { type LabelSelector, labelSelectorText, readLabelSelector, selectsLabels } from '../../meta/label-selector.ts';
+import { type PodTemplateSpec, templateWarnings, validatePodTemplate } from './pod-template-spec.ts';
+import { nameWarnings } from './pod-warnings.ts';
+
+/** What the kinds share that keep a number of pods, made from a template and found by a selector. */
+
+/** Errors of the template of pods that a controller replaces. `owner` is the kind in the error. */
+export const validateReplacedTemplate = (
+  template: PodTemplateSpec,
+  selector: LabelSelector | undefined,
+  { path, owner, dialect }: { readonly path: string; readonly owner: string; readonly dialect: Dialect },
+): FieldError[] => [...validateSelected(selector, template, path), ...validatePodTemplate(template, path, dialect), ...validateReplaced(template, path, owner)];
+
+/** Pods that are replaced are never done: they restart always and have no deadline. */
+const validateReplaced = ({ spec }: PodTemplateSpec, path: string, owner: string): FieldError[] => [
+  ...(spec?.restartPolicy === 'Always' ? [] : [notSupported(`${path}.spec.restartPolicy`, spec?.restartPolicy ?? '', ['Always'])]),
+  ...(spec?.activeDeadlineSeconds === undefined ? [] : [forbidden(`${path}.spec.activeDeadlineSeconds`, `activeDeadlineSeconds in ${owner} is not Supported`)]),
+];
+
+/** A selector selects the pods of the template beside it. An absent one selects nothing. */
+function validateSelected(selector: LabelSelector | undefined, { metadata = {} }: PodTemplateSpec, path: string): FieldError[] {
+  const parsed = selector && readLabelSelector(selector);
+  if (selector && !parsed) return [];
+  return parsed && selectsLabels(parsed, metadata.labels) ? [] : [invalid(`${path}.metadata.labels`, metadata.labels ?? null, '`selector` does not match template `labels`')];
+}
+
+/** A selector that selects everything would take the pods of others. */
+export const validateNotEmpty = (selector: LabelSelector | undefined, owner: string): FieldError[] =>
+  selector && Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0 ? [invalid('spec.selector', selector, `empty selector is invalid for ${owner}`)] : [];
+
+/** Warnings about the name of a new object, and about the template of one that is new or whose spec changes. */
+export const ownerWarnings =
+  (template: (object: ApiObject) => PodTemplateSpec | undefined): NonNullable<Strategy['warnings']> =>
+  (object, old) => [
+    ...(old ? [] : nameWarnings(object.metadata.name ?? '', 'Pod names and hostnames')),
+    ...(old && equalValues(object['spec'], old['spec']) ? [] : templateWarnings(template(object), 'spec.template')),
+  ];
+
+/** A percentage, or a number that is not negative. */
+export function validateIntOrPercent(value: number | string | undefined, path: string): FieldError[] {
+  if (typeof value === 'string')
+    return percent.test(value)
+      ? []
+      : [invalid(path, value, `a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`)];
+  return value !== undefined && value < 0 ? [invalid(path, value, 'must be greater than or equal to 0')] : [];
+}
+
+const percent = /^[0-9]+%$/;
+
+/** A number, or that of a percentage; 0 if it is neither. */
+export const amountOf = (value: number | string = 0): number => (typeof value === 'number' ? value : percent.test(value) ? Number(value.slice(0, -1)) : /^[+-]?\d+$/.test(value) ? Number(value) : 0);
+
+export const validateAtMostAll = (value: number | string | undefined, path: string): FieldError[] =>
+  typeof value === 'string' && percent.test(value) && amountOf(value) > 100 ? [invalid(path, value, 'must not be greater than 100%')] : [];
+
+/** The subresource `scale` of kinds that count `spec.replicas`. */
+export const replicasScale = (selectorForm: NonNullable<ScaleSubresource['selectorForm']>): ScaleSubresource => ({
+  type: 'scale',
+  name: 'scale',
+  verbs: ['get', 'update', 'patch'],
+  specReplicas: ['spec', 'replicas'],
+  statusReplicas: ['status', 'replicas'],
+  labelSelector: ['spec', 'selector'],
+  selectorForm,
+});
+
+/** A number at a path; 0 if there is none. */
+export const countColumn = (name: string, description: string, path: string): Column => column(name, description, { path, absent: 0 }, { type: 'integer' });
+
+export const selectorColumn = (selector: (object: ApiObject) => LabelSelector | undefined, absent: string = none): Column =>
+  column('Selector', 'Selects the pods by their labels.', (object) => labelSelectorText(selector(object) ?? {}) || absent, wide);
