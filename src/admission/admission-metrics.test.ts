@@ -4,7 +4,7 @@ import { Metrics } from '../base/metrics.ts';
 import { ManualClock } from '../base/time/clock.ts';
 import type { AdmissionAttributes, AdmissionOperation } from '../request/admission.ts';
 import { admissionMetrics } from './admission-metrics.ts';
-import { type AdmissionPlugin, admissionChain } from './chain.ts';
+import { type AdmissionPlugin, admissionChain, type Mutator, noMutators } from './chain.ts';
 
 const attributesOf = (operation: AdmissionOperation): AdmissionAttributes =>
   ({ operation, dryRun: false, signal: new AbortController().signal, replacements: 0 }) as AdmissionAttributes;
@@ -56,6 +56,50 @@ describe('admission is measured', () => {
         ]);
       });
     }
+  }
+
+  for (const { what, rejects, changes, series } of [
+    { what: 'nothing concerns the write', series: ['rejected="false"} 1 0'] },
+    { what: 'one runs', rejects: false, series: ['rejected="false"} 1 0.03'] },
+    { what: 'one rejects', rejects: true, series: ['rejected="true"} 1 0.03'] },
+    {
+      what: 'one changes the object: in both rounds',
+      rejects: false,
+      changes: true,
+      series: ['rejected="false"} 2 0.06'],
+    },
+  ]) {
+    it(`with the mutators of a plugin: ${what}`, async () => {
+      const [metrics, clock] = [new Metrics(), new ManualClock()];
+      const attributes: { replacements: number } & AdmissionAttributes = attributesOf('create');
+      const mutator: Mutator = {
+        ...{ id: 'm', title: 'm', sideEffects: 'none', reinvocationPolicy: 'ifNeeded' },
+        concerns: () => true,
+        async mutate() {
+          clock.advance(30);
+          if (rejects) throw new Error('no');
+          if (changes) attributes.replacements++;
+        },
+      };
+      const other: Mutator = { ...mutator, id: 'n', mutate: () => void (changes && attributes.replacements++) };
+      const plugin: AdmissionPlugin = {
+        ...{ name: 'P', sideEffects: 'none', concerns: () => true },
+        mutators: () => (rejects === undefined ? noMutators : { mutators: [mutator, other] }),
+      };
+      const chain = admissionChain([admissionMetrics(metrics, clock).plugin(plugin)]);
+      await Promise.try(() => chain.mutate(attributes)).catch(() => assert.ok(rejects));
+      const value = (part: string) =>
+        (
+          metrics
+            .render()
+            .match(RegExp(`(?<=^apiserver_admission_controller_admission_duration_seconds_${part}).*$`, 'gm')) ?? []
+        ).map((line) => line.replace('{name="P",type="admit",operation="CREATE",', ''));
+      const sums = value('sum').map((line) => line.split(' ')[1]);
+      assert.deepEqual(
+        value('count').map((line, at) => `${line} ${sums[at]}`),
+        series,
+      );
+    });
   }
 
   it('each operation, step and outcome on its own', async () => {

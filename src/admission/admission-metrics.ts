@@ -33,10 +33,10 @@ export function admissionMetrics(metrics: Metrics, clock: Clock): AdmissionMetri
   return {
     plugin(plugin) {
       const times = new Times(clock, (labels) => plugins.of({ name: plugin.name, ...labels }));
-      const { mutate, validate } = plugin;
+      const { mutate, mutators, validate } = plugin;
       return {
         ...plugin,
-        ...(mutate && { mutate: (attributes) => times.measure('admit', attributes, mutate) }),
+        ...((mutate || mutators) && { measureMutation: (attributes, run) => times.measure('admit', attributes, run) }),
         ...(validate && { validate: (attributes) => times.measure('validate', attributes, validate) }),
       };
     },

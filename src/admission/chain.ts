@@ -24,6 +24,8 @@ export interface AdmissionPlugin {
   readonly mutators?: (attributes: AdmissionAttributes) => MutatorTurn | Promise<MutatorTurn>;
   /** Rejects by throwing a StatusError. Runs after the kind's validation; must not modify the object. */
   readonly validate?: (attributes: AdmissionAttributes) => Promise<void> | void;
+  /** Runs what the plugin and its mutators do in one round, and measures it. Default: it is run. */
+  readonly measureMutation?: (attributes: AdmissionAttributes, run: () => Promise<void> | void) => Promise<void> | void;
 }
 
 /** What the mutators of a plugin do with one write, in one round. */
@@ -90,6 +92,16 @@ const untilRequestEnds = (work: Promise<void> | void, attributes: AdmissionAttri
 function mutate(plugin: AdmissionPlugin, attributes: AdmissionAttributes, rounds: MutatorRounds): Promise<void> | void {
   if (!plugin.concerns(attributes)) return;
   if (isRefused(plugin, attributes)) throw sideEffectsRefused(titleOf(plugin));
+  const { measureMutation } = plugin;
+  if (!measureMutation) return mutateUnmeasured(plugin, attributes, rounds);
+  return measureMutation(attributes, () => mutateUnmeasured(plugin, attributes, rounds));
+}
+
+function mutateUnmeasured(
+  plugin: AdmissionPlugin,
+  attributes: AdmissionAttributes,
+  rounds: MutatorRounds,
+): Promise<void> | void {
   const mutating = untilRequestEnds(plugin.mutate?.(attributes), attributes);
   const { mutators } = plugin;
   if (!mutators) return mutating;
