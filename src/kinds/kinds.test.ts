@@ -83,6 +83,8 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'CSINode', 'csinodes', '', 'Cluster', '', '0000'],
     ['v1', 'CSIStorageCapacity', 'csistoragecapacities', '', 'Namespaced', '', '0000'],
     ['v1beta1', 'VolumeAttributesClass', 'volumeattributesclasses', 'vac', 'Cluster', '', '0100'],
+    ['v1', 'FlowSchema', 'flowschemas', '', 'Cluster', 'status', '0101'],
+    ['v1', 'PriorityLevelConfiguration', 'prioritylevelconfigurations', '', 'Cluster', 'status', '0101'],
     ['v1', 'TokenReview', 'tokenreviews', '', 'Cluster', '', '0000'],
     ['v1', 'SelfSubjectReview', 'selfsubjectreviews', '', 'Cluster', '', '0000'],
     ['v1beta1', 'SelfSubjectReview', 'selfsubjectreviews', '', 'Cluster', '', '0000'],

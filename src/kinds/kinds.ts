@@ -27,6 +27,7 @@ import { podTemplate } from './core/pod-template.ts';
 import { secret } from './core/secret.ts';
 import { serviceAccount } from './core/service-account.ts';
 import { eventsEvent } from './events/event.ts';
+import { flowControlKinds } from './flowcontrol/flow-control-kinds.ts';
 import type { Kind } from './kind.ts';
 import { ingress } from './networking/ingress.ts';
 import { ingressClass } from './networking/ingress-class.ts';
@@ -71,6 +72,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     ...[storageClass, csiDriver, csiNode, csiStorageCapacity, volumeAttributesClass].map((make) =>
       refusingFinalizers(make(dialect)),
     ),
+    ...flowControlKinds(dialect),
     tokenReview(dialect),
     ...selfSubjectReviews(dialect),
     selfSubjectAccessReview(dialect),

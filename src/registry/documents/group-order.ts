@@ -15,6 +15,7 @@ const priorities: Readonly<Record<string, number>> = {
   scheduling: 16_600,
   coordination: 16_500,
   node: 16_300,
+  'flowcontrol.apiserver': 16_100,
 };
 
 /** All others: groups of custom resources. */
