@@ -136,6 +136,29 @@ describe('validating admission policies', () => {
     });
   });
 
+  it('sees the namespace as it was written last', async () => {
+    await policy('p', {
+      validations: [{ expression: "namespaceObject.metadata.labels[?'open'] == optional.of('yes')" }],
+    });
+    await bind('p');
+    for (const [open, status] of [
+      ['no', 422],
+      ['yes', 201],
+      ['no', 422],
+      [null, 422],
+      ['yes', 201],
+    ] as const) {
+      const labelled = await send(
+        'PATCH',
+        '/api/v1/namespaces/default',
+        { metadata: { labels: { open } } },
+        mergePatch,
+      );
+      assert.equal(labelled.status, 200);
+      for (const _ of [1, 2]) assert.equal((await post(configMap('x'))).status, status, String(open));
+    }
+  });
+
   it('a policy without a binding, and a binding without a policy, do nothing', async () => {
     await policy('unbound', { validations: [{ expression: 'false' }] });
     await bind('loose', {}, 'none');

@@ -5,8 +5,21 @@ import type { ApiObject } from '../../meta/api-object.ts';
 /** Fields of metadata that `namespaceObject` has. */
 const metadataFields = ['name', 'generateName', 'namespace', 'labels', 'annotations', 'deletionGracePeriodSeconds', 'generation', 'resourceVersion', 'finalizers'] as const;
 
-/** The value of `namespaceObject`, of the type that expressions are compiled for. */
-export function namespaceValue({ metadata, ...namespace }: ApiObject): CelMap {
+const made = new WeakMap<ApiObject, CelMap>();
+
+/**
+ * The value of `namespaceObject`, of the type that expressions are compiled for. Made once for each object: requests in one namespace share it,
+ * and few expressions look at it.
+ */
+export function namespaceValue(namespace: ApiObject): CelMap {
+  const known = made.get(namespace);
+  if (known) return known;
+  const value = makeValue(namespace);
+  made.set(namespace, value);
+  return value;
+}
+
+function makeValue({ metadata, ...namespace }: ApiObject): CelMap {
   const { uid, creationTimestamp, deletionTimestamp } = metadata;
   const shown = new KeyedMap();
   for (const field of metadataFields) add(shown, field, metadata[field]);
