@@ -11,9 +11,9 @@ export const webhookLimits = {
   tlsConnectMsMax: 10_000,
   http2IdleMs: 60_000,
   http2PongMsMax: 5_000,
-  /** Megabytes that wait to be sent on one connection: above what `webhookConnectionsMax` calls may send, or the runtime refuses some. */
-  http2SessionMegabytesMax: 1_024,
   keepAliveProbeMs: 30_000,
+  /** Megabytes that wait on one HTTP/2 connection: above what `webhookConnectionsMax` calls send, or the runtime refuses some. */
+  http2SessionMegabytesMax: 1_024,
   /** Objects in one question to a conversion webhook, and their bytes (one object may have more). */
   conversionObjectsMax: 500,
   conversionBytesMax: 512 * 1024,
