@@ -206,6 +206,11 @@ export const limits = {
   podVolumesMax: 1_000,
   /** Total items of such lists in the spec of one pod: variables, ports, mounts, volumes, tolerations, terms. */
   podPartsMax: 5_000,
+  /** Of one EndpointSlice, and of one endpoint in it; published. */
+  sliceEndpointsMax: 1_000,
+  slicePortsMax: 20_000,
+  endpointAddressesMax: 100,
+  endpointZoneHintsMax: 8,
   /** Owners, dependents and listed objects that the garbage collector processes before it yields. */
   collectorStepsPerSlice: 50,
   /** Keys and values of all annotations of one object. */

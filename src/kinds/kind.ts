@@ -260,8 +260,8 @@ export interface Kind extends GroupVersionKind {
    * endpoint of its own.
    */
   readonly generation: boolean;
-  /** The generation counts changes of annotations too: they are copied to what is made from the object. */
-  readonly generationCountsAnnotations?: true;
+  /** Metadata that the generation counts too: annotations that are copied to what is made from the object, labels that say whose it is. */
+  readonly generationCounts?: 'annotations' | 'labels';
   /** A deletion that does not say otherwise leaves the dependents. `warning` is the text for those that do not say. */
   readonly orphansByDefault?: { readonly warning?: string };
 }

@@ -19,6 +19,7 @@ import { betaClusterTrustBundle, clusterTrustBundle } from './certificates/clust
 import { lease } from './coordination/lease.ts';
 import { binding } from './core/binding.ts';
 import { configMap } from './core/config-map.ts';
+import { endpoints } from './core/endpoints.ts';
 import { event } from './core/event.ts';
 import { namespace } from './core/namespace.ts';
 import { node } from './core/node.ts';
@@ -26,6 +27,7 @@ import { pod } from './core/pod/pod.ts';
 import { podTemplate } from './core/pod-template.ts';
 import { secret } from './core/secret.ts';
 import { serviceAccount } from './core/service-account.ts';
+import { endpointSlice } from './discovery/endpoint-slice.ts';
 import { eventsEvent } from './events/event.ts';
 import { flowControlKinds } from './flowcontrol/flow-control-kinds.ts';
 import type { Kind } from './kind.ts';
@@ -52,12 +54,14 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     ...[configMap, namespace, node, pod, secret].map((make) => refusingFinalizers(make(dialect))),
     refusingFinalizers(podTemplate()),
     refusingFinalizers(serviceAccount(dialect)),
+    refusingFinalizers(endpoints(dialect)),
     coreEvent,
     eventsEvent(dialect, coreEvent),
     binding,
     ...[deployment, replicaSet].map((make) => refusingFinalizers(make(dialect))),
     lease(dialect),
     refusingFinalizers(certificateSigningRequest(dialect)),
+    refusingFinalizers(endpointSlice(dialect)),
     ...[ingressClass, ingress, networkPolicy].map((make) => refusingFinalizers(make(dialect))),
     ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => refusingFinalizers(make(dialect))),
     trustBundle,

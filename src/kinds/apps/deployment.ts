@@ -149,5 +149,5 @@ export const deployment = (dialect: Dialect): Kind =>
       replicasScale('labelSelector'),
     ],
     generation: true,
-    generationCountsAnnotations: true,
+    generationCounts: 'annotations',
   });

@@ -16,6 +16,7 @@ const priorities: Readonly<Record<string, number>> = {
   coordination: 16_500,
   node: 16_300,
   'flowcontrol.apiserver': 16_100,
+  discovery: 16_200,
 };
 
 /** All others: groups of custom resources. */

@@ -89,9 +89,9 @@ export function keepStatus(kind: Kind, object: ApiObject, old: ApiObject): void 
 /** `generation` counts changes of the desired state: of all but metadata, and a status that has its own endpoint. */
 export function countGeneration(kind: Kind, object: ApiObject, old: ApiObject): void {
   if (!kind.generation) return;
-  const sameAnnotations =
-    !kind.generationCountsAnnotations || equalValues(object.metadata.annotations ?? {}, old.metadata.annotations ?? {});
-  if (sameAnnotations && equalValues(desiredStateOf(kind, object), desiredStateOf(kind, old))) return;
+  const { generationCounts: also } = kind;
+  const sameMetadata = also === undefined || equalValues(object.metadata[also] ?? {}, old.metadata[also] ?? {});
+  if (sameMetadata && equalValues(desiredStateOf(kind, object), desiredStateOf(kind, old))) return;
   object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 }
 
