@@ -6,6 +6,8 @@ import {
   validatingWebhookConfiguration,
 } from './admissionregistration/webhook-configuration.ts';
 import { customResourceDefinition } from './apiextensions/custom-resource-definition.ts';
+import { controllerRevision } from './apps/controller-revision.ts';
+import { daemonSet } from './apps/daemon-set.ts';
 import { deployment } from './apps/deployment.ts';
 import { replicaSet } from './apps/replica-set.ts';
 import { selfSubjectReviews } from './authentication/self-subject-review.ts';
@@ -25,6 +27,7 @@ import { namespace } from './core/namespace.ts';
 import { node } from './core/node.ts';
 import { pod } from './core/pod/pod.ts';
 import { podTemplate } from './core/pod-template.ts';
+import { replicationController } from './core/replication-controller.ts';
 import { secret } from './core/secret.ts';
 import { serviceAccount } from './core/service-account.ts';
 import { endpointSlice } from './discovery/endpoint-slice.ts';
@@ -53,12 +56,13 @@ export function kinds(dialect: Dialect): readonly Kind[] {
   return [
     ...[configMap, namespace, node, pod, secret].map((make) => refusingFinalizers(make(dialect))),
     refusingFinalizers(podTemplate()),
+    refusingFinalizers(replicationController()),
     refusingFinalizers(serviceAccount(dialect)),
     refusingFinalizers(endpoints(dialect)),
     coreEvent,
     eventsEvent(dialect, coreEvent),
     binding,
-    ...[deployment, replicaSet].map((make) => refusingFinalizers(make(dialect))),
+    ...[controllerRevision, daemonSet, deployment, replicaSet].map((make) => refusingFinalizers(make(dialect))),
     lease(dialect),
     refusingFinalizers(certificateSigningRequest(dialect)),
     refusingFinalizers(endpointSlice(dialect)),

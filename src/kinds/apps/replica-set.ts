@@ -5,7 +5,7 @@ import { selectable } from '../../meta/selectable-field.ts';
 import { always, int32, int64, mergeList, opt, ptr, req, struct } from '../../schema/schema.ts';
 import { ageColumn, nameColumn, wide } from '../columns.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec, podTemplateSpec } from '../core/pod/pod-template-spec.ts';
-import { countColumn, ownerWarnings, replicasScale, selectorColumn, validateNotEmpty, validateReplacedTemplate } from '../core/pod/replaced-pods.ts';
+import { countColumn, ownerWarnings, replicaParts, replicasScale, selectorColumn, validateNotEmpty, validateReplacedTemplate } from '../core/pod/replaced-pods.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -33,14 +33,6 @@ const schema = kindSchema('api.apps.v1.ReplicaSet', 'Keeps a number of equal pod
   spec: always(2, spec, 'What is asked for.'),
   status: always(3, status, 'What was last observed.'),
 });
-
-/** Of these counts of a status, one is part of the other. */
-const replicaParts = [
-  ['fullyLabeledReplicas', 'replicas', 'status.replicas'],
-  ['readyReplicas', 'replicas', 'status.replicas'],
-  ['availableReplicas', 'replicas', 'status.replicas'],
-  ['availableReplicas', 'readyReplicas', 'readyReplicas'],
-] as const;
 
 const specOf = (object: ApiObject) => typed(schema, object).spec ?? { selector: undefined, template: undefined };
 const templateOf = (object: ApiObject): PodTemplateSpec => specOf(object).template ?? {};

@@ -86,7 +86,7 @@ export function judgesStatuses(kind: Kind, valid: Sent, rows: readonly Row[], ol
       const { object: changed, errors: found } = update(
         kind,
         object,
-        { spec: { ...(object['spec'] as Sent), replicas: 7 }, status },
+        { spec: { ...(object['spec'] as Sent), template: template({ hostname: 'other' }) }, status },
         'status',
       );
       sameErrors(found, errors);

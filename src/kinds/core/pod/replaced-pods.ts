@@ -75,3 +75,11 @@ export const countColumn = (name: string, description: string, path: string): Co
 
 export const selectorColumn = (selector: (object: ApiObject) => LabelSelector | undefined, absent: string = none): Column =>
   column('Selector', 'Selects the pods by their labels.', (object) => labelSelectorText(selector(object) ?? {}) || absent, wide);
+
+/** Counts in the statuses of two kinds of which one is part of the other. */
+export const replicaParts = [
+  ['fullyLabeledReplicas', 'replicas', 'status.replicas'],
+  ['readyReplicas', 'replicas', 'status.replicas'],
+  ['availableReplicas', 'replicas', 'status.replicas'],
+  ['availableReplicas', 'readyReplicas', 'readyReplicas'],
+] as const;
