@@ -74,7 +74,7 @@ function rowsFor(name: string, dialect: Dialect, webhook: AdmissionWebhook): rea
       ],
     },
     {
-      resource: 'validatingadmissionpolicies',
+      resource: policies,
       manifest: manifest('ValidatingAdmissionPolicy', {
         spec: {
           ...{ matchConstraints, paramKind: { apiVersion: 'v1', kind: 'ConfigMap' } },
@@ -145,6 +145,8 @@ function rowsFor(name: string, dialect: Dialect, webhook: AdmissionWebhook): rea
     },
   ];
 }
+
+const policies = 'validatingadmissionpolicies';
 
 /** Where the mutating webhook is asked. */
 const adding = '/add';
@@ -343,6 +345,21 @@ function suite(
     for (const [at, { described }] of rows.entries()) {
       for (const line of described) assert.match(texts[at] ?? '', line);
     }
+  });
+
+  test('describe shows expressions that do not fit the types of what they are about', async () => {
+    const wrong = `${name}-wrong`;
+    const { apiVersion, kind } = rows.find(({ resource }) => resource === policies)?.manifest ?? assert.fail();
+    const resourceRules = [ruleFor('CREATE', 'configmaps')];
+    const spec = { matchConstraints: { resourceRules }, validations: [{ expression: 'object.data > 1' }] };
+    const input = JSON.stringify({ apiVersion, kind, metadata: { name: wrong }, spec });
+    await client.prints(create, { input });
+    const policy = `${policies}.${group}/${wrong}`;
+    await client.prints(['wait', policy, '--for=jsonpath={.status.observedGeneration}=1', '--timeout=20s']);
+    const warnings =
+      /^Status:\n {2}Observed Generation: +1\n {2}Type Checking:\n {4}Expression Warnings:\n {6}Field Ref: +spec\.validations\[0\]\.expression\n {6}Warning: +\/v1, Kind=ConfigMap: ERROR: <input>:1:13: found no matching overload for '_>_'/m;
+    assert.match(await client.prints(['describe', policy]), warnings);
+    await client.prints(['delete', policy]);
   });
 
   test('explain', async () => {
