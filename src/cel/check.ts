@@ -359,7 +359,11 @@ class Checker {
   #same(parts: readonly (readonly [Expr, CelType])[]): CelType {
     const joined = this.#bindings.fresh();
     let isMixed = false;
+    let last: CelType | undefined;
     for (const [expr, type] of parts) {
+      // Long lists are mostly of literals.
+      if (type === last) continue;
+      last = type;
       const before = this.#name(joined);
       const fits = this.#bindings.assign(joined, type);
       isMixed ||= !fits;

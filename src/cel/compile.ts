@@ -1,4 +1,5 @@
 import { limits } from '../base/limits.ts';
+import { allAtOnce, type Steps } from '../base/time/in-slices.ts';
 import type { CelBudget } from './budget.ts';
 import type { CelCompileOptions, CelEnvironment, CelProgram } from './cel.ts';
 import { check } from './check.ts';
@@ -24,10 +25,24 @@ export interface CelValueProgram extends CelProgram {
 }
 
 /** See `Cel.compile`. */
-export function compile(source: string, environment: CelEnvironment, options: CelCompileOptions = {}): CelValueProgram {
+export const compile = (
+  source: string,
+  environment: CelEnvironment,
+  options: CelCompileOptions = {},
+): CelValueProgram => allAtOnce(compileInSteps(source, environment, options));
+
+/** As `compile`, of a long source with pauses for whoever iterates: the longest ones take tens of milliseconds. */
+export function* compileInSteps(
+  source: string,
+  environment: CelEnvironment,
+  options: CelCompileOptions = {},
+): Steps<CelValueProgram> {
+  const isLong = source.length > limits.inlineRuleLength;
   const expr = parse(source);
+  if (isLong) yield;
   const checked = check(expr, source, environment, options.extension);
   demandType(checked.type, options.returns);
+  if (isLong) yield;
   const step = new Planner(checked, environment).plan(expr);
   let sliced: SlicedStep | undefined;
   return {

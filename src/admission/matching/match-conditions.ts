@@ -84,7 +84,7 @@ function* compileEach(written: readonly WrittenCondition[], compiler: Expression
   const compiled: CompiledExpression[] = [];
   for (const { expression = '' } of written) {
     yield;
-    compiled.push(compiler.compile(expression, 'condition'));
+    compiled.push(yield* compiler.compile(expression, 'condition'));
   }
   return compiled;
 }

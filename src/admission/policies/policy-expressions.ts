@@ -74,7 +74,7 @@ async function compile<S extends PolicySpec, T extends object>(
   function* steps(): Steps<T> {
     for (const { name = '', expression = '' } of variables) {
       yield;
-      compiler.addVariable(name, expression);
+      yield* compiler.addVariable(name, expression);
     }
     return yield* compileOwn(spec, compiler);
   }
@@ -98,15 +98,15 @@ function* validationsOf(
   for (const { expression = '', message = '', messageExpression = '', reason = '' } of written) {
     yield;
     validations.push({
-      expression: compiler.compile(expression, 'condition'),
-      messageExpression: messageExpression === '' ? undefined : compiler.compile(messageExpression, 'message'),
+      expression: yield* compiler.compile(expression, 'condition'),
+      messageExpression: messageExpression === '' ? undefined : yield* compiler.compile(messageExpression, 'message'),
       ...{ message, reason },
     });
   }
   const auditAnnotations: CompiledAnnotation[] = [];
   for (const { key = '', valueExpression = '' } of annotations) {
     yield;
-    auditAnnotations.push({ key, value: compiler.compile(valueExpression, 'auditAnnotation') });
+    auditAnnotations.push({ key, value: yield* compiler.compile(valueExpression, 'auditAnnotation') });
   }
   return { validations, auditAnnotations };
 }
@@ -120,7 +120,7 @@ function* mutationsOf(
     yield;
     const type = patchType === 'JSONPatch' ? 'jsonPatch' : 'applyConfiguration';
     const { expression = '' } = (type === 'jsonPatch' ? jsonPatch : applyConfiguration) ?? {};
-    mutations.push({ type, expression: compiler.compile(expression, type) });
+    mutations.push({ type, expression: yield* compiler.compile(expression, type) });
   }
   return { mutations };
 }

@@ -242,4 +242,15 @@ describe('expressions of a policy', () => {
     for (const _ of checkTypes({ validations }, { objects: [deployment, text5] })) pauses++;
     assert.equal(pauses, 3_000);
   });
+
+  test('and between the parts of the work on a long one', () => {
+    const expression = Array.from({ length: 3_000 }, () => 'object.spec.replicas > 5').join(' || ');
+    const spec = {
+      variables: [{ name: 'long', expression }],
+      validations: [{ expression, messageExpression: expression }],
+    };
+    let pauses = 0;
+    for (const _ of checkTypes(spec, { objects: [deployment] })) pauses++;
+    assert.equal(pauses, 9);
+  });
 });

@@ -26,7 +26,7 @@ export function* checkTypes(spec: ValidatingPolicySpec, { objects, params }: Pol
     const types = { object: type, ...(params && { params }) };
     const compiler = new ExpressionCompiler({ hasParams: paramKind !== undefined, hasVariables: true, types });
     for (const { name, expression } of variables) {
-      compiler.addVariable(name ?? '', expression ?? '');
+      yield* compiler.addVariable(name ?? '', expression ?? '');
       yield;
     }
     compilers.push(compiler);
@@ -36,7 +36,7 @@ export function* checkTypes(spec: ValidatingPolicySpec, { objects, params }: Pol
   for (const [path, source] of expressionsOf(validations)) {
     const found: string[] = [];
     for (const [index, compiler] of compilers.entries()) {
-      const error = compiler.typeError(source);
+      const error = yield* compiler.typeError(source);
       if (error !== undefined) found.push(`${objects[index]?.text}: ${error}\n`);
       yield;
     }

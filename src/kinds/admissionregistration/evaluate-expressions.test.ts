@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { expressionLimits } from '../../base/expression-limits.ts';
 import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
+import { allAtOnce } from '../../base/time/in-slices.ts';
 import { CelBudget } from '../../cel/budget.ts';
 import {
   type AccessCheck,
@@ -87,13 +88,14 @@ const stoppedClock = { monotonic: () => 0 };
 
 function evaluationOf({ more, budget = new CelBudget(), variables = {}, clock = stoppedClock }: Setting) {
   const compiler = new ExpressionCompiler({ hasParams: true, hasVariables: true });
-  for (const [name, source] of Object.entries(variables)) compiler.addVariable(name, source);
+  for (const [name, source] of Object.entries(variables)) allAtOnce(compiler.addVariable(name, source));
   const evaluation = new ExpressionEvaluation(input(more), {
     variables: compiler.variables,
     budget,
     clock,
   });
-  return (source: string, role: ExpressionRole = 'variable') => evaluation.evaluate(compiler.compile(source, role));
+  return (source: string, role: ExpressionRole = 'variable') =>
+    evaluation.evaluate(allAtOnce(compiler.compile(source, role)));
 }
 
 const evaluate = (source: string, setting: Setting = {}): ExpressionResult | Promise<ExpressionResult> =>

@@ -20,7 +20,7 @@ interface CheckOptions {
 
 /**
  * Errors of expressions that do not compile. The expression language is loaded for the first one; until then, and between
- * expressions, others have their turn.
+ * expressions, others have their turn; long ones have turns of their own.
  */
 export const expressionErrors = (checks: readonly ExpressionCheck[], options: CheckOptions = {}): Validation => (checks.length === 0 ? [] : compileAll(checks, options));
 
@@ -30,9 +30,15 @@ async function compileAll(checks: readonly ExpressionCheck[], options: CheckOpti
   const errors: FieldError[] = [];
   for (const [index, { path, source, role, variable }] of checks.entries()) {
     if (errors.length >= limits.findingsMax) break;
-    if (index > 0 && index % limits.ruleStepsPerTurn === 0) await new Promise<void>((resolve) => inOwnTurn(resolve));
-    const compiled = variable === undefined ? compiler.compile(source, role) : compiler.addVariable(variable, source);
+    const isLong = source.length > limits.inlineRuleLength;
+    if (index > 0 && (isLong || index % limits.ruleStepsPerTurn === 0)) await ownTurn();
+    const steps = variable === undefined ? compiler.compile(source, role) : compiler.addVariable(variable, source);
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) await ownTurn();
+    const compiled = step.value;
     if (compiled.type === 'error') errors.push(invalid(path, source, compiled.detail));
   }
   return errors;
 }
+
+const ownTurn = (): Promise<void> => new Promise((resolve) => inOwnTurn(resolve));

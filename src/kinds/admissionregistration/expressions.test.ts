@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { allAtOnce } from '../../base/time/in-slices.ts';
 import { dynType, intType, listType, stringType, structType, typeName } from '../../cel/type.ts';
 import { ExpressionCompiler, type ExpressionRole } from './expressions.ts';
 
 /** The name of the type of an expression, or why it does not compile. */
 function typeOf(source: string, role: ExpressionRole, compiler = new ExpressionCompiler()): string {
-  const compiled = compiler.compile(source, role);
+  const compiled = allAtOnce(compiler.compile(source, role));
   return compiled.type === 'program' ? typeName(compiled.program.type) : compiled.detail;
 }
 
@@ -97,7 +98,7 @@ describe('what a policy adds', () => {
       ['nothing', 'null', 'null_type'],
       ['broken', '1 +', 'dyn'],
     ];
-    for (const [name, source] of added) compiler.addVariable(name, source);
+    for (const [name, source] of added) allAtOnce(compiler.addVariable(name, source));
     assert.deepEqual(
       [...compiler.variables.keys()],
       added.map(([name]) => name),
@@ -105,8 +106,8 @@ describe('what a policy adds', () => {
     for (const [name, , type] of added) assert.equal(typeOf(`variables.${name}`, 'variable', compiler), type, name);
     assert.equal(typeOf('variables.other', 'variable', compiler), undefinedField('other', 'variables.other', 10));
     const early = new ExpressionCompiler({ hasVariables: true });
-    assert.equal(early.addVariable('a', 'variables.b').type, 'error');
-    assert.equal(early.addVariable('b', 'variables.b').type, 'error');
+    assert.equal(allAtOnce(early.addVariable('a', 'variables.b')).type, 'error');
+    assert.equal(allAtOnce(early.addVariable('b', 'variables.b')).type, 'error');
   });
 
   it('types of objects: expressions are checked against them', () => {

@@ -1,4 +1,5 @@
-import { type CelValueProgram, compile } from '../../cel/compile.ts';
+import type { Steps } from '../../base/time/in-slices.ts';
+import { type CelValueProgram, compileInSteps } from '../../cel/compile.ts';
 import { CelCompileError } from '../../cel/error.ts';
 import { mutations, objectType, patchType } from '../../cel/library/mutations.ts';
 import { publishedError } from '../../cel/published-error.ts';
@@ -42,7 +43,7 @@ interface CompilerOptions {
 
 /**
  * Compiles the expressions of a webhook or policy (KEP-3716, KEP-3488). Variables are added in their order; an expression sees
- * those that were added before it was compiled.
+ * those that were added before it was compiled. Long expressions are compiled with pauses for whoever iterates.
  */
 export class ExpressionCompiler {
   /** Variables by name, for evaluations. */
@@ -57,19 +58,19 @@ export class ExpressionCompiler {
     this.#variableTypes = options.hasVariables ? Object.create(null) : undefined;
   }
 
-  compile(source: string, role: ExpressionRole): CompiledExpression {
-    const program = this.#program(source, role);
+  *compile(source: string, role: ExpressionRole): Steps<CompiledExpression> {
+    const program = yield* this.#program(source, role);
     if (program instanceof CelCompileError) return { type: 'error', source, detail: `compilation failed: ${publishedError(program, source)}` };
     const problem = typeProblem(program.type, results[role]);
     return problem === undefined ? { type: 'program', source, program } : { type: 'error', source, detail: problem };
   }
 
-  #program(source: string, role: ExpressionRole): CelValueProgram | CelCompileError {
+  *#program(source: string, role: ExpressionRole): Steps<CelValueProgram | CelCompileError> {
     const { hasParams = false, types = {} } = this.#options;
     const names = { params: hasParams, authorizer: role !== 'message', variables: this.#variableTypes };
     try {
       const extension = role === 'applyConfiguration' || role === 'jsonPatch' ? { extension: mutations } : {};
-      return compile(source, expressionEnvironment(names, types), extension);
+      return yield* compileInSteps(source, expressionEnvironment(names, types), extension);
     } catch (error) {
       if (error instanceof CelCompileError) return error;
       throw error;
@@ -77,14 +78,14 @@ export class ExpressionCompiler {
   }
 
   /** What is wrong with an expression of any result, for the types that were given. */
-  typeError(source: string): string | undefined {
-    const compiled = this.#program(source, 'variable');
+  *typeError(source: string): Steps<string | undefined> {
+    const compiled = yield* this.#program(source, 'variable');
     return compiled instanceof CelCompileError ? publishedError(compiled, source) : undefined;
   }
 
   /** Compiles a variable. One that does not compile is a fault of the expressions that use it. */
-  addVariable(name: string, source: string): CompiledExpression {
-    const compiled = this.compile(source, 'variable');
+  *addVariable(name: string, source: string): Steps<CompiledExpression> {
+    const compiled = yield* this.compile(source, 'variable');
     const type: CelType = compiled.type === 'program' ? typeOfVariable(compiled.program.type) : { kind: 'dyn' };
     this.variables.set(name, compiled);
     if (this.#variableTypes) this.#variableTypes[name] = type;

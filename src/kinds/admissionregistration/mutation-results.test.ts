@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { allAtOnce } from '../../base/time/in-slices.ts';
 import { CelBudget } from '../../cel/budget.ts';
 import type { CelValue } from '../../cel/value.ts';
 import { ExpressionEvaluation } from './evaluate-expressions.ts';
@@ -11,8 +12,8 @@ const object = { apiVersion: 'v1', kind: 'Any', metadata: { name: 'one', labels:
 /** The value of an expression; the message of its error. */
 function evaluated(source: string, role: ExpressionRole, variables: Readonly<Record<string, string>> = {}): CelValue {
   const compiler = new ExpressionCompiler({ hasVariables: true });
-  for (const [name, expression] of Object.entries(variables)) compiler.addVariable(name, expression);
-  const compiled = compiler.compile(source, role);
+  for (const [name, expression] of Object.entries(variables)) allAtOnce(compiler.addVariable(name, expression));
+  const compiled = allAtOnce(compiler.compile(source, role));
   const evaluation = new ExpressionEvaluation(
     {
       request: { operation: 'CREATE' },
