@@ -111,6 +111,7 @@ for (const dialect of [orch, kubernetes]) {
       'authentication',
       'authorization',
       'certificates',
+      'networking',
       'rbac.authorization',
       'storage',
       'admissionregistration',
