@@ -51,6 +51,8 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'Secret', 'secrets', '', 'Namespaced', '', '0100'],
     ['v1', 'PodTemplate', 'podtemplates', '', 'Namespaced', '', '0111'],
     ['v1', 'ReplicationController', 'replicationcontrollers', 'rc', 'Namespaced', 'status,scale', '0101'],
+    ['v1', 'LimitRange', 'limitranges', 'limits', 'Namespaced', '', '1100'],
+    ['v1', 'ResourceQuota', 'resourcequotas', 'quota', 'Namespaced', 'status', '0100'],
     ['v1', 'ServiceAccount', 'serviceaccounts', 'sa', 'Namespaced', 'token', '1110'],
     ['v1', 'Endpoints', 'endpoints', 'ep', 'Namespaced', '', '1100'],
     ['v1', 'Event', 'events', 'ev', 'Namespaced', '', '1100'],
@@ -244,6 +246,8 @@ const numbers: readonly (readonly [string, Readonly<Record<string, number>>])[] 
   ],
   ['CSINodeDriver', { name: 1, nodeID: 2, topologyKeys: 3, allocatable: 4 }],
   ['CSIStorageCapacity', { nodeTopology: 2, storageClassName: 3, capacity: 4, maximumVolumeSize: 5 }],
+  ['LimitRangeItem', { type: 1, max: 2, min: 3, default: 4, defaultRequest: 5, maxLimitRequestRatio: 6 }],
+  ['ResourceQuotaSpec', { hard: 1, scopes: 2, scopeSelector: 3 }],
   ['LeaseSpec', { holderIdentity: 1, renewTime: 4, leaseTransitions: 5, preferredHolder: 7 }],
 ];
 

@@ -23,11 +23,13 @@ import { binding } from './core/binding.ts';
 import { configMap } from './core/config-map.ts';
 import { endpoints } from './core/endpoints.ts';
 import { event } from './core/event.ts';
+import { limitRange } from './core/limit-range.ts';
 import { namespace } from './core/namespace.ts';
 import { node } from './core/node.ts';
 import { pod } from './core/pod/pod.ts';
 import { podTemplate } from './core/pod-template.ts';
 import { replicationController } from './core/replication-controller.ts';
+import { resourceQuota } from './core/resource-quota.ts';
 import { secret } from './core/secret.ts';
 import { serviceAccount } from './core/service-account.ts';
 import { endpointSlice } from './discovery/endpoint-slice.ts';
@@ -57,6 +59,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     ...[configMap, namespace, node, pod, secret].map((make) => refusingFinalizers(make(dialect))),
     refusingFinalizers(podTemplate()),
     refusingFinalizers(replicationController()),
+    ...[limitRange, resourceQuota].map((make) => refusingFinalizers(make(dialect))),
     refusingFinalizers(serviceAccount(dialect)),
     refusingFinalizers(endpoints(dialect)),
     coreEvent,

@@ -3,11 +3,15 @@ import type { Dialect } from '../../dialect/dialect.ts';
 /** Priorities of the groups that kube-apiserver serves itself, by short name. */
 const priorities: Readonly<Record<string, number>> = {
   '': 18_000,
+  apps: 17_800,
   events: 17_750,
   authentication: 17_700,
   authorization: 17_600,
+  autoscaling: 17_500,
+  batch: 17_400,
   certificates: 17_300,
   networking: 17_200,
+  policy: 17_100,
   'rbac.authorization': 17_000,
   storage: 16_800,
   admissionregistration: 16_700,
@@ -15,8 +19,11 @@ const priorities: Readonly<Record<string, number>> = {
   scheduling: 16_600,
   coordination: 16_500,
   node: 16_300,
-  'flowcontrol.apiserver': 16_100,
   discovery: 16_200,
+  'flowcontrol.apiserver': 16_100,
+  'internal.apiserver': 16_000,
+  resource: 15_900,
+  storagemigration: 15_800,
 };
 
 /** All others: groups of custom resources. */

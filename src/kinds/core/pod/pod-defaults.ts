@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { formatQuantity, parseQuantity, roundUpQuantity } from '../../../meta/quantity.ts';
+import { roundUpAmounts } from '../resource-amounts.ts';
 import type { Container } from './container/container.ts';
 import type { EphemeralContainer } from './container/ephemeral-container.ts';
 import { defaultPullPolicy } from './container/image-name.ts';
@@ -35,7 +35,7 @@ export function defaultPodSpec(spec: PodSpec): void {
   for (const volume of spec.volumes ?? []) defaultVolume(volume);
   const { containers = [], initContainers = [], ephemeralContainers = [] } = spec;
   for (const container of [...containers, ...initContainers, ...ephemeralContainers]) defaultContainer(container);
-  roundUp(spec.overhead);
+  roundUpAmounts(spec.overhead);
 }
 
 /** Syncs serviceAccountName and its deprecated alias serviceAccount; the former takes precedence. */
@@ -50,14 +50,14 @@ function defaultVolume(volume: Volume): void {
   if (volumeSources(volume).length === 0) volume.emptyDir = {};
   if (volume.image) volume.image.pullPolicy ??= defaultPullPolicy(volume.image.reference ?? '');
   const claim = volume.ephemeral?.volumeClaimTemplate?.spec?.resources;
-  roundUp(claim?.limits);
-  roundUp(claim?.requests);
+  roundUpAmounts(claim?.limits);
+  roundUpAmounts(claim?.requests);
 }
 
 function defaultContainer(container: Container | EphemeralContainer): void {
   container.imagePullPolicy ??= defaultPullPolicy(container.image ?? '');
-  roundUp(container.resources?.limits);
-  roundUp(container.resources?.requests);
+  roundUpAmounts(container.resources?.limits);
+  roundUpAmounts(container.resources?.requests);
 }
 
 /** A resource with a limit and no request gets the limit as its request. */
@@ -70,14 +70,6 @@ function requestLimits({ resources }: Container): void {
 /** With host networking, hostPort defaults to containerPort. */
 function exposePorts({ ports = [] }: Container): void {
   for (const port of ports) port.hostPort ??= port.containerPort;
-}
-
-/** Rounds resource quantities up to milli-units, their stored precision. */
-function roundUp(resources: Record<string, string> | undefined): void {
-  for (const [name, text] of Object.entries(resources ?? {})) {
-    const quantity = parseQuantity(text);
-    if (quantity && resources) resources[name] = formatQuantity(roundUpQuantity(quantity, -3));
-  }
 }
 
 /**

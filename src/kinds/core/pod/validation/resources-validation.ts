@@ -17,7 +17,7 @@ const containerResources = new Set(['cpu', 'memory', 'ephemeral-storage']);
 const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
 
 /** Native resources have no domain or the product's own. All others are extended resources and must be whole numbers. */
-const isNative = (name: string, domain: string): boolean => !name.includes('/') || name.includes(`${domain}/`);
+export const isNative = (name: string, domain: string): boolean => !name.includes('/') || name.includes(`${domain}/`);
 
 /** A request may not exceed its limit; resources that cannot be overcommitted require a limit. */
 export function validateResources(
@@ -46,11 +46,11 @@ export const validateAmounts = (
   domain: string,
 ): FieldError[] =>
   errorsOfEach(Object.entries(amounts), ([name, amount]) => [
-    ...validateResourceName(name, `${path}[${name}]`, domain),
+    ...validateContainerResourceName(name, `${path}[${name}]`, domain),
     ...validateAmount(name, amount, `${path}[${name}]`, domain),
   ]);
 
-function validateResourceName(name: string, field: string, domain: string): FieldError[] {
+export function validateContainerResourceName(name: string, field: string, domain: string): FieldError[] {
   const problems = failing(isQualifiedName, field, name);
   if (problems.length > 0) return problems;
   if (!name.includes('/')) {
