@@ -21,18 +21,23 @@ type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: JsonPointer }
   | { readonly op: 'move' | 'copy'; readonly path: JsonPointer; readonly from: JsonPointer };
 
+interface Leniency {
+  /** An absent `value` is null. */
+  readonly valueMayBeAbsent?: boolean;
+}
+
 /**
  * Parses a decoded JSON Patch document. Throws BadRequest with the first invalid operation and member,
  * RequestEntityTooLarge above `limits.jsonPatchOperationsMax`. Ignores members that the RFC does not define.
  */
-export function parseJsonPatch(document: unknown): readonly JsonPatchOperation[] {
+export function parseJsonPatch(document: unknown, leniency: Leniency = {}): readonly JsonPatchOperation[] {
   if (!Array.isArray(document)) throw malformedPatch('', `expected an array of operations, got ${typeName(document)}`);
   if (document.length > limits.jsonPatchOperationsMax) {
     throw entityTooLarge(
       `The allowed maximum operations in a JSON patch is ${limits.jsonPatchOperationsMax}, got ${document.length}`,
     );
   }
-  return document.map(parseOperation);
+  return document.map((operation, index) => parseOperation(operation, index, leniency));
 }
 
 const members: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
@@ -48,15 +53,17 @@ export const unknownMembers = (document: readonly unknown[]): readonly string[] 
     .take(limits.findingsMax)
     .toArray();
 
-function parseOperation(operation: unknown, index: number): JsonPatchOperation {
+function parseOperation(operation: unknown, index: number, { valueMayBeAbsent }: Leniency): JsonPatchOperation {
   if (!isRecord(operation)) throw malformedPatch(`[${index}]`, `expected an object, got ${typeName(operation)}`);
   const op = getOwn(operation, 'op');
   switch (op) {
     case 'add':
     case 'replace':
     case 'test':
-      if (!Object.hasOwn(operation, 'value')) throw malformedPatch(`[${index}].value`, 'Required value');
-      return { op, path: parseMember(operation, 'path', index), value: operation.value };
+      if (!Object.hasOwn(operation, 'value') && !valueMayBeAbsent) {
+        throw malformedPatch(`[${index}].value`, 'Required value');
+      }
+      return { op, path: parseMember(operation, 'path', index), value: operation.value ?? null };
     case 'remove':
       return { op, path: parseMember(operation, 'path', index) };
     case 'move':

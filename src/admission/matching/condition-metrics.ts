@@ -24,6 +24,7 @@ export function conditionMetrics(metrics: Metrics): (outcome: ConditionsOutcome)
     const series = { name, kind, type, operation };
     seconds.observe(series, taken);
     if (count > 0) errors.add(series, count);
-    if (excluded) exclusions.add(series);
+    // In this series alone webhooks that validate have the name of the other kinds.
+    if (excluded) exclusions.add({ ...series, type: type === 'validating' ? 'validate' : type });
   };
 }

@@ -1,14 +1,13 @@
 import { stringifyJson } from '../../codec/json.ts';
-import { applyJsonPatch } from '../../patch/json-patch.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
 import type { AnnotationLevel } from '../../request/audit-annotations.ts';
 import { type AdmissionPlugin, type Mutator, noMutators } from '../chain.ts';
 import type { Matched } from '../matching/match-index.ts';
 import { ReviewedObjects } from './call-webhook.ts';
-import type { ReviewAnswer } from './review-answer.ts';
+import { jsonPatch } from './review-answer.ts';
 import type { Webhook } from './webhook.ts';
 import { consult, isExempt, isSelected, type WebhookParts } from './webhook-dispatch.ts';
-import { internal } from './webhook-refusal.ts';
+import { applyPatch } from './webhook-patch.ts';
 
 /** The webhooks of MutatingWebhookConfigurations: called one after the other, each with what the last one left. */
 export const mutatingWebhooks = (parts: WebhookParts): AdmissionPlugin => ({
@@ -47,39 +46,16 @@ async function mutate(
     const key = `${prefix}webhook.admission.${parts.dialect.domain}/round_${round}_index_${index}`;
     attributes.annotate(key, value, from);
   };
+  let applied: readonly unknown[] = [];
   try {
-    const answer = await consult(matched, objects, attributes, parts, async ({ patch }) => {
-      if (patch) await applyPatch(matched, patch, attributes);
+    const answer = await consult(matched, objects, attributes, parts, async (permission) => {
+      applied = await applyPatch(matched, permission, attributes);
     });
     if (!answer) annotate('failed-open.mutation.', webhook);
-    if (!answer?.patch) return;
-    const patch = { configuration, webhook, patch: answer.patch.document, patchType: 'JSONPatch' };
-    annotate('patch.', stringifyJson(patch), 'Request');
+    if (applied.length === 0) return;
+    annotate('patch.', stringifyJson({ configuration, webhook, patch: applied, patchType: jsonPatch }), 'Request');
   } finally {
     const mutated = attributes.replacements !== before;
     annotate('mutation.', stringifyJson({ configuration, webhook, mutated }));
-  }
-}
-
-/** A patch that does not apply is an error of the server's, whatever the failure policy. */
-async function applyPatch(
-  { item: { name }, as }: Matched<Webhook>,
-  { operations }: NonNullable<ReviewAnswer['patch']>,
-  attributes: AdmissionAttributes,
-): Promise<void> {
-  const { object } = attributes;
-  if (!object) {
-    const title = `admission webhook ${JSON.stringify(name)}`;
-    throw internal(`${title} attempted to modify the object, which is not supported for this operation`);
-  }
-  const shown = await attributes.inVersion(object, as);
-  await attributes.replace(patched(shown, operations), as);
-}
-
-function patched(object: unknown, operations: NonNullable<ReviewAnswer['patch']>['operations']): unknown {
-  try {
-    return applyJsonPatch(object, operations);
-  } catch (error) {
-    throw internal((error as Error).message, error);
   }
 }

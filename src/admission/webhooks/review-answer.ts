@@ -4,7 +4,6 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import { status } from '../../kinds/meta/status.ts';
 import { typeMeta } from '../../kinds/meta/type-meta.ts';
 import type { StatusDetails } from '../../meta/status-error.ts';
-import { parseJsonPatch } from '../../patch/json-patch.ts';
 import { decode } from '../../schema/decode.ts';
 import { isRecord } from '../../schema/own-property.ts';
 import { bool, bytes, type Infer, list, map, opt, ptr, string, struct } from '../../schema/schema.ts';
@@ -16,12 +15,15 @@ export interface ReviewAnswer {
   readonly allowed: boolean;
   /** The status of a refusal, as far as it was given. */
   readonly result: RefusalStatus;
-  /** Undefined if there is nothing to change. */
-  readonly patch:
-    | { readonly document: readonly unknown[]; readonly operations: ReturnType<typeof parseJsonPatch> }
-    | undefined;
+  /** Not yet decoded: a mistake in it is no failure of the call. Undefined if there is none. */
+  readonly patch: AnsweredPatch | undefined;
   readonly warnings: readonly string[];
   readonly auditAnnotations: Readonly<Record<string, string>>;
+}
+
+export interface AnsweredPatch {
+  readonly body: Buffer;
+  readonly type: string;
 }
 
 interface RefusalStatus {
@@ -120,6 +122,9 @@ function refuseOther(review: Review, response: Response, { dialect, version, uid
   );
 }
 
+/** The only type of patch that there is; v1beta1 need not name it. */
+export const jsonPatch = 'JSONPatch';
+
 function readPatch({ patch = '', patchType }: Response, { type, version }: Asked): ReviewAnswer['patch'] {
   if (type === 'validating') {
     if (version === 'v1' && patch !== '') throw invalid('validating webhook may not return response.patch');
@@ -129,10 +134,7 @@ function readPatch({ patch = '', patchType }: Response, { type, version }: Asked
   }
   if (version === 'v1') requireBoth(patch, patchType);
   if (patch === '') return undefined;
-  if (version === 'v1' && patchType !== 'JSONPatch') {
-    throw new UnusableAnswer(`unsupported patch type ${JSON.stringify(patchType)}`);
-  }
-  return decodePatch(patch);
+  return { body: Buffer.from(patch, 'base64'), type: version === 'v1' ? (patchType ?? '') : jsonPatch };
 }
 
 function requireBoth(patch: string, patchType: string | undefined): void {
@@ -143,18 +145,6 @@ function requireBoth(patch: string, patchType: string | undefined): void {
     throw invalid('webhook returned response.patchType but not response.patch');
   }
   if (patchType === '') throw invalid('webhook returned invalid response.patchType of ""');
-}
-
-function decodePatch(patch: string): ReviewAnswer['patch'] {
-  try {
-    const { value } = parseJson(Buffer.from(patch, 'base64'));
-    const operations = parseJsonPatch(value);
-    return operations.length === 0 ? undefined : { document: value as readonly unknown[], operations };
-  } catch (error) {
-    throw new UnusableAnswer(`received undecodable patch in webhook response: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
 }
 
 /** What of the details of a refusal is passed on. */

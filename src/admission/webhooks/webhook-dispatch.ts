@@ -88,8 +88,7 @@ export async function consult(
   try {
     await use?.(answer);
   } catch (error) {
-    observe({ end: 'broken', code: 0 });
-    throw error;
+    return failedOpen(webhook, error, attributes, observe);
   }
   observe({ end: 'allowed', code: 200 });
   return answer;
@@ -115,23 +114,32 @@ async function answerOf(
   attributes: AdmissionAttributes,
   { parts, observe }: { readonly parts: WebhookParts; readonly observe: Observe },
 ): Promise<ReviewAnswer | undefined> {
-  const { name, sideEffects, failurePolicy } = matched.item;
+  const { name, sideEffects } = matched.item;
   try {
     if (attributes.dryRun && sideEffects === 'some') {
       throw badRequest(`admission webhook ${JSON.stringify(name)} does not support dry run`);
     }
     return await callWebhook(matched, shown, attributes, parts);
   } catch (error) {
-    if (!(error instanceof CallFailure)) {
-      // The client is told why the webhook was not asked, which is nobody's failure.
-      observe({ end: 'broken', code: 0 });
-      throw error;
-    }
-    const { code, message } = error;
-    const isIgnored = failurePolicy === 'Ignore';
-    observe({ end: isIgnored ? 'ignored' : 'failed', code, problem: describeFailure(name, message) });
-    if (!isIgnored) throw callFailed(name, message, error);
-    attributes.signal.throwIfAborted();
-    return undefined;
+    return failedOpen(matched.item, error, attributes, observe);
   }
+}
+
+/** Counts what went wrong with a webhook, and returns if its failure policy ignores that. */
+function failedOpen(
+  { name, failurePolicy }: Webhook,
+  error: unknown,
+  attributes: AdmissionAttributes,
+  observe: Observe,
+): undefined {
+  if (!(error instanceof CallFailure)) {
+    // The client is told why the webhook was not asked or its patch not applied, which no policy ignores.
+    observe({ end: 'broken', code: 0 });
+    throw error;
+  }
+  const { code, message } = error;
+  const isIgnored = failurePolicy === 'Ignore';
+  observe({ end: isIgnored ? 'ignored' : 'failed', code, problem: describeFailure(name, message) });
+  if (!isIgnored) throw callFailed(name, message, error);
+  attributes.signal.throwIfAborted();
 }
