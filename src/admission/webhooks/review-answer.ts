@@ -21,7 +21,7 @@ export interface ReviewAnswer {
   readonly auditAnnotations: Readonly<Record<string, string>>;
 }
 
-export interface AnsweredPatch {
+interface AnsweredPatch {
   readonly body: Buffer;
   readonly type: string;
 }
