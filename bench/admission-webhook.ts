@@ -1,12 +1,13 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:https';
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { loopbackCertificate } from '../src/authn/oidc/provider-fixture.ts';
 
-/** A service on the loopback interface that is asked about objects, and allows all of them. */
+/** A service on the loopback interface that is asked about objects by HTTP/2, and allows all of them. */
 export class AdmissionWebhook implements AsyncDisposable {
-  readonly #server: Server;
+  readonly #server: Http2SecureServer;
+  readonly #sessions = new Set<ServerHttp2Session>();
   readonly #authority: string;
   questions = 0;
   connections = 0;
@@ -14,16 +15,18 @@ export class AdmissionWebhook implements AsyncDisposable {
   private constructor() {
     const { cert, key } = loopbackCertificate();
     this.#authority = cert;
-    this.#server = createServer({ cert, key }, (request, response) => {
+    this.#server = createSecureServer({ cert, key }, (request, response) => {
       this.questions += 1;
-      void json(request).then((review) => {
+      void json(request.stream).then((review) => {
         const { apiVersion, kind, request: asked } = review as Review;
         response.setHeader('content-type', 'application/json');
         response.end(JSON.stringify({ apiVersion, kind, response: { uid: asked.uid, allowed: true } }));
       });
     });
-    this.#server.on('secureConnection', () => {
+    this.#server.on('session', (session) => {
       this.connections += 1;
+      this.#sessions.add(session);
+      session.on('close', () => this.#sessions.delete(session));
     });
   }
 
@@ -41,7 +44,7 @@ export class AdmissionWebhook implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections();
+    for (const session of this.#sessions) session.destroy();
     this.#server.close();
     await once(this.#server, 'close');
   }

@@ -54,7 +54,7 @@ export const admission: Scenario = {
     for (const product of products) await product.settled();
     const rows = await measureCreates(context, products);
     if (webhook.questions === 0) throw new Error('the webhook was not asked');
-    const reused = `${webhook.questions.toLocaleString('en-US')} questions over ${webhook.connections} connections`;
+    const reused = `${webhook.questions.toLocaleString('en-US')} questions; connections opened: ${webhook.connections}`;
     return [...rows.slice(0, -1), ...rows.slice(-1).map((row) => withNote(row, reused))];
   },
 };
