@@ -40,6 +40,7 @@ import { ingress } from './networking/ingress.ts';
 import { ingressClass } from './networking/ingress-class.ts';
 import { networkPolicy } from './networking/network-policy.ts';
 import { runtimeClass } from './node/runtime-class.ts';
+import { podDisruptionBudget } from './policy/pod-disruption-budget.ts';
 import { clusterRole } from './rbac/cluster-role.ts';
 import { clusterRoleBinding } from './rbac/cluster-role-binding.ts';
 import { role } from './rbac/role.ts';
@@ -70,6 +71,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     refusingFinalizers(certificateSigningRequest(dialect)),
     refusingFinalizers(endpointSlice(dialect)),
     ...[ingressClass, ingress, networkPolicy].map((make) => refusingFinalizers(make(dialect))),
+    podDisruptionBudget(dialect),
     ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => refusingFinalizers(make(dialect))),
     trustBundle,
     betaClusterTrustBundle(trustBundle),

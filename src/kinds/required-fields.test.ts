@@ -162,6 +162,7 @@ const published: Readonly<Record<string, string>> = {
   'api.flowcontrol.v1.ServiceAccountSubject': 'name namespace',
   'api.flowcontrol.v1.Subject': 'kind',
   'api.flowcontrol.v1.UserSubject': 'name',
+  'api.policy.v1.PodDisruptionBudgetStatus': 'currentHealthy desiredHealthy disruptionsAllowed expectedPods',
   'api.rbac.v1.ClusterRoleBinding': 'roleRef',
   'api.rbac.v1.PolicyRule': 'verbs',
   'api.rbac.v1.RoleBinding': 'roleRef',

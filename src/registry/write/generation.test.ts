@@ -31,6 +31,7 @@ const rows: readonly [kind: string, counted: readonly Change[]][] = [
   ['Ingress', ['content']],
   ['IngressClass', ['content', 'status']],
   ['NetworkPolicy', ['content', 'status']],
+  ['PodDisruptionBudget', ['content']],
 ];
 
 for (const [name, counted] of rows) {

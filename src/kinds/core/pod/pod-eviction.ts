@@ -10,7 +10,7 @@ const schema = kindSchema('api.policy.v1.Eviction', 'Asks that a pod leaves its 
   deleteOptions: ptr(2, deleteOptions, 'How to delete the pod.'),
 });
 
-/** POST `pods/{name}/eviction`: deletes the pod. PodDisruptionBudgets are not served, so nothing limits evictions. */
+/** POST `pods/{name}/eviction`: deletes the pod. No PodDisruptionBudget limits it. */
 export const podEviction = (dialect: Dialect): ActionSubresource => ({
   type: 'action',
   name: 'eviction',
