@@ -51,6 +51,35 @@ describe('what is compiled of a policy', () => {
     assert.notEqual(expressionsOf(configurations, 'b'), other);
   });
 
+  for (const [what, change, isKept] of [
+    ['the status', { status: { observedGeneration: 1 } }, true],
+    ['labels', { metadata: { labels: { a: 'b' } } }, true],
+    ['the rules', { metadata: { generation: 2 }, spec: { validations: [{ expression: 'false' }] } }, false],
+    ['the rules, of the same generation', { spec: { validations: [{ expression: 'false' }] } }, false],
+    ['the object itself', { metadata: { uid: 'other' } }, false],
+  ] as const) {
+    it(`is ${isKept ? '' : 'not '}kept when a write changes ${what}`, () => {
+      const written = (
+        resourceVersion: string,
+        { metadata = {}, spec = {}, ...rest }: Partial<Record<string, object>>,
+      ) => {
+        const policy = policyOf('a', resourceVersion);
+        return {
+          ...{ ...policy, ...rest },
+          metadata: { ...policy.metadata, generation: 1, ...metadata },
+          spec: { ...(policy['spec'] as object), ...spec },
+        };
+      };
+      const configurations = configurationsOf('a');
+      configurations.put(policies, written('1', {}));
+      const before = expressionsOf(configurations, 'a');
+      const { version } = configurations;
+      configurations.put(policies, written('2', change));
+      assert.equal(expressionsOf(configurations, 'a') === before, isKept);
+      assert.equal(configurations.version === version, isKept);
+    });
+  }
+
   it('is kept on another thread, which gets copies of all of them', () => {
     const configurations = configurationsOf('a', 'b');
     const remote = new AdmissionConfigurations();

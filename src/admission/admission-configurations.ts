@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type ApiObject, nameOf } from '../meta/api-object.ts';
 import { MatchIndex } from './matching/match-index.ts';
 import {
@@ -57,8 +58,12 @@ export class AdmissionConfigurations {
     return Object.fromEntries(listed) as unknown as ConfigurationData;
   }
 
+  /** A write that changes only the status or the metadata leaves everything as it is. */
   put(kind: ConfigurationKind, configuration: ApiObject): void {
-    this.#objects[kind].set(nameOf(configuration), configuration);
+    const objects = this.#objects[kind];
+    const before = objects.get(nameOf(configuration));
+    if (before && isSameConfiguration(before, configuration)) return;
+    objects.set(nameOf(configuration), configuration);
     this.#changed();
   }
 
@@ -119,6 +124,13 @@ export class AdmissionConfigurations {
     return this.#mutating;
   }
 }
+
+/** The generation tells of changes by requests; an object may have been restored with the generation of another state. */
+const isSameConfiguration = (one: ApiObject, other: ApiObject): boolean =>
+  one.metadata.generation !== undefined &&
+  one.metadata.generation === other.metadata.generation &&
+  one.metadata.uid === other.metadata.uid &&
+  isDeepStrictEqual([one['spec'], one['webhooks']], [other['spec'], other['webhooks']]);
 
 const isSameState = ({ metadata: one }: ApiObject, { metadata: other }: ApiObject): boolean =>
   one.uid === other.uid && one.resourceVersion === other.resourceVersion;
