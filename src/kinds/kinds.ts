@@ -10,6 +10,7 @@ import { controllerRevision } from './apps/controller-revision.ts';
 import { daemonSet } from './apps/daemon-set.ts';
 import { deployment } from './apps/deployment.ts';
 import { replicaSet } from './apps/replica-set.ts';
+import { statefulSet } from './apps/stateful-set.ts';
 import { selfSubjectReviews } from './authentication/self-subject-review.ts';
 import { tokenReview } from './authentication/token-review.ts';
 import { localSubjectAccessReview } from './authorization/local-subject-access-review.ts';
@@ -66,7 +67,9 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     coreEvent,
     eventsEvent(dialect, coreEvent),
     binding,
-    ...[controllerRevision, daemonSet, deployment, replicaSet].map((make) => refusingFinalizers(make(dialect))),
+    ...[controllerRevision, daemonSet, deployment, replicaSet, statefulSet].map((make) =>
+      refusingFinalizers(make(dialect)),
+    ),
     lease(dialect),
     refusingFinalizers(certificateSigningRequest(dialect)),
     refusingFinalizers(endpointSlice(dialect)),

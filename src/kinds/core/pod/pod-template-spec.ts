@@ -40,7 +40,7 @@ export function validatePodTemplate(template: PodTemplateSpec, path: string, dia
 }
 
 /** Errors of a template's labels and annotations. */
-function validateTemplateMetadata({ metadata = {}, spec }: PodTemplateSpec, path: string, dialect: Dialect): FieldError[] {
+export function validateTemplateMetadata({ metadata = {}, spec }: PodTemplateSpec, path: string, dialect: Dialect): FieldError[] {
   const { labels = {}, annotations = {} } = metadata;
   const mirror = annotations[mirrorAnnotation(dialect)];
   return [

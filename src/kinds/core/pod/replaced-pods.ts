@@ -18,13 +18,13 @@ export const validateReplacedTemplate = (
 ): FieldError[] => [...validateSelected(selector, template, path), ...validatePodTemplate(template, path, dialect), ...validateReplaced(template, path, owner)];
 
 /** Pods that are replaced are never done: they restart always and have no deadline. */
-const validateReplaced = ({ spec }: PodTemplateSpec, path: string, owner: string): FieldError[] => [
+export const validateReplaced = ({ spec }: PodTemplateSpec, path: string, owner: string): FieldError[] => [
   ...(spec?.restartPolicy === 'Always' ? [] : [notSupported(`${path}.spec.restartPolicy`, spec?.restartPolicy ?? '', ['Always'])]),
   ...(spec?.activeDeadlineSeconds === undefined ? [] : [forbidden(`${path}.spec.activeDeadlineSeconds`, `activeDeadlineSeconds in ${owner} is not Supported`)]),
 ];
 
 /** A selector selects the pods of the template beside it. An absent one selects nothing. */
-function validateSelected(selector: LabelSelector | undefined, { metadata = {} }: PodTemplateSpec, path: string): FieldError[] {
+export function validateSelected(selector: LabelSelector | undefined, { metadata = {} }: PodTemplateSpec, path: string): FieldError[] {
   const parsed = selector && readLabelSelector(selector);
   if (selector && !parsed) return [];
   return parsed && selectsLabels(parsed, metadata.labels) ? [] : [invalid(`${path}.metadata.labels`, metadata.labels ?? null, '`selector` does not match template `labels`')];

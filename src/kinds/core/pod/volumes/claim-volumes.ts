@@ -13,7 +13,7 @@ const volumeResourceRequirements = struct('api.core.v1.VolumeResourceRequirement
   requests: opt(2, map(quantity()), 'Least storage of each kind.'),
 });
 
-const persistentVolumeClaimSpec = struct('api.core.v1.PersistentVolumeClaimSpec', 'What storage a claim asks for.', {
+export const persistentVolumeClaimSpec = struct('api.core.v1.PersistentVolumeClaimSpec', 'What storage a claim asks for.', {
   accessModes: opt(1, list(enumOf('ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod')), 'Ways in which the volume must be mountable.'),
   selector: ptr(4, labelSelector, 'Selects volumes by their labels.'),
   resources: always(2, volumeResourceRequirements, 'Least and most storage of the volume.'),
