@@ -41,11 +41,11 @@ export const customResources: Scenario = {
       });
       rows.push(await memory('none in use', empty));
       rows.push(...(await new Served(context, product, definitions).rows()));
-      for (const form of ['json', 'protobuf'] as const)
-        rows.push(await openapiV2(context, product, { form, definitions }));
       context.progress(`using ${definitions}`);
       await useAll(product);
       rows.push(await memory('each with an object, a GET, a LIST and OpenAPI', used));
+      for (const form of ['json', 'protobuf'] as const)
+        rows.push(await openapiV2(context, product, { form, definitions }));
     }
     const start: Row = {
       what: `start with ${definitions}, to /readyz`,

@@ -507,6 +507,8 @@ export const limits = {
   configurationFileBytesMax: 64 * 1024 * 1024,
   /** Parts of schemas of custom resources that are kept built, of about 2 kB each. A usual definition has 300. */
   schemaPartsBuiltMax: 30_000,
+  /** The same on the thread for heavy work, where fewer kinds are written. */
+  heavySchemaPartsMax: 10_000,
   /** OpenAPI documents of custom resources; larger ones are made for each who asks, that of version 2 as it is written. */
   recentDocumentsBytesMax: 16 * 1024 * 1024,
   /** Documents that are written as they are made, at a time. Others wait. */

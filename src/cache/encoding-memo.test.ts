@@ -31,3 +31,16 @@ test('a form larger than the limit is not cached', () => {
   event.set('json', Buffer.alloc(2_000));
   assert.deepEqual([event.get('json'), memo.bytes], [undefined, 0]);
 });
+
+test('an encoded form retains no memory that others share', () => {
+  const memo = new EncodingMemo(1_000_000);
+  const event = memo.forEvent();
+  const all = [Buffer.from('short'), Buffer.from('x'.repeat(5_000)), Buffer.alloc(100_000, 'y').subarray(0, 10)];
+  for (const [at, encoded] of all.entries()) {
+    const name = `form ${at}`;
+    event.set(name, encoded);
+    const kept = event.get(name);
+    assert.deepEqual(kept, encoded);
+    assert.equal(kept?.buffer.byteLength, encoded.length);
+  }
+});

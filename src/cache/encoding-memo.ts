@@ -8,6 +8,17 @@ export interface Encodings {
 const overheadBytes = 128;
 
 /**
+ * The bytes in memory of their own: Node's pool, from which short buffers come, is shared by what is made at the same time, and
+ * a few bytes of it that are kept would retain all of it, 64 KiB.
+ */
+function inOwnMemory(encoded: Buffer): Buffer {
+  if (encoded.buffer.byteLength === encoded.length) return encoded;
+  const own = Buffer.allocUnsafeSlow(encoded.length);
+  own.set(encoded);
+  return own;
+}
+
+/**
  * Caches the encoded forms of events under one shared byte limit. The oldest are evicted and encoded again on demand, which is
  * rare: the watchers of an event receive it within moments of each other.
  */
@@ -33,7 +44,7 @@ export class EncodingMemo {
     return {
       get: (name) => forms.get(name),
       set: (name, encoded) => {
-        forms.set(name, encoded);
+        forms.set(name, inOwnMemory(encoded));
         this.#keep({ forms, name, bytes: encoded.length + overheadBytes });
       },
     };

@@ -53,3 +53,11 @@ for (const [what, steps, dropped] of cases) {
     assert.equal(seen.join(' '), dropped);
   });
 }
+
+test('a thread may keep fewer', () => {
+  const memory = new SchemaMemory();
+  memory.partsMax = third;
+  const dropped: string[] = [];
+  for (const name of ['a', 'b']) memory.add(new Schemas(name, third, dropped));
+  assert.deepEqual(dropped, ['a']);
+});

@@ -148,6 +148,11 @@ class VersionSchema implements LazySchema {
 
 const memory = new SchemaMemory();
 
+/** How many parts of schemas this thread keeps. Default: `limits.schemaPartsBuiltMax`. */
+export function keepSchemaParts(partsMax: number): void {
+  memory.partsMax = partsMax;
+}
+
 const keepsAll = { type: 'object', [schemaExtensions.preserveUnknownFields]: true };
 
 /** Of a definition that was written without being checked: nothing of its objects is lost. */
