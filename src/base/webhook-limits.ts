@@ -38,6 +38,8 @@ export const webhookLimits = {
   reviewListMax: 100,
   /** Characters shown of an error that a webhook reports. */
   webhookErrorLengthMax: 1_024,
+  /** Bytes of the value of an audit annotation of a policy, as in kube-apiserver. The rest is cut off. */
+  policyAnnotationValueMax: 10 * 1024,
   /** Variables of a policy that are evaluated within each other. */
   variableDepthMax: 16,
   /** Match conditions of a webhook or policy (spec section 8). */

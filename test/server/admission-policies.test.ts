@@ -202,6 +202,22 @@ describe('validating admission policies', () => {
     assert.equal('p/none' in annotations, false);
   });
 
+  for (const action of ['Deny', 'Warn', 'Audit']) {
+    for (const [failurePolicy, status] of [
+      ['Fail', 422],
+      ['Ignore', 201],
+    ] as const) {
+      it(`an annotation that fails refuses with ${action} and ${failurePolicy}: ${status === 422}`, async () => {
+        const auditAnnotations = [{ key: 'e', valueExpression: 'string(object.data.absent)' }];
+        await policy('p', { failurePolicy, auditAnnotations });
+        await bind('p', { validationActions: [action] });
+        const answer = await post(configMap('x'));
+        assert.equal(answer.status, status, answer.body.message);
+        assert.equal(answer.warnings, '');
+      });
+    }
+  }
+
   it('variables are evaluated when they are needed', async () => {
     await policy('p', {
       variables: [
@@ -276,6 +292,41 @@ describe('validating admission policies', () => {
         assert.equal(answer.status, status, answer.body.message);
         if (status === 422) assert.match(answer.body.message, /failed to configure binding: conversion webhook for/);
       }
+    });
+
+    it('of a kind that nobody serves refuse what a policy is for, whatever its bindings are for', async () => {
+      await policy('p', {
+        paramKind: { apiVersion: 'foo.io/v1', kind: 'Nope' },
+        validations: [{ expression: 'true' }],
+      });
+      const matchResources = { namespaceSelector: { matchLabels: { never: 'there' } } };
+      for (const binding of [{}, { matchResources, paramRef: { name: 'x', parameterNotFoundAction: 'Allow' } }]) {
+        await bind('p', binding);
+        const { status, body } = await post(configMap('x'));
+        assert.equal(status, 422);
+        assert.match(
+          body.message,
+          /ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'foo.io\/v1, Kind=Nope'$/,
+        );
+        await server.delete(`${bindings}/p`);
+      }
+    });
+
+    it('for a Namespace are looked for in it', async () => {
+      await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'with-params' } });
+      await create('/api/v1/namespaces/with-params/configmaps', configMap('here', { max: '3' }));
+      const resourceRules = [ruleFor('UPDATE', 'namespaces')];
+      const matchConstraints = { resourceRules };
+      await policy('p', {
+        ...uses,
+        matchConstraints,
+        validations: [{ expression: "params.data.max == '3' && namespaceObject == null" }],
+      });
+      await bind('p', { paramRef: { name: 'here', parameterNotFoundAction: 'Deny' } });
+      const label = { metadata: { labels: { changed: 'yes' } } };
+      const { status, body } = await send('PATCH', '/api/v1/namespaces/with-params', label, mergePatch);
+      assert.equal(status, 200, body.message);
+      assert.equal((await send('PATCH', '/api/v1/namespaces/default', label, mergePatch)).status, 422);
     });
 
     it('of a kind that is not served refuse, until it is served', async () => {

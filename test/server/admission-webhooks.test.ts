@@ -223,16 +223,12 @@ describe('admission webhooks', () => {
       const { status } = await patched({ op: 'replace', path: '/kind', value: 'Secret' });
       assert.equal(status, 500);
     });
-    for (const [what, path, value, wanted] of [
-      ['another name', '/metadata/name', 'other', 400],
-      ['another namespace', '/metadata/namespace', 'kube-system', 400],
-    ] as const) {
-      it(`to ${what} is refused`, async () => {
-        const { status } = await patched({ op: 'replace', path, value });
-        assert.equal(status, wanted);
-        assert.equal((await send('GET', `${maps}/other`)).status, 404);
-      });
-    }
+    it('to another namespace is refused', async () => {
+      const { status } = await patched({ op: 'replace', path: '/metadata/namespace', value: 'kube-system' });
+      assert.equal(status, 400);
+      const update = await merge('patched', { metadata: { labels: { a: 'b' } } });
+      assert.equal(update.status, 404, 'nothing was stored');
+    });
     it('does not change the identity that the server gives', async () => {
       const { status, body } = await patched(
         { op: 'add', path: '/metadata/uid', value: 'mine' },

@@ -91,13 +91,31 @@ describe('metadata in admission reviews', () => {
     );
   });
 
-  it('a webhook may choose the name instead', async () => {
+  it('a webhook may choose another name, unless the path says it', async () => {
     mutating.judge = () => patchOf({ op: 'add', path: '/metadata/name', value: 'chosen' });
     const { metadata } = await send('POST', maps, configMap({ generateName: 'made-' }), 201);
     assert.equal(metadata.name, 'chosen');
     assert.equal(reviewed(validating).name, 'chosen');
     await send('POST', maps, configMap({ generateName: 'made-' }), 409);
-    await send('POST', maps, configMap({ name: 'sent' }), 400);
+    await send('POST', maps, configMap({ name: 'sent' }), 409);
+    await send('PATCH', `${maps}/sent?fieldManager=test`, configMap({ name: 'sent' }), 400, 'apply-patch+yaml');
+    mutating.judge = () => patchOf({ op: 'replace', path: '/metadata/name', value: 'renamed' });
+    assert.equal((await send('POST', maps, configMap({ name: 'sent' }), 201)).metadata.name, 'renamed');
+    assert.equal((await server.get(`${maps}/sent`)).status, 404);
+  });
+
+  it('a webhook may not choose another namespace', async () => {
+    await send('POST', maps, configMap({ name: 'placed' }), 201);
+    mutating.judge = () => patchOf({ op: 'replace', path: '/metadata/namespace', value: 'other' });
+    await send('POST', maps, configMap({ name: 'placed-too' }), 400);
+    await send('PATCH', `${maps}/placed`, { data: { a: '2' } }, 400, 'merge-patch+json');
+    const namespace = {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'placeless', labels: { reviewed: 'yes' } },
+    };
+    mutating.judge = () => patchOf({ op: 'add', path: '/metadata/namespace', value: 'other' });
+    assert.equal((await send('POST', '/api/v1/namespaces', namespace, 201)).metadata.namespace, undefined);
   });
 
   it('what follows from a generated name is there', async () => {

@@ -15,7 +15,7 @@ import type { Policy, PolicyBinding } from './policy.ts';
 /** Objects that parameterize a policy, or why they cannot be found. */
 export type FoundParams =
   | { readonly type: 'objects'; readonly objects: readonly ApiObject[] }
-  | { readonly type: 'failed'; readonly why: string; readonly of: 'policy' | 'binding' };
+  | { readonly type: 'failed'; readonly why: string };
 
 /** What the plugins of policies need of the server. */
 export interface InvocationParts {
@@ -26,7 +26,9 @@ export interface InvocationParts {
   readonly namespaceLabels: NamespaceLabels;
   /** The Namespace of this name. */
   readonly namespace: (name: string) => ApiObject | undefined | Promise<ApiObject | undefined>;
-  /** Params of a binding; `namespace` is that of the request, '' if it has none. */
+  /** What is wrong with a kind of params: undefined if there are such objects. */
+  readonly paramKindProblem: (kind: ParamKind) => string | undefined | Promise<string | undefined>;
+  /** Params of a binding; `namespace` is that of the request, '' if it has none. A Namespace is in itself. */
   readonly params: (kind: ParamKind, ref: ParamRef, namespace: string) => Promise<FoundParams>;
   readonly authorize: AuthorizeInExpression;
   readonly conditionsObserved: (outcome: ConditionsOutcome) => void;
@@ -84,15 +86,23 @@ export async function invocationsOf<P extends Policy>(
   const found: (Invocation<P> | Misconfiguration<P>)[] = [];
   for (const { item: policy, as } of matched) {
     if (!(await selectsRequest(policy, attributes, parts.namespaceLabels))) continue;
+    const problem = policy.paramKind && (await parts.paramKindProblem(policy.paramKind));
+    if (problem !== undefined) {
+      found.push({
+        type: 'misconfigured',
+        policy,
+        binding: undefined,
+        message: `failed to configure policy: ${problem}`,
+      });
+      continue;
+    }
     for (const binding of policy.bindings) {
       const { matches } = binding;
       if (matches && !matchedVersion(matches, attributes)) continue;
       if (matches && !(await selectsRequest(matches, attributes, parts.namespaceLabels))) continue;
       const params = await paramsFor(policy, binding, { attributes, parts });
       if (params.type === 'failed') {
-        const { of, why } = params;
-        const message = `failed to configure ${of}: ${why}`;
-        found.push({ type: 'misconfigured', policy, message, binding: of === 'binding' ? binding : undefined });
+        found.push({ type: 'misconfigured', policy, binding, message: `failed to configure binding: ${params.why}` });
       } else for (const each of params.objects) found.push({ type: 'invocation', policy, as, binding, params: each });
     }
   }
@@ -110,11 +120,14 @@ async function paramsFor(
   { attributes, parts }: Pick<PolicyRequest, 'attributes' | 'parts'>,
 ): Promise<InvocationParams> {
   if (!paramKind || !paramRef) return { type: 'objects', objects: [undefined] };
-  const found = await parts.params(paramKind, paramRef, isNamespace(attributes) ? '' : attributes.info.namespace);
+  const found = await parts.params(
+    paramKind,
+    paramRef,
+    isNamespace(attributes) ? attributes.name : attributes.info.namespace,
+  );
   if (found.type === 'failed' || found.objects.length > 0 || paramRef.parameterNotFoundAction !== 'Deny') return found;
   return {
     type: 'failed',
-    of: 'binding',
     why: 'no params found for policy binding with `Deny` parameterNotFoundAction',
   };
 }

@@ -1,4 +1,5 @@
 import { getOrAdd } from '../../base/collections/get-or-add.ts';
+import { limits } from '../../base/limits.ts';
 import { stringifyJson } from '../../codec/json.ts';
 import { StatusError, type StatusReason } from '../../meta/status-error.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
@@ -72,7 +73,7 @@ async function judge(
       refusals.push({ policy: policy.name, binding: binding?.name, message: each.message, reason: '' });
     } else {
       for (const [key, value] of await judgeWith(each, judged)) {
-        getOrAdd(annotations, `${policy.name}/${key}`, () => new Set()).add(value);
+        getOrAdd(annotations, `${policy.name}/${key}`, () => new Set()).add(cut(value));
       }
     }
   }
@@ -99,8 +100,19 @@ async function judgeWith(
   const compiled = policy.expressions.get(clock);
   const judgement = await evaluatePolicy(compiled instanceof Promise ? await compiled : compiled, input, clock);
   for (const decision of judgement.decisions) decide(policy, binding, decision, judged);
+  for (const failure of judgement.annotationFailures)
+    decide(policy, { ...binding, actions: ['Deny'] }, failure, judged);
   return judgement.annotations;
 }
+
+/** At most as long as in kube-apiserver, without a part of a character at the end. */
+const cut = (value: string): string =>
+  value.length * 3 <= limits.policyAnnotationValueMax
+    ? value
+    : Buffer.from(value)
+        .subarray(0, limits.policyAnnotationValueMax)
+        .toString()
+        .replace(/\uFFFD$/, '');
 
 const actions: Readonly<Record<string, PolicyOutcome['action']>> = { Deny: 'deny', Audit: 'audit', Warn: 'warn' };
 
@@ -135,7 +147,7 @@ function annotateFailure(
   { index, message }: PolicyDecision,
   { attributes, parts }: Judged,
 ): void {
-  const key = `validation.policy.admission.${parts.dialect.domain}/validation_failure`;
+  const key = `validation.policy.${parts.dialect.group('admission')}/validation_failure`;
   const failure = {
     ...{ message, policy: policy.name, binding: binding.name },
     ...{ expressionIndex: index, validationActions: binding.actions },

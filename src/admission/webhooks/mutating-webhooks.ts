@@ -43,7 +43,7 @@ async function mutate(
   const { name: webhook, configuration, index } = matched.item;
   const before = attributes.replacements;
   const annotate = (prefix: string, value: string, from?: AnnotationLevel): void => {
-    const key = `${prefix}webhook.admission.${parts.dialect.domain}/round_${round}_index_${index}`;
+    const key = `${prefix}webhook.${parts.dialect.group('admission')}/round_${round}_index_${index}`;
     attributes.annotate(key, value, from);
   };
   let applied: readonly unknown[] = [];

@@ -34,7 +34,7 @@ async function ask(
   const verdicts = await Promise.allSettled(
     selected.map(async (each, index) => {
       if (await consult(each, objects, attributes, parts)) return;
-      const key = `failed-open.validating.webhook.admission.${parts.dialect.domain}/round_0_index_${index}`;
+      const key = `failed-open.validating.webhook.${parts.dialect.group('admission')}/round_0_index_${index}`;
       attributes.annotate(key, each.item.name);
     }),
   );

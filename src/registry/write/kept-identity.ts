@@ -14,15 +14,22 @@ export const identityOf = ({ metadata }: ApiObject): Identity => {
   return { name, namespace, uid, creationTimestamp, managedFields };
 };
 
+interface KeptAs {
+  readonly of: 'new' | 'stored';
+  /** Whether another name is accepted: of a new object whose name no path says. */
+  readonly mayRename?: boolean;
+  readonly request: { warn(text: string): void };
+}
+
 /**
- * Restores the identity of an object that admission replaced. Omitted fields are put back; another name or namespace is
- * rejected. Managed fields that cannot be decoded are replaced by the previous ones, with kube-apiserver's warning. For
- * updates, validation checks the rest.
+ * Restores the identity of an object that admission replaced. Omitted fields are put back; another namespace is rejected, and
+ * another name where the path says it. Managed fields that cannot be decoded are replaced by the previous ones, with
+ * kube-apiserver's warning. For updates, validation checks the rest.
  */
 export function keepIdentity(
   { metadata }: ApiObject,
   identity: Identity,
-  { of, request }: { readonly of: 'new' | 'stored'; readonly request: { warn(text: string): void } },
+  { of, mayRename = false, request }: KeptAs,
 ): void {
   const { name, namespace, uid, creationTimestamp, managedFields } = identity;
   if (of === 'new') {
@@ -31,10 +38,11 @@ export function keepIdentity(
       ...(uid !== undefined && { uid }),
       ...(creationTimestamp !== undefined && { creationTimestamp }),
     });
-    // One that is generated may be chosen by a plugin instead.
-    if (name !== undefined) refuseOther('name', name, metadata.name ?? name);
-    refuseOther('namespace', namespace, metadata.namespace ?? namespace);
+    if (!mayRename) refuseOther('name', name, metadata.name ?? name);
   }
+  // Objects outside namespaces have none, whatever a plugin says.
+  if (namespace === undefined) delete metadata.namespace;
+  else refuseOther('namespace', namespace, metadata.namespace ?? namespace);
   if (name !== undefined) metadata.name ??= name;
   if (namespace !== undefined) metadata.namespace ??= namespace;
   if (of === 'new') delete metadata.resourceVersion;

@@ -172,7 +172,8 @@ export class ObjectWriter {
     const mutating = this.#admission(context).mutate(attributes);
     if (mutating) await mutating;
     if (attributes.replacements > 0) {
-      keepIdentity(object, identity, { of: 'new', request: context.request });
+      const mayRename = context.info.name === '';
+      keepIdentity(object, identity, { of: 'new', mayRename, request: context.request });
       startGeneration(kind, object);
       dropSubresourceFields(kind, object);
       kind.strategy.prepareForCreate?.(object, strategyContext);

@@ -16,7 +16,7 @@ import { WebhookConnections, type WebhookUsers } from './webhook-connections.ts'
 /** What webhooks and policies ask of the server. */
 export interface DynamicAdmission
   extends Pick<WebhookParts, 'upToDate' | 'send' | 'observed' | 'conditionsObserved'>,
-    Pick<ValidatingParts, 'params' | 'policyObserved'> {
+    Pick<ValidatingParts, 'params' | 'paramKindProblem' | 'policyObserved'> {
   readonly configurations: AdmissionConfigurations;
 }
 
@@ -33,6 +33,7 @@ export function openDynamicAdmission(parts: ScopeParts, users: WebhookUsers = {}
     upToDate: oncePerRequest((signal) => (cache.isFresh() ? undefined : cache.fresh(signal).then(() => {}))),
     send: connections.send,
     params: (kind, ref, namespace) => params.find(kind, ref, namespace),
+    paramKindProblem: (kind) => params.kindProblem(kind),
     observed(outcome) {
       count(outcome);
       logFailure(outcome, logger);

@@ -37,12 +37,14 @@ export class PolicyParams {
     }
   }
 
+  /** See `InvocationParts.paramKindProblem`. */
+  kindProblem(kind: ParamKind): string | undefined {
+    return this.#served(kind) ? undefined : notServed(kind);
+  }
+
   async #find(kind: ParamKind, ref: ParamRef, requestNamespace: string): Promise<FoundParams> {
     const served = this.#served(kind);
-    if (!served) {
-      const described = `${kind.apiVersion ?? ''}, Kind=${kind.kind ?? ''}`;
-      return { type: 'failed', of: 'policy', why: `failed to find resource referenced by paramKind: '${described}'` };
-    }
+    if (!served) return failed(notServed(kind));
     const isNamespaced = served.kind.scope === 'Namespaced';
     const { name = '', namespace: wanted = '', selector } = ref;
     if (!isNamespaced && wanted !== '') {
@@ -94,4 +96,7 @@ export class PolicyParams {
   }
 }
 
-const failed = (why: string): FoundParams => ({ type: 'failed', of: 'binding', why });
+const failed = (why: string): FoundParams => ({ type: 'failed', why });
+
+const notServed = ({ apiVersion = '', kind = '' }: ParamKind): string =>
+  `failed to find resource referenced by paramKind: '${apiVersion}, Kind=${kind}'`;

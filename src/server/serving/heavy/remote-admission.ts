@@ -9,6 +9,7 @@ import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Turn } from '../../../base/keyed-mutex.ts';
 import { untilAborted } from '../../../base/time/until-aborted.ts';
+import type { ParamKind } from '../../../kinds/admissionregistration/policy-schema.ts';
 import { askingFor } from '../../../resources/custom-versions.ts';
 import { oncePerRequest } from '../../admission/once-per-request.ts';
 import type { DynamicAdmission } from '../../admission/open-dynamic-admission.ts';
@@ -57,6 +58,8 @@ export const remoteAdmission = (configurations: AdmissionConfigurations, context
   observed: (outcome) => void context.call('webhookObserved', outcome),
   conditionsObserved: (outcome) => void context.call('conditionsObserved', outcome),
   params: async (...args) => (await untilAborted(context.call('params', args), context.signal)) as FoundParams,
+  paramKindProblem: async (kind) =>
+    (await untilAborted(context.call('paramKindProblem', kind), context.signal)) as string | undefined,
   policyObserved: (outcome) => void context.call('policyObserved', outcome),
 });
 
@@ -82,5 +85,6 @@ export const admissionCalls = (dynamic: DynamicAdmission, { caller, turn }: Call
   webhookObserved: (outcome: WebhookOutcome) => dynamic.observed(outcome),
   conditionsObserved: (outcome: ConditionsOutcome) => dynamic.conditionsObserved(outcome),
   params: (args: Parameters<DynamicAdmission['params']>) => dynamic.params(...args),
+  paramKindProblem: (kind: ParamKind) => dynamic.paramKindProblem(kind),
   policyObserved: (outcome: PolicyOutcome) => dynamic.policyObserved(outcome),
 });

@@ -16,6 +16,7 @@ export const withoutConfigurations: Pick<
     upToDate: () => undefined,
     send: () => Promise.reject(new Error('no webhook is configured')),
     params: () => Promise.reject(new Error('no policy is in force')),
+    paramKindProblem: () => undefined,
     observed() {},
     conditionsObserved() {},
     policyObserved() {},
