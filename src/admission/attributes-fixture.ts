@@ -40,7 +40,7 @@ export function attributesOf(write: Write = {}): AdmissionAttributes {
     user: { username: 'jane', uid: '', groups: [groupMasters], extra: {} },
     dryRun: write.dryRun ?? false,
     signal: write.signal ?? new AbortController().signal,
-    span: undefined,
+    ...{ span: undefined, deadlineMs: undefined },
     awaitWebhook: (ask) => ask(),
     get replacements() {
       return replacements;

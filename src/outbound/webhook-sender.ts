@@ -8,7 +8,7 @@ import type { ConnectionConfig } from './connection-config.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
 import { hideCredential } from './hide-credential.ts';
 import { HttpsRequester } from './https-requester.ts';
-import type { Network, OutgoingResponse } from './network.ts';
+import type { Network, OutgoingRequest, OutgoingResponse } from './network.ts';
 import { Semaphore } from './semaphore.ts';
 
 interface WebhookSenderOptions {
@@ -32,20 +32,33 @@ interface WebhookAnswer {
   readonly retryAfterSeconds: number | undefined;
 }
 
+/** What differs between calls over the same connections. */
+interface WebhookCall {
+  /** Path and query. Default: those of the connection. */
+  readonly target?: string;
+  /** Default: that of the options. */
+  readonly timeoutMs?: number;
+}
+
 export interface WebhookSender extends Closable {
   /**
    * Calls the webhook. Rejects on a timeout, on a response that is too large, and on a redirect, which is never
    * followed: the request and its credential are for the webhook only. Retries only if the webhook had closed a kept
    * connection or a 401 led to a different credential. A traced caller's trace goes on in the call.
    */
-  readonly send: (body: string | Uint8Array, caller?: Caller) => Promise<WebhookAnswer>;
+  readonly send: (body: string | Uint8Array, caller?: Caller, call?: WebhookCall) => Promise<WebhookAnswer>;
 }
 
 /** POSTs JSON to exactly the URL of a connection. Requests have no side effects, so they can be repeated. */
 export function webhookSender(connection: ConnectionConfig, options: WebhookSenderOptions): WebhookSender {
   const sender = new Sender(connection, options);
-  return { send: (body, caller) => sender.send(body, caller), close: () => sender.close() };
+  return { send: (body, caller, call) => sender.send(body, caller, call), close: () => sender.close() };
 }
+
+type Question = Pick<OutgoingRequest, 'target' | 'signal'> & {
+  readonly body: string | Uint8Array;
+  readonly signal: AbortSignal;
+};
 
 class Sender implements Closable {
   readonly #options: WebhookSenderOptions;
@@ -64,10 +77,11 @@ class Sender implements Closable {
     this.#requester = new HttpsRequester({ connection, clock, network, files, pluginHost, http2: true });
   }
 
-  async send(body: string | Uint8Array, caller?: Caller): Promise<WebhookAnswer> {
+  async send(body: string | Uint8Array, caller?: Caller, call: WebhookCall = {}): Promise<WebhookAnswer> {
     const signal = caller?.signal;
     signal?.throwIfAborted();
-    const { clock, timeoutMs, questionsMax = limits.webhookQuestionsMax } = this.#options;
+    const { clock, questionsMax = limits.webhookQuestionsMax } = this.#options;
+    const { timeoutMs = this.#options.timeoutMs, target = this.#target } = call;
     if (this.#questions.size >= questionsMax) throw new Error('too many questions wait for the webhook');
     const stop = new AbortController();
     const timer = clock.after(timeoutMs, () => stop.abort(new Error(`the webhook gave no answer in ${timeoutMs} ms`)));
@@ -75,7 +89,7 @@ class Sender implements Closable {
     signal?.addEventListener('abort', abort);
     this.#questions.add(stop);
     try {
-      return await this.#inTurn(body, stop.signal, caller?.span);
+      return await this.#inTurn({ body, target, signal: stop.signal }, caller?.span);
     } catch (error) {
       throw stop.signal.aborted ? stop.signal.reason : error;
     } finally {
@@ -85,23 +99,23 @@ class Sender implements Closable {
     }
   }
 
-  async #inTurn(body: string | Uint8Array, signal: AbortSignal, span: Span | undefined): Promise<WebhookAnswer> {
-    await this.#connections.acquire(signal);
+  async #inTurn(question: Question, span: Span | undefined): Promise<WebhookAnswer> {
+    await this.#connections.acquire(question.signal);
     try {
-      return await (span ? this.#askWithin(span, body, signal) : this.#ask(body, signal));
+      return await (span ? this.#askWithin(span, question) : this.#ask(question));
     } finally {
       this.#connections.release();
     }
   }
 
   /** The span has no path: that of a webhook may hold a secret. */
-  #askWithin(span: Span, body: string | Uint8Array, signal: AbortSignal): Promise<WebhookAnswer> {
+  #askWithin(span: Span, question: Question): Promise<WebhookAnswer> {
     const { hostname, port } = this.#server;
     const peer = { 'net.peer.name': hostname, 'net.peer.port': Number(port === '' ? httpsPort : port) };
     const call = span.child('HTTP POST', { 'http.method': 'POST', ...peer }, 'client');
     return spanning(call, async () => {
       try {
-        const answer = await this.#ask(body, signal, call.headers);
+        const answer = await this.#ask(question, call.headers);
         call.set({ 'http.status_code': answer.status });
         if (answer.status >= 400) call.fail();
         return answer;
@@ -112,22 +126,16 @@ class Sender implements Closable {
     });
   }
 
-  async #ask(
-    body: string | Uint8Array,
-    signal: AbortSignal,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<WebhookAnswer> {
+  async #ask(question: Question, headers: Readonly<Record<string, string>> = {}): Promise<WebhookAnswer> {
     const response = await this.#requester.send({
+      ...question,
       method: 'POST',
-      target: this.#target,
       headers: {
         accept: 'application/json',
         'content-type': 'application/json',
         'user-agent': this.#options.userAgent,
         ...headers,
       },
-      body,
-      signal,
       repeatable: true,
     });
     const { status } = response;

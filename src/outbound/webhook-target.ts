@@ -16,7 +16,7 @@ export interface WebhookService {
 export function webhookUrl({ url, service }: WebhookTarget, timeoutMs: number): URL {
   const { name = '', namespace = '', port = 443, path = '' } = service ?? {};
   const target = new URL(url ?? `https://${name}.${namespace}.svc:${port}${path}`);
-  target.searchParams.set('timeout', `${Math.ceil(timeoutMs / 1000)}s`);
+  target.searchParams.set('timeout', `${Math.max(1, Math.ceil(timeoutMs / 1000))}s`);
   return target;
 }
 
@@ -32,5 +32,10 @@ const httpsPort = 443;
 export const noSuchService = ({ service }: WebhookTarget): string =>
   `service ${JSON.stringify(service?.name ?? '')} not found: Services are not served, a webhook needs a url`;
 
-/** A failed call, in the form of Go's HTTP client. */
-export const failedPost = (url: URL, why: string): string => `Post ${JSON.stringify(String(url))}: ${why}`;
+/** A failed call of `webhookUrl`, in the form of Go's HTTP client, which keeps a port that goes without saying. */
+export function failedPost(target: WebhookTarget, timeoutMs: number, why: string): string {
+  const url = webhookUrl(target, timeoutMs);
+  const namesPort = target.url === undefined || /^https:\/\/[^/?#]*:443(?![^/?#])/i.test(target.url);
+  const host = namesPort && url.port === '' ? `${url.host}:${httpsPort}` : url.host;
+  return `Post ${JSON.stringify(`https://${host}${url.pathname}${url.search}`)}: ${why}`;
+}

@@ -69,6 +69,8 @@ export interface VerbRequest {
   readonly body: RequestBody | undefined;
   /** Aborts when the client disconnects or the deadline passes. */
   readonly signal: AbortSignal;
+  /** See Caller. */
+  readonly deadlineMs?: number | undefined;
   /** Long work takes turns between owners, see TimeSlice. Default: no owner. */
   readonly owner?: unknown;
   /** The operation under way, if the request is traced. */

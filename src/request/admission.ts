@@ -60,6 +60,8 @@ export interface AdmissionAttributes extends Annotator {
   readonly dryRun: boolean;
   /** Aborts with the request: the deadline has passed or the client has disconnected. */
   readonly signal: AbortSignal;
+  /** Monotonic milliseconds at which the deadline passes, where that is known. */
+  readonly deadlineMs: number | undefined;
   /** The operation of the request, if it is traced. */
   readonly span: Span | undefined;
   /**

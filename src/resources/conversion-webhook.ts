@@ -60,7 +60,6 @@ export interface ConversionParts {
 export class ConversionWebhook implements Closable {
   readonly #config: ConversionWebhookConfig;
   readonly #parts: ConversionParts;
-  readonly #url: URL;
   readonly #sender: WebhookSender | undefined;
   #asked = 0;
   #retired = false;
@@ -68,12 +67,16 @@ export class ConversionWebhook implements Closable {
   constructor(config: ConversionWebhookConfig, parts: ConversionParts) {
     this.#config = config;
     this.#parts = parts;
-    this.#url = webhookUrl(config, limits.conversionMsMax);
     if (config.url === undefined) return;
     const { clock, network, files } = parts;
     this.#sender = webhookSender(
       {
-        ...{ server: this.#url, authorities: config.authorities, serverName: undefined, insecure: false },
+        ...{
+          server: webhookUrl(config, limits.conversionMsMax),
+          authorities: config.authorities,
+          serverName: undefined,
+          insecure: false,
+        },
         ...{ credential: { type: 'stored' }, impersonation: undefined },
       },
       {
@@ -131,12 +134,12 @@ export class ConversionWebhook implements Closable {
     const fail = (why: string, cause?: unknown): ConversionError =>
       new ConversionError('call', `conversion webhook for ${kind} failed: ${why}`, { cause });
     if (!this.#sender) {
-      throw fail(failedPost(this.#url, noSuchService(this.#config)));
+      throw fail(failedPost(this.#config, limits.conversionMsMax, noSuchService(this.#config)));
     }
     // Only its deadline aborts it: others may share the result.
     const caller = { signal: new AbortController().signal, span };
     const { status, body } = await this.#sender.send(encodeQuestion(question), caller).catch((error) => {
-      throw fail(failedPost(this.#url, messageOf(error)), error);
+      throw fail(failedPost(this.#config, limits.conversionMsMax, messageOf(error)), error);
     });
     if (!isAnswered(status)) throw fail(describeAnswer(status, body));
     return body;

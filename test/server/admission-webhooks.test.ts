@@ -290,6 +290,28 @@ describe('admission webhooks', () => {
     await send('DELETE', `${maps}/held`);
   });
 
+  describe('a webhook is told how long it is waited for: by itself, and by the request', () => {
+    for (const [size, data] of [
+      ['small', 'x'],
+      ['large', 'x'.repeat(200_000)],
+    ] as const) {
+      for (const [query, secondsMax] of [
+        ['', 30],
+        ['?timeout=50s', 30],
+        ['?timeout=20s', 20],
+      ] as const) {
+        it(`a ${size} object, ${query === '' ? 'no timeout' : query}`, async () => {
+          await configure('validating', 'judge', webhookFor(one, { timeoutSeconds: 30 }));
+          await send('DELETE', `${maps}/timed`);
+          one.asked.length = 0;
+          assert.equal((await post(configMap('timed', { a: data }), query)).status, 201);
+          const told = Number(/timeout=(\d+)s$/.exec(`${one.asked[0]?.target}`)?.[1]);
+          assert.ok(told > 0 && told <= secondsMax, `${told}`);
+          if (secondsMax === 30) assert.equal(told, 30);
+        });
+      }
+    }
+  });
   it('objects too large for the event loop are judged alike', async () => {
     const large = Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`k${n}`, 'x']));
     const ofLarge = { objectSelector: { matchLabels: { size: 'large' } } };

@@ -462,7 +462,7 @@ describe('conversion webhooks', () => {
       [
         'service.example.com',
         { url: undefined, service: { name: 'converter', namespace: 'default', path: '/c' } },
-        /failed: Post "https:\/\/converter\.default\.svc\/c\?timeout=30s": service "converter" not found: Services are not served/,
+        /failed: Post "https:\/\/converter\.default\.svc:443\/c\?timeout=30s": service "converter" not found: Services are not served/,
       ],
     ];
     for (const [group, config, message] of rows) {

@@ -95,7 +95,7 @@ export async function callWebhook(
   const review = encodeReview({ dialect, version, uid, attributes, as, object, old });
   return traced(webhook, uid, attributes, async (span) => {
     const ask = () =>
-      send(client, review, { signal: attributes.signal, span }).catch((error) => {
+      send(client, review, { signal: attributes.signal, deadlineMs: attributes.deadlineMs, span }).catch((error) => {
         // The request has ended, or too many wait: that is no failure of the webhook, which a policy could ignore.
         if (error instanceof StatusError) throw error;
         throw new CallFailure(`failed to call webhook: ${messageOf(error)}`, unavailable, { cause: error });

@@ -113,6 +113,10 @@ class WriteAttributes implements AdmissionAttributes {
     return this.#context.request.signal;
   }
 
+  get deadlineMs(): number | undefined {
+    return this.#context.request.deadlineMs;
+  }
+
   get span(): Span | undefined {
     return this.#context.request.span;
   }

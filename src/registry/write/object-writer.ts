@@ -75,7 +75,7 @@ interface WriteTurn {
 /** What the write path uses of a request. */
 type WriteRequest = Pick<
   VerbRequest,
-  'served' | 'signal' | 'span' | 'awaitWebhook' | 'annotate' | 'warn' | 'beforeWrite'
+  'served' | 'signal' | 'deadlineMs' | 'span' | 'awaitWebhook' | 'annotate' | 'warn' | 'beforeWrite'
 >;
 
 /** What waits for its turn to change an object. */

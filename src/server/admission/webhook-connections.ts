@@ -29,7 +29,6 @@ export type WebhookUsers = Readonly<Partial<Record<WebhookType, KubeconfigUsers 
 
 interface Open {
   readonly sender: WebhookSender;
-  readonly url: URL;
   /** Calls under way. */
   calls: number;
 }
@@ -44,23 +43,30 @@ export class WebhookConnections implements Closable {
     this.#parts = parts;
   }
 
-  /** Rejects with a text in the form of Go's HTTP client. */
+  /**
+   * Rejects with a text in the form of Go's HTTP client. A webhook that could take longer than the request is told how much time is
+   * left; the request's signal ends the call.
+   */
   readonly send: SendReview = async (client, body, caller) => {
-    const { url: target, service, authorities, timeoutMs } = client;
-    if (target === undefined) throw new Error(failedPost(webhookUrl(client, timeoutMs), noSuchService(client)));
+    const { url, authorities, timeoutMs } = client;
+    const leftMs = Math.min(timeoutMs, (caller.deadlineMs ?? Infinity) - this.#parts.clock.monotonic());
+    if (url === undefined) throw new Error(failedPost(client, leftMs, noSuchService(client)));
     const users = this.#parts.users[client.type];
     const user = users && userForServer(users, webhookServer(client));
-    const key = JSON.stringify([target, service, authorities, timeoutMs, user?.id]);
+    const key = JSON.stringify([url, authorities, user?.id]);
     const open = this.#open.get(key) ?? this.#connect(client, user);
     this.#open.delete(key);
     this.#open.set(key, open);
     this.#closeUnused();
     open.calls++;
     try {
-      return await open.sender.send(body, caller);
+      const { pathname, search } = webhookUrl(client, leftMs);
+      return await open.sender.send(body, caller, { target: pathname + search, timeoutMs });
     } catch (error) {
       caller.signal.throwIfAborted();
-      throw new Error(failedPost(open.url, error instanceof Error ? error.message : String(error)), { cause: error });
+      throw new Error(failedPost(client, leftMs, error instanceof Error ? error.message : String(error)), {
+        cause: error,
+      });
     } finally {
       open.calls--;
     }
@@ -68,8 +74,7 @@ export class WebhookConnections implements Closable {
 
   #connect(client: WebhookClient, user: KubeconfigUser = anonymous): Open {
     const { clock, network, files, pluginHost } = this.#parts;
-    const url = webhookUrl(client, client.timeoutMs);
-    const server = { server: url, authorities: client.authorities };
+    const server = { server: webhookUrl(client, client.timeoutMs), authorities: client.authorities };
     const { credential, impersonation } = user;
     const sender = webhookSender(
       {
@@ -82,7 +87,7 @@ export class WebhookConnections implements Closable {
         questionsMax: limits.admissionCallsMax,
       },
     );
-    return { sender, url, calls: 0 };
+    return { sender, calls: 0 };
   }
 
   #closeUnused(): void {

@@ -31,6 +31,8 @@ export interface RequestContext {
   auditId: string;
   /** Time of arrival on the monotonic clock. Set by the stage `observe`. */
   receivedMs: number;
+  /** When the request is ended if it has no answer, on the monotonic clock; undefined: never. Set by the stage `deadline`. */
+  deadlineMs: number | undefined;
   /** The server ended the request to protect itself: no seat, or too slow. */
   terminated?: true;
   /** The request was answered because its time was over, whatever its work does. */
@@ -61,6 +63,7 @@ export const newContext = <E extends Exchange>(exchange: E): RequestContext & { 
   operation: undefined,
   auditId: '',
   receivedMs: 0,
+  deadlineMs: undefined,
   waitedMs: 0,
   audit: undefined,
   traceParent: undefined,

@@ -48,6 +48,10 @@ export class ServedRequest implements VerbRequest {
     return this.#context.exchange.signal;
   }
 
+  get deadlineMs(): number | undefined {
+    return this.#context.deadlineMs;
+  }
+
   get span(): Span | undefined {
     return this.#context.exchange.span;
   }

@@ -79,7 +79,8 @@ export const admissionCalls = (dynamic: DynamicAdmission, { caller, turn }: Call
   },
   async sendReview({ client, body }: ReviewCall): Promise<ReviewReply> {
     turn?.leave();
-    const reply = await askingFor(caller, () => dynamic.send(client, asBuffer(body), { signal: caller.signal }));
+    const { signal, deadlineMs } = caller;
+    const reply = await askingFor(caller, () => dynamic.send(client, asBuffer(body), { signal, deadlineMs }));
     return { status: reply.status, body: ownBytes(reply.body) };
   },
   webhookObserved: (outcome: WebhookOutcome) => dynamic.observed(outcome),

@@ -35,7 +35,9 @@ export function deadline({
       const { info, exchange } = context;
       if (info.verb === 'watch') return;
       const askedMs = info.query.size === 0 ? 0 : requestedTimeoutMs(context);
-      if (askedMs > 0 && askedMs < requestMsMax) {
+      const isAsked = askedMs > 0 && askedMs < requestMsMax;
+      context.deadlineMs = context.receivedMs + (isAsked ? askedMs : requestMsMax);
+      if (isAsked) {
         const timer = clock.after(askedMs, () => expire(context, askedMs));
         exchange.onEnd(() => timer.close());
       } else {
