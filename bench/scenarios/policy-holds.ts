@@ -78,6 +78,24 @@ const hostileConfigurations: readonly Hostile[] = [
     fields: { spec: { ...failing, validations: many(5, longRule) } },
   },
   {
+    what: '20 rules of 95,000 characters',
+    resource: policies,
+    fields: {
+      spec: {
+        failurePolicy: 'Fail',
+        matchConstraints: {
+          resourceRules: [...everything, { ...everything[0], resources: ['pods', 'secrets', 'nodes'] }],
+        },
+        validations: many(20, (index) => ({
+          expression: many(3_500, (each) => `object.kind != '${index * each}'`)
+            .join(' || ')
+            .slice(0, 95_000)
+            .replace(/ \|\| [^|]*$/, ''),
+        })),
+      },
+    },
+  },
+  {
     what: 'five rules and 600 params',
     before: async ({ api }) => {
       for (const index of many(600, (each) => each)) {
@@ -112,15 +130,26 @@ const hostileConfigurations: readonly Hostile[] = [
   },
 ];
 
+/** Waits until the types of the policy have been checked. */
+async function observed(api: Product['api']): Promise<void> {
+  for (;;) {
+    const { body } = await api.expect(200, `/apis/${group}/${policies}/hostile`);
+    const { status } = JSON.parse(body.toString()) as { status?: { observedGeneration?: number } };
+    if (status?.observedGeneration === 1) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
 async function follow(hostile: Hostile, { product, probe, turns, context }: Measuring): Promise<void> {
   const { api } = product;
   const { what, before, resource, fields, binding } = hostile;
   turns.begin(what);
   await before?.(product);
   context.progress(`${what}: measured`);
-  await turns.of('POST', probe, () =>
-    create(api, `/apis/${group}/${resource}`, { metadata: { name: 'hostile' }, ...fields }),
-  );
+  await turns.of('POST, and check of types', probe, async () => {
+    await create(api, `/apis/${group}/${resource}`, { metadata: { name: 'hostile' }, ...fields });
+    if (resource === policies) await observed(api);
+  });
   if (resource === policies) {
     const spec = { policyName: 'hostile', validationActions: ['Deny'], ...binding };
     await create(api, `/apis/${group}/validatingadmissionpolicybindings`, { metadata: { name: 'hostile' }, spec });

@@ -6,7 +6,7 @@ import { check } from './check.ts';
 import { CelCompileError, CelEvaluationError } from './error.ts';
 import { CelFault } from './fault.ts';
 import { Meter } from './meter.ts';
-import { parse } from './parse.ts';
+import { parseInSteps } from './parse.ts';
 import { Planner } from './plan.ts';
 import { planSliced, type SlicedStep } from './plan-sliced.ts';
 import type { Frame, Step } from './step.ts';
@@ -38,7 +38,7 @@ export function* compileInSteps(
   options: CelCompileOptions = {},
 ): Steps<CelValueProgram> {
   const isLong = source.length > limits.inlineRuleLength;
-  const expr = parse(source);
+  const expr = yield* parseInSteps(source);
   if (isLong) yield;
   const checked = check(expr, source, environment, options.extension);
   demandType(checked.type, options.returns);

@@ -1,4 +1,5 @@
 import { limits } from '../base/limits.ts';
+import { allAtOnce, type Steps } from '../base/time/in-slices.ts';
 import { CelCompileError } from './error.ts';
 import { errorAt, type Token, tokenize } from './lexer.ts';
 import { expandMacro } from './macros.ts';
@@ -23,11 +24,16 @@ const products = new Set(['*', '/', '%']);
  * Parses a source: langdef, "Syntax", with optional selection (`a.?b`, `a[?b]`). Throws CelCompileError with the
  * position of a syntax error, and for sources that are too long or nested too deeply.
  */
-export function parse(source: string): Expr {
+export const parse = (source: string): Expr => allAtOnce(parseInSteps(source));
+
+/** As `parse`, of a long source with a pause for whoever iterates. */
+export function* parseInSteps(source: string): Steps<Expr> {
   if (source.length > limits.celSourceLengthMax) {
     throw new CelCompileError(`longer than ${limits.celSourceLengthMax} characters`);
   }
-  return new Parser(source).parse();
+  const parser = new Parser(source);
+  if (source.length > limits.inlineRuleLength) yield;
+  return parser.parse();
 }
 
 class Parser {
