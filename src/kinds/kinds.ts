@@ -17,6 +17,7 @@ import { localSubjectAccessReview } from './authorization/local-subject-access-r
 import { selfSubjectAccessReview } from './authorization/self-subject-access-review.ts';
 import { selfSubjectRulesReview } from './authorization/self-subject-rules-review.ts';
 import { subjectAccessReview } from './authorization/subject-access-review.ts';
+import { horizontalPodAutoscaler } from './autoscaling/horizontal-pod-autoscaler.ts';
 import { certificateSigningRequest } from './certificates/certificate-signing-request.ts';
 import { betaClusterTrustBundle, clusterTrustBundle } from './certificates/cluster-trust-bundle.ts';
 import { lease } from './coordination/lease.ts';
@@ -74,6 +75,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     refusingFinalizers(certificateSigningRequest(dialect)),
     refusingFinalizers(endpointSlice(dialect)),
     ...[ingressClass, ingress, networkPolicy].map((make) => refusingFinalizers(make(dialect))),
+    refusingFinalizers(horizontalPodAutoscaler(dialect)),
     podDisruptionBudget(dialect),
     ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => refusingFinalizers(make(dialect))),
     trustBundle,
