@@ -220,6 +220,9 @@ export const limits = {
   /** Parameters of one StorageClass or VolumeAttributesClass, and keys and values of all. */
   classParametersMax: 512,
   classParametersBytesMax: 256 * 1024,
+  /** Metadata and messages in the status of a VolumeAttachment. */
+  attachmentMetadataBytesMax: 256 * 1024,
+  volumeErrorBytesMax: 1024,
   /** PEM text of one ClusterTrustBundle. */
   trustBundleBytesMax: 1024 * 1024,
   /**

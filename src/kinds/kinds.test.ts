@@ -92,6 +92,7 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'CSIDriver', 'csidrivers', '', 'Cluster', '', '0000'],
     ['v1', 'CSINode', 'csinodes', '', 'Cluster', '', '0000'],
     ['v1', 'CSIStorageCapacity', 'csistoragecapacities', '', 'Namespaced', '', '0000'],
+    ['v1', 'VolumeAttachment', 'volumeattachments', '', 'Cluster', 'status', '0000'],
     ['v1beta1', 'VolumeAttributesClass', 'volumeattributesclasses', 'vac', 'Cluster', '', '0100'],
     ['v1', 'FlowSchema', 'flowschemas', '', 'Cluster', 'status', '0101'],
     ['v1', 'PriorityLevelConfiguration', 'prioritylevelconfigurations', '', 'Cluster', 'status', '0101'],

@@ -52,6 +52,7 @@ import { csiDriver } from './storage/csi-driver.ts';
 import { csiNode } from './storage/csi-node.ts';
 import { csiStorageCapacity } from './storage/csi-storage-capacity.ts';
 import { storageClass } from './storage/storage-class.ts';
+import { volumeAttachment } from './storage/volume-attachment.ts';
 import { volumeAttributesClass } from './storage/volume-attributes-class.ts';
 
 /** All built-in kinds, with the names of a dialect. */
@@ -87,7 +88,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     ...mutatingAdmissionPolicies(dialect),
     refusingFinalizers(priorityClass(dialect)),
     runtimeClass(dialect),
-    ...[storageClass, csiDriver, csiNode, csiStorageCapacity, volumeAttributesClass].map((make) =>
+    ...[storageClass, csiDriver, csiNode, csiStorageCapacity, volumeAttachment, volumeAttributesClass].map((make) =>
       refusingFinalizers(make(dialect)),
     ),
     ...flowControlKinds(dialect),

@@ -36,7 +36,7 @@ function validateNodeAffinity(affinity: Affinity['nodeAffinity'], path: string):
 }
 
 /** Preferred terms may have values that are not valid label values, because a node need not match them. */
-function validateNodeTerm(
+export function validateNodeTerm(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   path: string,
   { labelValues }: { readonly labelValues: boolean },

@@ -162,7 +162,10 @@ function validateTrustBundle(bundle: NonNullable<Projection['clusterTrustBundle'
 
 const qualifiedTarget = /^(?:iqn|eui|naa)/;
 
-function validateIscsi(iscsi: NonNullable<Volume['iscsi']>, path: string): FieldError[] {
+export function validateIscsi(
+  iscsi: Pick<NonNullable<Volume['iscsi']>, 'iqn' | 'initiatorName'>,
+  path: string,
+): FieldError[] {
   const { iqn, initiatorName } = iscsi;
   const errors: FieldError[] = [];
   for (const [field, name] of Object.entries({ iqn, initiatorName })) {
@@ -172,7 +175,7 @@ function validateIscsi(iscsi: NonNullable<Volume['iscsi']>, path: string): Field
   return errors;
 }
 
-function validateFibreChannel(fc: NonNullable<Volume['fc']>, path: string): FieldError[] {
+export function validateFibreChannel(fc: NonNullable<Volume['fc']>, path: string): FieldError[] {
   const { targetWWNs = [], wwids = [] } = fc;
   const field = `${path}.targetWWNs`;
   if (targetWWNs.length === 0 && wwids.length === 0) {
@@ -184,7 +187,10 @@ function validateFibreChannel(fc: NonNullable<Volume['fc']>, path: string): Fiel
     : [];
 }
 
-function validateFlocker({ datasetName, datasetUUID }: NonNullable<Volume['flocker']>, path: string): FieldError[] {
+export function validateFlocker(
+  { datasetName, datasetUUID }: NonNullable<Volume['flocker']>,
+  path: string,
+): FieldError[] {
   if (!datasetName && !datasetUUID) return [required(path, 'one of datasetName and datasetUUID is required')];
   if (datasetName && datasetUUID) {
     return [invalid(path, 'resource', 'datasetName and datasetUUID can not be specified simultaneously')];

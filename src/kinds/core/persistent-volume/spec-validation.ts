@@ -1,0 +1,184 @@
+import {
+  errorsOfEach,
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+} from '../../../meta/field-error.ts';
+import { isDnsLabel, isDnsSubdomain } from '../../../meta/formats.ts';
+import { parseQuantity } from '../../../meta/quantity.ts';
+import { validateDriverName } from '../driver-name.ts';
+import { validateNodeTerm } from '../pod/validation/affinity-validation.ts';
+import { failing, hasNoBacksteps } from '../pod/validation/field-checks.ts';
+import { validateFibreChannel, validateFlocker, validateIscsi } from '../pod/validation/volume-validation.ts';
+import { type PersistentVolumeSpec, type SourceName, sourceNames } from './persistent-volume-spec.ts';
+
+export const accessModes = ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'];
+const reclaimPolicies = ['Delete', 'Recycle', 'Retain'];
+const volumeModes = ['Block', 'Filesystem'];
+
+/** Rules that volumes and their claims share. */
+export function validateAccessModes(modes: readonly string[], field: string, missing = ''): FieldError[] {
+  const known = modes.filter((mode) => accessModes.includes(mode));
+  const isMixed = known.includes('ReadWriteOncePod') && known.some((mode) => mode !== 'ReadWriteOncePod');
+  return [
+    ...(modes.length === 0 ? [required(field, missing)] : []),
+    ...errorsOfEach(modes, (mode) => (accessModes.includes(mode) ? [] : [notSupported(field, mode, accessModes)])),
+    ...(isMixed ? [forbidden(field, 'may not use ReadWriteOncePod with other access modes')] : []),
+  ];
+}
+
+/** The spec of a PersistentVolume. The schema requires exactly one source, and checks its required fields and ranges. */
+export function validateVolumeSpec(spec: PersistentVolumeSpec, path: string): FieldError[] {
+  const {
+    accessModes: modes = [],
+    persistentVolumeReclaimPolicy: policy = '',
+    storageClassName = '',
+    volumeMode,
+  } = spec;
+  return [
+    ...validateAccessModes(modes, `${path}.accessModes`),
+    ...validateCapacity(spec.capacity ?? {}, `${path}.capacity`),
+    ...(policy === '' || reclaimPolicies.includes(policy)
+      ? []
+      : [notSupported(`${path}.persistentVolumeReclaimPolicy`, policy, reclaimPolicies)]),
+    ...validateNodeAffinity(spec, `${path}.nodeAffinity`),
+    ...validateSource(spec, path),
+    ...(isRoot(spec.hostPath?.path) && policy === 'Recycle'
+      ? [forbidden(`${path}.persistentVolumeReclaimPolicy`, "may not be 'recycle' for a hostPath mount of '/'")]
+      : []),
+    ...(storageClassName === '' ? [] : failing(isDnsSubdomain, `${path}.storageClassName`, storageClassName)),
+    ...(volumeMode === undefined || volumeModes.includes(volumeMode)
+      ? []
+      : [notSupported(`${path}.volumeMode`, volumeMode, volumeModes)]),
+  ];
+}
+
+const outside = 'may not be specified in the context of inline volumes';
+
+/** The spec of a volume that no PersistentVolume stands for: a pod's own, attached for it. */
+export function validateInlineSpec(spec: PersistentVolumeSpec, path: string): FieldError[] {
+  const { capacity = {}, persistentVolumeReclaimPolicy: policy = '', volumeMode = 'Filesystem' } = spec;
+  const unwanted = [
+    ...(spec.claimRef ? ['claimRef'] : []),
+    ...(Object.keys(capacity).length > 0 ? ['capacity'] : []),
+    ...(spec.nodeAffinity ? ['nodeAffinity'] : []),
+    ...(spec.storageClassName ? ['storageClassName'] : []),
+  ];
+  return [
+    ...unwanted.map((name) => forbidden(`${path}.${name}`, outside)),
+    ...(spec.csi ? [] : [required(`${path}.csi`, 'has to be specified in the context of inline volumes')]),
+    ...validateAccessModes(spec.accessModes ?? [], `${path}.accessModes`),
+    ...(policy === '' || policy === 'Retain'
+      ? []
+      : [forbidden(`${path}.persistentVolumeReclaimPolicy`, 'may only be Retain in the context of inline volumes')]),
+    ...(spec.local ? [required(`${path}.nodeAffinity`, 'Local volume requires node affinity')] : []),
+    ...validateSource(spec, path),
+    ...(volumeMode === 'Filesystem'
+      ? []
+      : [
+          forbidden(
+            `${path}.volumeMode`,
+            'may not specify volumeMode other than Filesystem in the context of inline volumes',
+          ),
+        ]),
+  ];
+}
+
+function validateCapacity(capacity: Readonly<Record<string, string>>, path: string): FieldError[] {
+  const names = Object.keys(capacity);
+  return [
+    ...(names.length === 0 ? [required(path)] : []),
+    ...(names.length === 1 && names[0] === 'storage' ? [] : [notSupported(path, capacity, ['storage'])]),
+    ...errorsOfEach(Object.entries(capacity), ([name, amount]) => validatePositive(amount, `${path}[${name}]`)),
+  ];
+}
+
+export const validatePositive = (amount: string, field: string): FieldError[] =>
+  (parseQuantity(amount)?.nanos ?? 1n) > 0n ? [] : [invalid(field, amount, 'must be greater than zero')];
+
+const isRoot = (path: string | undefined): boolean => path !== undefined && /^\/[./]*$/.test(path);
+
+function validateNodeAffinity({ nodeAffinity, local }: PersistentVolumeSpec, path: string): FieldError[] {
+  if (!nodeAffinity) return local ? [required(path, 'Local volume requires node affinity')] : [];
+  if (!nodeAffinity.required) return [required(`${path}.required`, 'must specify required node constraints')];
+  return errorsOfEach(nodeAffinity.required.nodeSelectorTerms ?? [], (term, index) =>
+    validateNodeTerm(term, `${path}.required.nodeSelectorTerms[${index}]`, { labelValues: true }),
+  );
+}
+
+/** The first source alone. */
+function validateSource(spec: PersistentVolumeSpec, path: string): FieldError[] {
+  const first = sourceNames.find((name) => spec[name] !== undefined);
+  return (first && checks[first]?.(spec, `${path}.${first}`)) ?? [];
+}
+
+type SecretReference = NonNullable<NonNullable<PersistentVolumeSpec['csi']>['nodePublishSecretRef']>;
+
+const requireNames = (
+  { name, namespace }: { readonly name?: string; readonly namespace?: string },
+  path: string,
+): FieldError[] => [...(name ? [] : [required(`${path}.name`)]), ...(namespace ? [] : [required(`${path}.namespace`)])];
+
+function validateSecret(secret: SecretReference | undefined, path: string): FieldError[] {
+  if (!secret) return [];
+  const { name, namespace } = secret;
+  return [
+    ...requireNames(secret, path),
+    ...(name ? failing(isDnsSubdomain, `${path}.name`, name) : []),
+    ...(namespace ? failing(isDnsLabel, `${path}.namespace`, namespace) : []),
+  ];
+}
+
+/** Secrets of a driver of the container storage interface that are checked, as published. */
+const checkedSecrets = [
+  'controllerPublishSecretRef',
+  'controllerExpandSecretRef',
+  'nodePublishSecretRef',
+  'nodeExpandSecretRef',
+] as const;
+
+/** Rules of sources that the schema cannot express. */
+const checks: Readonly<Partial<Record<SourceName, (spec: PersistentVolumeSpec, path: string) => FieldError[]>>> = {
+  hostPath: ({ hostPath }, path) => (hostPath?.path ? failing(hasNoBacksteps, `${path}.path`, hostPath.path) : []),
+  local: ({ local }, path) => (local?.path ? failing(hasNoBacksteps, `${path}.path`, local.path) : []),
+  nfs: ({ nfs }, path) =>
+    nfs?.path && !nfs.path.startsWith('/') ? [invalid(`${path}.path`, nfs.path, 'must be an absolute path')] : [],
+  iscsi: ({ iscsi }, path) =>
+    iscsi
+      ? [
+          ...validateIscsi(iscsi, path),
+          ...(iscsi.secretRef && !iscsi.secretRef.name ? [required(`${path}.secretRef.name`)] : []),
+        ]
+      : [],
+  fc: ({ fc }, path) => (fc ? validateFibreChannel(fc, path) : []),
+  flocker: ({ flocker }, path) => (flocker ? validateFlocker(flocker, path) : []),
+  cinder: ({ cinder }, path) => (cinder?.secretRef ? requireNames(cinder.secretRef, `${path}.secretRef`) : []),
+  glusterfs: ({ glusterfs }, path) =>
+    glusterfs?.endpointsNamespace === ''
+      ? [
+          invalid(
+            `${path}.endpointsNamespace`,
+            '',
+            'if the endpointnamespace is set, it must be a valid namespace name',
+          ),
+        ]
+      : [],
+  azureFile: ({ azureFile }, path) => (azureFile?.secretNamespace === '' ? [required(`${path}.secretNamespace`)] : []),
+  scaleIO: ({ scaleIO }, path) => (scaleIO?.volumeName ? [] : [required(`${path}.volumeName`)]),
+  storageos: ({ storageos }, path) => (storageos ? validateStorageOS(storageos, path) : []),
+  csi: ({ csi }, path) => [
+    ...validateDriverName(csi?.driver ?? '', `${path}.driver`),
+    ...checkedSecrets.flatMap((name) => validateSecret(csi?.[name], `${path}.${name}`)),
+  ],
+};
+
+const validateStorageOS = (
+  { volumeName, volumeNamespace, secretRef }: NonNullable<PersistentVolumeSpec['storageos']>,
+  path: string,
+): FieldError[] => [
+  ...(volumeName ? failing(isDnsLabel, `${path}.volumeName`, volumeName) : [required(`${path}.volumeName`)]),
+  ...(volumeNamespace ? failing(isDnsLabel, `${path}.volumeNamespace`, volumeNamespace) : []),
+  ...(secretRef ? requireNames(secretRef, `${path}.secretRef`) : []),
+];
