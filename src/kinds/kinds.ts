@@ -28,6 +28,7 @@ import { event } from './core/event.ts';
 import { limitRange } from './core/limit-range.ts';
 import { namespace } from './core/namespace.ts';
 import { node } from './core/node.ts';
+import { persistentVolume } from './core/persistent-volume/persistent-volume.ts';
 import { pod } from './core/pod/pod.ts';
 import { podTemplate } from './core/pod-template.ts';
 import { replicationController } from './core/replication-controller.ts';
@@ -63,7 +64,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     ...[configMap, namespace, node, pod, secret].map((make) => refusingFinalizers(make(dialect))),
     refusingFinalizers(podTemplate()),
     refusingFinalizers(replicationController()),
-    ...[limitRange, resourceQuota].map((make) => refusingFinalizers(make(dialect))),
+    ...[limitRange, persistentVolume, resourceQuota].map((make) => refusingFinalizers(make(dialect))),
     refusingFinalizers(serviceAccount(dialect)),
     refusingFinalizers(endpoints(dialect)),
     coreEvent,

@@ -14,16 +14,16 @@ import { failing, hasNoBacksteps } from '../pod/validation/field-checks.ts';
 import { validateFibreChannel, validateFlocker, validateIscsi } from '../pod/validation/volume-validation.ts';
 import { type PersistentVolumeSpec, type SourceName, sourceNames } from './persistent-volume-spec.ts';
 
-export const accessModes = ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'];
+const accessModes = ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'];
 const reclaimPolicies = ['Delete', 'Recycle', 'Retain'];
 const volumeModes = ['Block', 'Filesystem'];
 
-/** Rules that volumes and their claims share. */
-export function validateAccessModes(modes: readonly string[], field: string, missing = ''): FieldError[] {
+/** The mode of one pod goes with no other. */
+function validateAccessModes(modes: readonly string[], field: string): FieldError[] {
   const known = modes.filter((mode) => accessModes.includes(mode));
   const isMixed = known.includes('ReadWriteOncePod') && known.some((mode) => mode !== 'ReadWriteOncePod');
   return [
-    ...(modes.length === 0 ? [required(field, missing)] : []),
+    ...(modes.length === 0 ? [required(field)] : []),
     ...errorsOfEach(modes, (mode) => (accessModes.includes(mode) ? [] : [notSupported(field, mode, accessModes)])),
     ...(isMixed ? [forbidden(field, 'may not use ReadWriteOncePod with other access modes')] : []),
   ];
@@ -95,7 +95,7 @@ function validateCapacity(capacity: Readonly<Record<string, string>>, path: stri
   ];
 }
 
-export const validatePositive = (amount: string, field: string): FieldError[] =>
+const validatePositive = (amount: string, field: string): FieldError[] =>
   (parseQuantity(amount)?.nanos ?? 1n) > 0n ? [] : [invalid(field, amount, 'must be greater than zero')];
 
 const isRoot = (path: string | undefined): boolean => path !== undefined && /^\/[./]*$/.test(path);

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { orch } from '../../../dialect/orch.ts';
+import { create, read, row, type Sent, update } from '../../strategy-fixture.ts';
+import { persistentVolume } from './persistent-volume.ts';
+
+const kind = persistentVolume(orch);
+const csi = { driver: 'd.example.com', volumeHandle: 'h' };
+const least = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'] };
+const spec = (fields: Sent = {}): Sent => ({ spec: { ...least, csi, ...fields } });
+const of = (source: Sent, fields: Sent = {}): Sent => ({ spec: { ...least, ...source, ...fields } });
+const affinity = {
+  required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] }] },
+};
+const subdomain =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+
+const rows: readonly { readonly why: string; readonly sent: Sent; readonly errors: readonly string[] }[] = [
+  { why: 'the least', sent: spec(), errors: [] },
+  {
+    why: 'no capacity',
+    sent: spec({ capacity: {} }),
+    errors: ['spec.capacity: Required value', 'spec.capacity: Unsupported value: {}: supported values: "storage"'],
+  },
+  {
+    why: 'another capacity',
+    sent: spec({ capacity: { storage: '1', cpu: '1' } }),
+    errors: ['spec.capacity: Unsupported value: {"storage":"1","cpu":"1"}: supported values: "storage"'],
+  },
+  {
+    why: 'nothing',
+    sent: spec({ capacity: { storage: '0' } }),
+    errors: ['spec.capacity[storage]: Invalid value: "0": must be greater than zero'],
+  },
+  { why: 'no access', sent: spec({ accessModes: [] }), errors: ['spec.accessModes: Required value'] },
+  {
+    why: 'an unknown policy',
+    sent: spec({ persistentVolumeReclaimPolicy: 'x' }),
+    errors: [
+      'spec.persistentVolumeReclaimPolicy: Unsupported value: "x": supported values: "Delete", "Recycle", "Retain"',
+    ],
+  },
+  {
+    why: 'an unknown mode',
+    sent: spec({ volumeMode: 'x' }),
+    errors: ['spec.volumeMode: Unsupported value: "x": supported values: "Block", "Filesystem"'],
+  },
+  {
+    why: 'a class with no name of one',
+    sent: spec({ storageClassName: 'A' }),
+    errors: [`spec.storageClassName: Invalid value: "A": ${subdomain}`],
+  },
+  { why: 'no source', sent: of({}), errors: ['spec: Required value: must specify a volume type'] },
+  {
+    why: 'two sources',
+    sent: spec({ hostPath: { path: '/a' } }),
+    errors: ['spec.csi: Forbidden: may not specify more than 1 volume type'],
+  },
+  {
+    why: 'the whole node, recycled',
+    sent: of({ hostPath: { path: '/./' } }, { persistentVolumeReclaimPolicy: 'Recycle' }),
+    errors: ["spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'"],
+  },
+  {
+    why: 'a path of the node that goes up',
+    sent: of({ hostPath: { path: '/a/../b' } }),
+    errors: ['spec.hostPath.path: Invalid value: "/a/../b": must not contain \'..\''],
+  },
+  { why: 'a local volume', sent: of({ local: { path: '/a' } }, { nodeAffinity: affinity }), errors: [] },
+  {
+    why: 'a local volume anywhere',
+    sent: of({ local: { path: '/a' } }),
+    errors: ['spec.nodeAffinity: Required value: Local volume requires node affinity'],
+  },
+  {
+    why: 'affinity to nothing',
+    sent: spec({ nodeAffinity: {} }),
+    errors: ['spec.nodeAffinity.required: Required value: must specify required node constraints'],
+  },
+  {
+    why: 'an export without a path',
+    sent: of({ nfs: { server: 's', path: 'p' } }),
+    errors: ['spec.nfs.path: Invalid value: "p": must be an absolute path'],
+  },
+  {
+    why: 'a target that is none',
+    sent: of({ iscsi: { targetPortal: 'a', iqn: 'x', lun: 0, chapAuthSession: true } }),
+    errors: [
+      'spec.iscsi.secretRef: Required value',
+      'spec.iscsi.iqn: Invalid value: "x": must be valid format starting with iqn, eui, or naa',
+    ],
+  },
+  {
+    why: 'a secret without a name',
+    sent: of({ cinder: { volumeID: 'v', secretRef: {} } }),
+    errors: ['spec.cinder.secretRef.name: Required value', 'spec.cinder.secretRef.namespace: Required value'],
+  },
+  {
+    why: 'a share with an empty namespace',
+    sent: of({ azureFile: { secretName: 's', shareName: 't', secretNamespace: '' } }),
+    errors: ['spec.azureFile.secretNamespace: Required value'],
+  },
+  {
+    why: 'endpoints in an empty namespace',
+    sent: of({ glusterfs: { endpoints: 'e', path: 'p', endpointsNamespace: '' } }),
+    errors: [
+      'spec.glusterfs.endpointsNamespace: Invalid value: "": if the endpointnamespace is set, it must be a valid namespace name',
+    ],
+  },
+];
+
+for (const { why, sent, errors } of rows) {
+  test(`PersistentVolume: ${why}`, () => assert.deepEqual(create(kind, sent).errors, errors));
+}
+
+const secret = { name: 's', namespace: 'n' };
+const changes: readonly {
+  readonly why: string;
+  readonly old: Sent;
+  readonly sent: Sent;
+  readonly errors: readonly string[];
+}[] = [
+  {
+    why: 'what may change',
+    old: spec(),
+    sent: spec({
+      capacity: { storage: '2Gi' },
+      accessModes: ['ReadWriteMany'],
+      claimRef: { name: 'c' },
+      mountOptions: ['ro'],
+      nodeAffinity: affinity,
+      persistentVolumeReclaimPolicy: 'Delete',
+      storageClassName: 'sc',
+    }),
+    errors: [],
+  },
+  {
+    why: 'the source',
+    old: spec(),
+    sent: spec({ csi: { ...csi, volumeHandle: 'i' } }),
+    errors: ['spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation'],
+  },
+  {
+    why: 'the secret for more, from none',
+    old: spec(),
+    sent: spec({ csi: { ...csi, controllerExpandSecretRef: secret } }),
+    errors: [],
+  },
+  {
+    why: 'the secret for more',
+    old: spec({ csi: { ...csi, controllerExpandSecretRef: secret } }),
+    sent: spec({ csi: { ...csi, controllerExpandSecretRef: { ...secret, name: 't' } } }),
+    errors: ['spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation'],
+  },
+  {
+    why: 'the mode',
+    old: spec(),
+    sent: spec({ volumeMode: 'Block' }),
+    errors: ['volumeMode: Invalid value: "Block": field is immutable'],
+  },
+  {
+    why: 'which nodes can use it',
+    old: spec({ nodeAffinity: affinity }),
+    sent: spec(),
+    errors: ['nodeAffinity: Invalid value: null: field is immutable'],
+  },
+];
+
+for (const { why, old, sent, errors } of changes) {
+  test(`PersistentVolume: an update changes ${why}`, () => assert.deepEqual(update(kind, old, sent).errors, errors));
+}
+
+test('PersistentVolume: defaults, and the first phase', () => {
+  const { object } = create(kind, { ...spec(), status: { phase: 'Bound' } });
+  assert.deepEqual(object['spec'], {
+    ...least,
+    csi,
+    persistentVolumeReclaimPolicy: 'Retain',
+    volumeMode: 'Filesystem',
+  });
+  assert.deepEqual(object['status'], { phase: 'Pending', lastPhaseTransitionTime: '2026-01-10T00:00:00Z' });
+});
+
+test('PersistentVolume: a change of the phase has a time, its own where one is sent', () => {
+  const before = '2026-01-01T00:00:00Z';
+  const old = { ...create(kind, spec()).object, status: { phase: 'Pending', lastPhaseTransitionTime: before } };
+  const status = (sent: Sent): unknown =>
+    update(kind, old, { ...spec({ capacity: { storage: '9' } }), status: sent }, 'status').object['status'];
+  assert.deepEqual(status({ phase: 'Pending', message: 'm' }), {
+    phase: 'Pending',
+    message: 'm',
+    lastPhaseTransitionTime: before,
+  });
+  assert.deepEqual(status({ phase: 'Available' }), {
+    phase: 'Available',
+    lastPhaseTransitionTime: '2026-01-10T00:00:00Z',
+  });
+  const own = '2026-01-05T00:00:00Z';
+  assert.deepEqual(status({ phase: 'Available', lastPhaseTransitionTime: own }), {
+    phase: 'Available',
+    lastPhaseTransitionTime: own,
+  });
+});
+
+test('PersistentVolume: warnings', () => {
+  const sent = {
+    metadata: { annotations: { 'volume.beta.orch.io/storage-class': 'x' } },
+    ...spec({
+      persistentVolumeReclaimPolicy: 'Recycle',
+      nodeAffinity: {
+        required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'beta.orch.io/os', operator: 'Exists' }] }] },
+      },
+    }),
+  };
+  assert.deepEqual(kind.strategy.warnings?.(read(kind, sent), undefined), [
+    'metadata.annotations[volume.beta.orch.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead',
+    'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
+    'spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.orch.io/os is deprecated since v1.14; use "orch.io/os" instead',
+  ]);
+});
+
+test('PersistentVolume: columns', () => {
+  const sent = {
+    ...spec({
+      accessModes: ['ReadWriteMany', 'ReadWriteOnce'],
+      claimRef: { namespace: 'n', name: 'c' },
+      storageClassName: 'sc',
+      persistentVolumeReclaimPolicy: 'Retain',
+      volumeMode: 'Block',
+    }),
+    status: { phase: 'Failed', reason: 'R' },
+  };
+  const shown = {
+    Name: 'one',
+    Capacity: '1Gi',
+    'Access Modes': 'RWO,RWX',
+    'Reclaim Policy': 'Retain',
+    Status: 'Failed',
+    Claim: 'n/c',
+    StorageClass: 'sc',
+    VolumeAttributesClass: '<unset>',
+    Reason: 'R',
+    Age: '<unknown>',
+    '*VolumeMode': 'Block',
+  };
+  assert.deepEqual(row(kind, sent), shown);
+  assert.equal(
+    row(kind, { ...sent, metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } })['Status'],
+    'Terminating',
+  );
+});

@@ -1,0 +1,143 @@
+import { deprecatedNodeLabel } from '../../../dialect/deprecated-node-labels.ts';
+import type { Dialect } from '../../../dialect/dialect.ts';
+import type { ApiObject } from '../../../meta/api-object.ts';
+import { type FieldError, forbidden, invalid } from '../../../meta/field-error.ts';
+import { formatTime } from '../../../meta/time.ts';
+import { cloneJson } from '../../../patch/json-value.ts';
+import { equalValues } from '../../../schema/equal-values.ts';
+import { always, type Infer, opt, ptr, string, struct, time } from '../../../schema/schema.ts';
+import { ageColumn, column, nameColumn, wide } from '../../columns.ts';
+import { defineKind } from '../../define-kind.ts';
+import type { Column, Kind, StrategyContext } from '../../kind.ts';
+import { kindSchema } from '../../meta/kind-schema.ts';
+import { typed } from '../../typed.ts';
+import { roundUpAmounts } from '../resource-amounts.ts';
+import { type PersistentVolumeSpec, persistentVolumeSpec, sourceNames } from './persistent-volume-spec.ts';
+import { validateVolumeSpec } from './spec-validation.ts';
+
+const persistentVolumeStatus = struct('api.core.v1.PersistentVolumeStatus', 'What is known of a volume.', {
+  phase: opt(1, string(), 'Whether the volume is `Pending`, `Available`, `Bound` to a claim, `Released` or `Failed`.'),
+  message: opt(2, string(), 'Why the volume is in this phase, for people.'),
+  reason: opt(3, string(), 'Why the volume failed, in one word.'),
+  lastPhaseTransitionTime: ptr(4, time(), 'When the phase changed.'),
+});
+
+const schema = kindSchema('api.core.v1.PersistentVolume', 'A volume that claims can be bound to, whatever its driver.', {
+  spec: always(2, persistentVolumeSpec, 'Where the volume is, how large it is, and how it is used.'),
+  status: always(3, persistentVolumeStatus, 'What is known of the volume.'),
+});
+
+type Status = Infer<typeof persistentVolumeStatus>;
+
+const specOf = (object: ApiObject): PersistentVolumeSpec => typed(schema, object).spec ?? {};
+const statusOf = (object: ApiObject): Status => typed(schema, object).status ?? {};
+
+/** A spec that is part of something else has none of these defaults. */
+function setDefaults(object: ApiObject): void {
+  const { spec = {}, status = {} } = typed(schema, object);
+  roundUpAmounts(spec.capacity);
+  spec.persistentVolumeReclaimPolicy ||= 'Retain';
+  spec.volumeMode ??= 'Filesystem';
+  status.phase ||= 'Pending';
+  Object.assign(object, { spec, status });
+}
+
+function prepareForCreate(object: ApiObject, { now }: StrategyContext): void {
+  object['status'] = { phase: 'Pending', lastPhaseTransitionTime: formatTime(now) };
+}
+
+/** Whoever changes the phase need not say when. */
+function prepareStatus(object: ApiObject, old: ApiObject, { now }: StrategyContext): void {
+  object['spec'] = cloneJson(old['spec']);
+  const [status, before] = [statusOf(object), statusOf(old)];
+  const { lastPhaseTransitionTime: at = before.lastPhaseTransitionTime } = status;
+  const isNow = status.phase !== before.phase && at === before.lastPhaseTransitionTime;
+  const changed = isNow ? formatTime(now) : at;
+  if (changed !== undefined) status.lastPhaseTransitionTime = changed;
+}
+
+/** Where the volume is. A secret for making it larger may be added. */
+function sourceOf(spec: PersistentVolumeSpec, before: PersistentVolumeSpec): unknown {
+  const source = Object.fromEntries(sourceNames.filter((name) => spec[name] !== undefined).map((name) => [name, spec[name]]));
+  const { csi } = spec;
+  if (!csi || !before.csi || before.csi.controllerExpandSecretRef) return source;
+  const { controllerExpandSecretRef: _added, ...rest } = csi;
+  return { ...source, csi: rest };
+}
+
+function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
+  const [spec, before] = [specOf(object), specOf(old)];
+  const errors = validateVolumeSpec(spec, 'spec');
+  // The published paths of these fields are other ones than their own.
+  if (!equalValues(sourceOf(spec, before), sourceOf(before, before))) errors.push(forbidden('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation'));
+  if (spec.volumeMode !== before.volumeMode) errors.push(invalid('volumeMode', spec.volumeMode ?? null, 'field is immutable'));
+  if (before.nodeAffinity && !equalValues(spec.nodeAffinity, before.nodeAffinity)) errors.push(invalid('nodeAffinity', spec.nodeAffinity ?? null, 'field is immutable'));
+  return errors;
+}
+
+const classAnnotation = ({ domain }: Dialect): string => `volume.beta.${domain}/storage-class`;
+
+function warnings(object: ApiObject, dialect: Dialect): string[] {
+  const { persistentVolumeReclaimPolicy, nodeAffinity } = specOf(object);
+  const annotation = classAnnotation(dialect);
+  const terms = nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  return [
+    ...(Object.hasOwn(object.metadata.annotations ?? {}, annotation) ? [`metadata.annotations[${annotation}]: deprecated since v1.8; use "storageClassName" attribute instead`] : []),
+    ...(persistentVolumeReclaimPolicy === 'Recycle'
+      ? ['spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.']
+      : []),
+    ...terms.flatMap(({ matchExpressions = [] }, index) =>
+      matchExpressions.flatMap(({ key = '' }, i) => {
+        const text = deprecatedNodeLabel(dialect, key);
+        return text === undefined ? [] : [`spec.nodeAffinity.required.nodeSelectorTerms[${index}].matchExpressions[${i}].key: ${key} is ${text}`];
+      }),
+    ),
+  ];
+}
+
+const shortModes = { ReadWriteOnce: 'RWO', ReadOnlyMany: 'ROX', ReadWriteMany: 'RWX', ReadWriteOncePod: 'RWOP' };
+
+/** The short names of access modes, each once and in their own order. */
+const shownModes = (modes: readonly string[] = []): string =>
+  Object.entries(shortModes)
+    .filter(([mode]) => modes.includes(mode))
+    .map(([, short]) => short)
+    .join(',');
+
+function shownClaim(object: ApiObject): string {
+  const { claimRef } = specOf(object);
+  return claimRef ? `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}` : '';
+}
+
+const unset = '<unset>';
+
+const columns = (dialect: Dialect): Column[] => [
+  nameColumn,
+  column('Capacity', 'How large the volume is.', '.spec.capacity.storage', { absent: '0' }),
+  column('Access Modes', 'Ways in which the volume can be mounted.', (object) => shownModes(specOf(object).accessModes)),
+  column('Reclaim Policy', 'What becomes of the volume after its claim.', '.spec.persistentVolumeReclaimPolicy'),
+  column('Status', 'The phase of the volume.', (object) => (object.metadata.deletionTimestamp === undefined ? (statusOf(object).phase ?? '') : 'Terminating')),
+  column('Claim', 'The claim that the volume is bound to.', shownClaim),
+  column('StorageClass', 'Storage class of the volume.', (object) => object.metadata.annotations?.[classAnnotation(dialect)] ?? specOf(object).storageClassName ?? ''),
+  column('VolumeAttributesClass', 'Volume attributes class of the volume.', '.spec.volumeAttributesClassName', { absent: unset }),
+  column('Reason', 'Why the volume failed.', '.status.reason'),
+  ageColumn,
+  column('VolumeMode', 'Whether the volume is a file system or a block device.', '.spec.volumeMode', { ...wide, absent: unset }),
+];
+
+export const persistentVolume = (dialect: Dialect): Kind =>
+  defineKind({
+    kind: 'PersistentVolume',
+    shortNames: ['pv'],
+    scope: 'Cluster',
+    schema,
+    columns: columns(dialect),
+    strategy: {
+      default: setDefaults,
+      prepareForCreate,
+      validateCreate: (object) => validateVolumeSpec(specOf(object), 'spec'),
+      validateUpdate,
+      warnings: (object) => warnings(object, dialect),
+    },
+    subresources: [{ type: 'view', name: 'status', verbs: ['get', 'update', 'patch'], prepareForUpdate: prepareStatus }],
+  });
