@@ -514,6 +514,8 @@ export const limits = {
   heavySchemaPartsMax: 10_000,
   /** OpenAPI documents of custom resources; larger ones are made for each who asks, that of version 2 as it is written. */
   recentDocumentsBytesMax: 16 * 1024 * 1024,
+  /** Schemas of custom resources as OpenAPI documents have them; larger documents make them anew. */
+  documentedSchemasBytesMax: 8 * 1024 * 1024,
   /** Documents that are written as they are made, at a time. Others wait. */
   streamedDocumentsMax: 4,
   /** Discovery and OpenAPI documents in forms other than JSON. */

@@ -27,6 +27,8 @@ interface OpenapiOptions {
 export interface LaterStruct {
   readonly name: string;
   readonly kinds: readonly OpenapiKind[];
+  /** What the document has of it, if that is known: then it is not made. */
+  readonly known?: unknown;
   /** Makes the struct, with a pause now and then for whoever iterates. */
   make(): Steps<StructSchema>;
 }
@@ -62,7 +64,7 @@ export function* openapiSchemaEntries(options: OpenapiOptions): Generator<Schema
   yield* emitter.schemas();
 }
 
-export type SchemaEntry = readonly [fullName: string, schema: Json];
+export type SchemaEntry = readonly [fullName: string, schema: unknown];
 
 class Emitter {
   readonly #options: OpenapiOptions;
@@ -80,6 +82,10 @@ class Emitter {
     const names = new Set([...this.#schemas.keys(), ...this.#later.keys()]);
     for (const fullName of [...names].sort()) {
       const later = this.#later.get(fullName);
+      if (later?.known !== undefined) {
+        yield [fullName, later.known];
+        continue;
+      }
       const schema = later ? yield* this.#made(later) : this.#schemas.get(fullName);
       if (schema) yield [fullName, yield* pausing(this.#definition(schema))];
     }

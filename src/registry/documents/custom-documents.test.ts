@@ -34,15 +34,15 @@ async function serverWith({ revision = 'uid 1', cbor = false, dialect = orch, ..
   const resources = withoutObjects(kinds(dialect));
   const documents = new ApiDocuments({ dialect, cbor }, resources, address);
   const seen = { reads: 0 };
-  const serve = async (plural: string) => {
+  const serve = async (plural: string, named: object = {}, its = revision) => {
     const version = {
       ...{ name: 'v1', served: true, storage: true, ...variant.version },
       schema: { openAPIV3Schema: { type: 'object', properties: variant.properties ?? properties } },
     };
-    const acceptedNames = { ...names, plural, ...variant.names };
+    const acceptedNames = { ...names, plural, ...variant.names, ...named };
     const spec = { group, names: acceptedNames, scope: 'Namespaced', versions: [version] };
     const definition = { spec, status: { acceptedNames } } as unknown as Definition;
-    const schemas = new DefinedSchemas(revision, () => {
+    const schemas = new DefinedSchemas(its, () => {
       seen.reads += 1;
       return Buffer.from(JSON.stringify(definition));
     });
@@ -106,6 +106,23 @@ test('the hash of a document of custom resources is that of what determines it',
     assert.notEqual(v3Other, v3Hash, JSON.stringify(variant));
     assert.notEqual(v2Other, v2Hash, JSON.stringify(variant));
   }
+});
+
+test('a change of one kind of a group leaves what documents have of the others', async () => {
+  const { documents, seen, serve } = await serverWith({ revision: 'others stay 1' });
+  const schemas = () => JSON.parse(documents.openapi(group, 'v1')?.json.toString() ?? '').components.schemas;
+  const before = schemas();
+  assert.equal(seen.reads, 1);
+  const { documents: others, serve: serveOther, seen: read } = await serverWith({ revision: 'others stay 1' });
+  await serveOther('gadgets', { kind: 'Gadget', listKind: 'GadgetList' }, 'others stay 2');
+  assert.equal(read.reads, 0);
+  const after = JSON.parse(others.openapi(group, 'v1')?.json.toString() ?? '').components.schemas;
+  assert.equal(read.reads, 1, 'the new one');
+  assert.deepEqual(after['com.example.custom.v1.Widget'], before['com.example.custom.v1.Widget']);
+  assert.ok(after['com.example.custom.v1.Gadget']);
+  await serve('gadgets', { kind: 'Gadget', listKind: 'GadgetList' }, 'others stay 3');
+  assert.deepEqual(schemas(), after, 'another revision, read again');
+  assert.equal(seen.reads, 2);
 });
 
 test('version 2 is streamed if the definitions are more than is kept of documents', async () => {

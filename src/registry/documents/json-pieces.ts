@@ -13,10 +13,19 @@ export class Entries {
   }
 }
 
+/** A value whose JSON is known. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** The text that `JSON.stringify` returns for the value, with `Entries` as plain objects, in pieces. */
 export function* jsonPieces(value: unknown): Generator<string, void> {
   if (!(value instanceof Entries)) {
-    yield JSON.stringify(value);
+    yield value instanceof JsonText ? value.text : JSON.stringify(value);
     return;
   }
   let before = '{';

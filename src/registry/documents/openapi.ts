@@ -14,6 +14,7 @@ import type { ServedResource } from '../../resources/resource.ts';
 import { type LaterStruct, openapiSchemaEntries, type SchemaEntry } from '../../schema/openapi.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import { Entries, jsonPieces } from './json-pieces.ts';
+import { KeptSchemas } from './kept-schemas.ts';
 import { type Operation, operations, type SchemaRef, versionOperations } from './operations.ts';
 import type { Parameter } from './parameters.ts';
 
@@ -45,7 +46,8 @@ export function openapiV3(resources: readonly ServedResource[], api: DescribedAp
       info: { title: dialect.title, version: dialect.gitVersion },
       paths: new Entries(paths(resources, { form, dialect, used })),
       components: entries({
-        schemas: new Entries(schemas(resources, { form, dialect, used })),
+        // One document is made anew with each change of its group, most of which concern one kind.
+        schemas: new Entries(schemas(resources, { form, dialect, used }, new KeptSchemas(dialect))),
         securitySchemes: { BearerToken: bearerToken },
       }),
     }),
@@ -123,6 +125,7 @@ const gvk = ({ group, version, kind }: GroupVersionKind): GroupVersionKind => ({
 function* schemas(
   resources: readonly ServedResource[],
   { form: { version }, dialect, used: names }: Described,
+  kept?: KeptSchemas,
 ): Generator<SchemaEntry | undefined, void> {
   const kinds = new Map<StructSchema, readonly GroupVersionKind[]>();
   const later: LaterStruct[] = [];
@@ -133,7 +136,10 @@ function* schemas(
     const schema = namedOutlineOf(kind);
     kinds.set(schema, [kind]);
     if (storesObjects(kind)) kinds.set(listSchema(schema), [{ ...gvk(kind), kind: kind.listKind }]);
-    if (isLazy(kind)) later.push({ name: schema.name, kinds: [kind], make: () => describedSchema(kind) });
+    if (isLazy(kind)) {
+      const known = kept?.of(kind, schema.name);
+      later.push({ name: schema.name, kinds: [kind], known, make: () => describedSchema(kind) });
+    }
     for (const subresource of kind.subresources) {
       if (subresource.type === 'view') continue;
       const body = subresourceKind(kind, subresource);
@@ -148,7 +154,7 @@ function* schemas(
   if (names.has(watchEvent.name)) kinds.set(watchEvent, ofEach('WatchEvent'));
   kinds.set(status, ofCore('Status'));
   kinds.set(deleteOptions, ofEach('DeleteOptions'));
-  yield* openapiSchemaEntries({
+  const entries = openapiSchemaEntries({
     roots: [...kinds.keys()],
     later,
     whole: new Set(later.flatMap(({ name }) => [name, `${name}List`])),
@@ -157,6 +163,7 @@ function* schemas(
     extension: dialect.openapiExtension,
     kinds,
   });
+  for (const entry of entries) yield entry && kept ? kept.taken(entry) : entry;
 }
 
 const fullName = ({ struct, isWhole }: SchemaRef, { openapiPrefix }: Dialect): string =>
