@@ -71,6 +71,7 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'Ingress', 'ingresses', 'ing', 'Namespaced', 'status', '0101'],
     ['v1', 'NetworkPolicy', 'networkpolicies', 'netpol', 'Namespaced', '', '0101'],
     ['v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', 'hpa', 'Namespaced', 'status', '0100'],
+    ['v1', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', 'hpa', 'Namespaced', 'status', '0100'],
     ['v1', 'PodDisruptionBudget', 'poddisruptionbudgets', 'pdb', 'Namespaced', 'status', '0001'],
     ['v1', 'Role', 'roles', '', 'Namespaced', '', '1100'],
     ['v1', 'RoleBinding', 'rolebindings', '', 'Namespaced', '', '1100'],

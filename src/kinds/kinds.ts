@@ -17,6 +17,7 @@ import { localSubjectAccessReview } from './authorization/local-subject-access-r
 import { selfSubjectAccessReview } from './authorization/self-subject-access-review.ts';
 import { selfSubjectRulesReview } from './authorization/self-subject-rules-review.ts';
 import { subjectAccessReview } from './authorization/subject-access-review.ts';
+import { cpuAutoscaler } from './autoscaling/cpu-autoscaler.ts';
 import { horizontalPodAutoscaler } from './autoscaling/horizontal-pod-autoscaler.ts';
 import { certificateSigningRequest } from './certificates/certificate-signing-request.ts';
 import { betaClusterTrustBundle, clusterTrustBundle } from './certificates/cluster-trust-bundle.ts';
@@ -60,6 +61,7 @@ import { volumeAttributesClass } from './storage/volume-attributes-class.ts';
 export function kinds(dialect: Dialect): readonly Kind[] {
   const coreEvent = event(dialect);
   const trustBundle = refusingFinalizers(clusterTrustBundle(dialect));
+  const autoscaler = refusingFinalizers(horizontalPodAutoscaler(dialect));
   return [
     ...[configMap, namespace, node, pod, secret].map((make) => refusingFinalizers(make(dialect))),
     refusingFinalizers(podTemplate()),
@@ -77,7 +79,8 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     refusingFinalizers(certificateSigningRequest(dialect)),
     refusingFinalizers(endpointSlice(dialect)),
     ...[ingressClass, ingress, networkPolicy].map((make) => refusingFinalizers(make(dialect))),
-    refusingFinalizers(horizontalPodAutoscaler(dialect)),
+    autoscaler,
+    cpuAutoscaler(dialect, autoscaler),
     podDisruptionBudget(dialect),
     ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => refusingFinalizers(make(dialect))),
     trustBundle,
