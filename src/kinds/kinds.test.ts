@@ -53,6 +53,7 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'ReplicationController', 'replicationcontrollers', 'rc', 'Namespaced', 'status,scale', '0101'],
     ['v1', 'LimitRange', 'limitranges', 'limits', 'Namespaced', '', '1100'],
     ['v1', 'PersistentVolume', 'persistentvolumes', 'pv', 'Cluster', 'status', '0100'],
+    ['v1', 'PersistentVolumeClaim', 'persistentvolumeclaims', 'pvc', 'Namespaced', 'status', '0100'],
     ['v1', 'ResourceQuota', 'resourcequotas', 'quota', 'Namespaced', 'status', '0100'],
     ['v1', 'ServiceAccount', 'serviceaccounts', 'sa', 'Namespaced', 'token', '1110'],
     ['v1', 'Endpoints', 'endpoints', 'ep', 'Namespaced', '', '1100'],

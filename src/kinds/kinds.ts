@@ -30,6 +30,7 @@ import { limitRange } from './core/limit-range.ts';
 import { namespace } from './core/namespace.ts';
 import { node } from './core/node.ts';
 import { persistentVolume } from './core/persistent-volume/persistent-volume.ts';
+import { persistentVolumeClaim } from './core/persistent-volume-claim.ts';
 import { pod } from './core/pod/pod.ts';
 import { podTemplate } from './core/pod-template.ts';
 import { replicationController } from './core/replication-controller.ts';
@@ -66,7 +67,9 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     ...[configMap, namespace, node, pod, secret].map((make) => refusingFinalizers(make(dialect))),
     refusingFinalizers(podTemplate()),
     refusingFinalizers(replicationController()),
-    ...[limitRange, persistentVolume, resourceQuota].map((make) => refusingFinalizers(make(dialect))),
+    ...[limitRange, persistentVolume, persistentVolumeClaim, resourceQuota].map((make) =>
+      refusingFinalizers(make(dialect)),
+    ),
     refusingFinalizers(serviceAccount(dialect)),
     refusingFinalizers(endpoints(dialect)),
     coreEvent,

@@ -11,6 +11,7 @@ import { defineKind } from '../../define-kind.ts';
 import type { Column, Kind, StrategyContext } from '../../kind.ts';
 import { kindSchema } from '../../meta/kind-schema.ts';
 import { typed } from '../../typed.ts';
+import { shownModes } from '../access-modes.ts';
 import { roundUpAmounts } from '../resource-amounts.ts';
 import { type PersistentVolumeSpec, persistentVolumeSpec, sourceNames } from './persistent-volume-spec.ts';
 import { validateVolumeSpec } from './spec-validation.ts';
@@ -94,15 +95,6 @@ function warnings(object: ApiObject, dialect: Dialect): string[] {
     ),
   ];
 }
-
-const shortModes = { ReadWriteOnce: 'RWO', ReadOnlyMany: 'ROX', ReadWriteMany: 'RWX', ReadWriteOncePod: 'RWOP' };
-
-/** The short names of access modes, each once and in their own order. */
-const shownModes = (modes: readonly string[] = []): string =>
-  Object.entries(shortModes)
-    .filter(([mode]) => modes.includes(mode))
-    .map(([, short]) => short)
-    .join(',');
 
 function shownClaim(object: ApiObject): string {
   const { claimRef } = specOf(object);

@@ -8,26 +8,15 @@ import {
 } from '../../../meta/field-error.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../../meta/formats.ts';
 import { parseQuantity } from '../../../meta/quantity.ts';
+import { validateAccessModes } from '../access-modes.ts';
 import { validateDriverName } from '../driver-name.ts';
 import { validateNodeTerm } from '../pod/validation/affinity-validation.ts';
 import { failing, hasNoBacksteps } from '../pod/validation/field-checks.ts';
 import { validateFibreChannel, validateFlocker, validateIscsi } from '../pod/validation/volume-validation.ts';
 import { type PersistentVolumeSpec, type SourceName, sourceNames } from './persistent-volume-spec.ts';
 
-const accessModes = ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'];
 const reclaimPolicies = ['Delete', 'Recycle', 'Retain'];
 const volumeModes = ['Block', 'Filesystem'];
-
-/** The mode of one pod goes with no other. */
-function validateAccessModes(modes: readonly string[], field: string): FieldError[] {
-  const known = modes.filter((mode) => accessModes.includes(mode));
-  const isMixed = known.includes('ReadWriteOncePod') && known.some((mode) => mode !== 'ReadWriteOncePod');
-  return [
-    ...(modes.length === 0 ? [required(field)] : []),
-    ...errorsOfEach(modes, (mode) => (accessModes.includes(mode) ? [] : [notSupported(field, mode, accessModes)])),
-    ...(isMixed ? [forbidden(field, 'may not use ReadWriteOncePod with other access modes')] : []),
-  ];
-}
 
 /** The spec of a PersistentVolume. The schema requires exactly one source, and checks its required fields and ranges. */
 export function validateVolumeSpec(spec: PersistentVolumeSpec, path: string): FieldError[] {

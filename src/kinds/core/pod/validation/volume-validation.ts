@@ -1,6 +1,7 @@
 import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
 import { isDnsSubdomain } from '../../../../meta/formats.ts';
 import { parseQuantity } from '../../../../meta/quantity.ts';
+import { validateAccessModes } from '../../access-modes.ts';
 import type { ProjectedVolumeSource } from '../volumes/projected-volumes.ts';
 import { type Volume, volumeSources } from '../volumes/volume.ts';
 import { failing, hasNoBacksteps, isDescendingPath, isFilePath } from './field-checks.ts';
@@ -203,7 +204,7 @@ function validateClaimTemplate(ephemeral: Volume['ephemeral'], path: string): Fi
   if (!template) return [required(path)];
   const { accessModes = [], resources } = template.spec ?? {};
   return [
-    ...(accessModes.length === 0 ? [required(`${path}.spec.accessModes`, 'at least 1 access mode is required')] : []),
+    ...validateAccessModes(accessModes, `${path}.spec.accessModes`, 'at least 1 access mode is required'),
     ...(resources?.requests?.['storage'] === undefined ? [required(`${path}.spec.resources[storage]`)] : []),
   ];
 }

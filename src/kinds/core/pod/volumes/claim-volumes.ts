@@ -14,7 +14,7 @@ const volumeResourceRequirements = struct('api.core.v1.VolumeResourceRequirement
 });
 
 export const persistentVolumeClaimSpec = struct('api.core.v1.PersistentVolumeClaimSpec', 'What storage a claim asks for.', {
-  accessModes: opt(1, list(enumOf('ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod')), 'Ways in which the volume must be mountable.'),
+  accessModes: opt(1, list(string()), 'Ways in which the volume must be mountable.'),
   selector: ptr(4, labelSelector, 'Selects volumes by their labels.'),
   resources: always(2, volumeResourceRequirements, 'Least and most storage of the volume.'),
   volumeName: opt(3, string(), 'Name of the persistent volume that the claim is bound to.'),

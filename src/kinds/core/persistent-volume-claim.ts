@@ -1,0 +1,142 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts';
+import { isDnsLabel, isDnsSubdomain } from '../../meta/formats.ts';
+import { compareQuantity, parseQuantity } from '../../meta/quantity.ts';
+import { cloneJson } from '../../patch/json-value.ts';
+import { equalValues } from '../../schema/equal-values.ts';
+import type { Infer } from '../../schema/schema.ts';
+import { ageColumn, column, nameColumn, wide } from '../columns.ts';
+import { defineKind } from '../define-kind.ts';
+import type { Column, Kind } from '../kind.ts';
+import { typed } from '../typed.ts';
+import { shownModes, validateAccessModes } from './access-modes.ts';
+import { persistentVolumeClaimSchema as schema } from './persistent-volume-claim-schema.ts';
+import { failing } from './pod/validation/field-checks.ts';
+import { roundUpAmounts } from './resource-amounts.ts';
+
+type Claim = Infer<typeof schema>;
+type Spec = NonNullable<Claim['spec']>;
+type Status = NonNullable<Claim['status']>;
+type Source = NonNullable<Spec['dataSourceRef']>;
+
+const specOf = (object: ApiObject): Spec => typed(schema, object).spec ?? {};
+const statusOf = (object: ApiObject): Status => typed(schema, object).status ?? {};
+
+function setDefaults(object: ApiObject): void {
+  const { spec, status } = typed(schema, object);
+  for (const amounts of [spec?.resources?.limits, spec?.resources?.requests, status?.capacity, status?.allocatedResources]) roundUpAmounts(amounts);
+}
+
+/** What a claim is filled from stands in both fields: one is the former form of the other. */
+function fillSources({ spec }: Claim): void {
+  if (!spec) return;
+  const { dataSource, dataSourceRef } = spec;
+  if (dataSource && !dataSourceRef) spec.dataSourceRef = { ...dataSource };
+  else if (dataSourceRef && !dataSource && !dataSourceRef.namespace) spec.dataSource = { ...dataSourceRef };
+}
+
+function validateSource(source: Source, path: string): FieldError[] {
+  const { name = '', kind = '', apiGroup = '', namespace = '' } = source;
+  return [
+    ...(name === '' ? [required(`${path}.name`)] : []),
+    ...(kind === '' ? [required(`${path}.kind`)] : []),
+    ...(apiGroup === '' && kind !== 'PersistentVolumeClaim' ? [invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")] : []),
+    ...(apiGroup === '' ? [] : failing(isDnsSubdomain, `${path}.apiGroup`, apiGroup)),
+    ...(namespace === '' ? [] : failing(isDnsLabel, `${path}.namespace`, namespace)),
+  ];
+}
+
+function validateSources({ dataSource, dataSourceRef }: Spec): FieldError[] {
+  const errors = [...(dataSource ? validateSource(dataSource, 'spec.dataSource') : []), ...(dataSourceRef ? validateSource(dataSourceRef, 'spec.dataSourceRef') : [])];
+  if (!dataSource || !dataSourceRef) return errors;
+  if (dataSourceRef.namespace) return [...errors, invalid('spec', 'spec.dataSource', 'may not be specified when dataSourceRef.namespace is specified')];
+  const { namespace: _none, ...ref } = dataSourceRef;
+  return equalValues(ref, dataSource) ? errors : [...errors, invalid('spec', 'spec.dataSource', 'must match dataSourceRef')];
+}
+
+function validate(object: ApiObject): FieldError[] {
+  const spec = specOf(object);
+  const storage = spec.resources?.requests?.['storage'];
+  return [
+    ...validateAccessModes(spec.accessModes ?? [], 'spec.accessModes', 'at least 1 access mode is required'),
+    ...(storage === undefined ? [required('spec.resources[storage]')] : []),
+    ...(storage !== undefined && nanosOf(storage) <= 0n ? [invalid('spec.resources[storage]', storage, 'must be greater than zero')] : []),
+    ...(spec.storageClassName ? failing(isDnsSubdomain, 'spec.storageClassName', spec.storageClassName) : []),
+    ...validateSources(spec),
+  ];
+}
+
+const nanosOf = (amount: string): bigint => parseQuantity(amount)?.nanos ?? 0n;
+
+/** What of the spec may not change: all but a name and a class that were open, and the size once there is a volume. */
+function frozen(spec: Spec, old: ApiObject): Spec {
+  const before = specOf(old);
+  const { volumeAttributesClassName: _ignored, ...rest } = cloneJson(spec);
+  const result: Spec = rest;
+  if (!before.volumeName) delete result.volumeName;
+  if (before.storageClassName === undefined) delete result.storageClassName;
+  if (statusOf(old).phase === 'Bound' && result.resources?.requests) delete result.resources.requests['storage'];
+  return result;
+}
+
+function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
+  const [spec, before] = [specOf(object), specOf(old)];
+  const errors = validate(object);
+  if (!equalValues(frozen(spec, old), frozen(before, old))) {
+    errors.push(forbidden('spec', 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'));
+  }
+  const [size, former, given] = [spec.resources?.requests, before.resources?.requests, statusOf(old).capacity].map((amounts) => parseQuantity(amounts?.['storage'] ?? '0'));
+  if (size && former && given && compareQuantity(size, former) < 0 && compareQuantity(size, given) <= 0) {
+    errors.push(forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity'));
+  }
+  if (spec.volumeMode !== before.volumeMode) errors.push(invalid('volumeMode', spec.volumeMode ?? null, 'field is immutable'));
+  return errors;
+}
+
+const validateStatus = (object: ApiObject): FieldError[] =>
+  errorsOfEach(Object.entries(statusOf(object).capacity ?? {}), ([name, amount]) => (nanosOf(amount) < 0n ? [invalid(`status.capacity[${name}]`, amount, 'must be a valid resource quantity')] : []));
+
+const ofVolume = (object: ApiObject, show: (status: Status) => string): string => (specOf(object).volumeName ? show(statusOf(object)) : '');
+const unset = '<unset>';
+
+const columns = ({ domain }: Dialect): Column[] => [
+  nameColumn,
+  column('Status', 'The phase of the claim.', (object) => (object.metadata.deletionTimestamp === undefined ? (statusOf(object).phase ?? '') : 'Terminating')),
+  column('Volume', 'Name of the volume that the claim is bound to.', '.spec.volumeName'),
+  column('Capacity', 'How large the volume is.', (object) => ofVolume(object, ({ capacity }) => capacity?.['storage'] ?? '0')),
+  column('Access Modes', 'Ways in which the volume can be mounted.', (object) => ofVolume(object, (status) => shownModes(status.accessModes))),
+  column('StorageClass', 'Storage class of the claim.', (object) => object.metadata.annotations?.[`volume.beta.${domain}/storage-class`] ?? specOf(object).storageClassName ?? ''),
+  column('VolumeAttributesClass', 'Volume attributes class of the claim.', '.spec.volumeAttributesClassName', { absent: unset }),
+  ageColumn,
+  column('VolumeMode', 'Whether the volume is a file system or a block device.', '.spec.volumeMode', { ...wide, absent: unset }),
+];
+
+export const persistentVolumeClaim = (dialect: Dialect): Kind =>
+  defineKind({
+    kind: 'PersistentVolumeClaim',
+    shortNames: ['pvc'],
+    schema,
+    columns: columns(dialect),
+    strategy: {
+      default: setDefaults,
+      prepareForCreate(object) {
+        object['status'] = { phase: 'Pending' };
+        fillSources(typed(schema, object));
+      },
+      validateCreate: validate,
+      prepareForUpdate: (object) => fillSources(typed(schema, object)),
+      validateUpdate,
+    },
+    subresources: [
+      {
+        type: 'view',
+        name: 'status',
+        verbs: ['get', 'update', 'patch'],
+        prepareForUpdate(object, old) {
+          object['spec'] = cloneJson(old['spec']);
+        },
+        validateUpdate: validateStatus,
+      },
+    ],
+  });
