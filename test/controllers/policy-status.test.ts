@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { silentLogger } from '../../src/base/logger.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { systemClock } from '../../src/base/time/clock.ts';
+import { until } from '../../src/base/waits-fixture.ts';
+import { ApiClient } from '../../src/client/api-client.ts';
+import { startControllers } from '../../src/controllers/controllers.ts';
+import { orch } from '../../src/dialect/orch.ts';
+import type { ApiObject } from '../../src/meta/api-object.ts';
+import type { ClientRequest } from '../../src/outbound/transport.ts';
+import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
+import { RegistryTransport } from '../support/registry-transport.ts';
+
+/** The controller that writes the status of policies, over a registry that refuses some of its writes. */
+
+const path = '/apis/admissionregistration.orch.io/v1/validatingadmissionpolicies';
+const rule = { operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] };
+
+let fixture: RegistryFixture;
+let transport: RegistryTransport;
+let stop: () => void = () => undefined;
+
+beforeEach(async () => {
+  fixture = await RegistryFixture.open();
+  transport = new RegistryTransport(fixture);
+});
+afterEach(async () => {
+  stop();
+  await fixture[Symbol.asyncDispose]();
+});
+
+function start(): void {
+  const client = new ApiClient(transport, 'controllers');
+  const parts = { clock: systemClock, random: systemRandom, logger: silentLogger, dialect: orch, rootAuthority: '' };
+  const running = startControllers(['validatingadmissionpolicy-status-controller'], { client, ...parts });
+  stop = () => running.close();
+}
+
+const statusOf = (name: string): string => `PATCH ${path}/${name}/status?fieldManager=validatingadmissionpolicy-status`;
+const isOf = ({ method, target }: ClientRequest, name: string): boolean => `${method} ${target}` === statusOf(name);
+/** How often the status of the policy was to be written. */
+const writes = (name: string): number => transport.requests.filter((request) => request === statusOf(name)).length;
+
+const make = (name: string): Promise<ApiObject> =>
+  fixture.object('POST', path, {
+    metadata: { name },
+    spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'true' }] },
+  });
+const change = (name: string): Promise<ApiObject> =>
+  fixture.object('PATCH', `${path}/${name}`, { spec: { failurePolicy: 'Ignore' } });
+const observedOf = async (name: string): Promise<number | undefined> =>
+  ((await fixture.object('GET', `${path}/${name}`))['status'] as { observedGeneration?: number }).observedGeneration;
+const observes = (name: string, generation = 1): Promise<void> =>
+  until(async () => (await observedOf(name)) === generation, `${name} is not observed`);
+
+describe('the status of policies', () => {
+  it('is written again after a failure, and one that always fails is in the way of none', async () => {
+    transport.failure = (request) =>
+      isOf(request, 'bad') || (isOf(request, 'flaky') && writes('flaky') === 1) ? new Error('no') : undefined;
+    await make('bad');
+    await make('flaky');
+    start();
+    await make('good');
+    await Promise.all([observes('flaky'), observes('good')]);
+    await until(() => writes('bad') > 1, 'the bad one is not tried again');
+    assert.deepEqual([await observedOf('bad'), writes('flaky'), writes('good')], [undefined, 2, 1]);
+  });
+
+  it('is not written of another policy with that name', async () => {
+    const found: (number | undefined)[] = [];
+    const replace = async (): Promise<void> => {
+      await fixture.call('DELETE', `${path}/a`);
+      await make('a');
+    };
+    transport.hold = (request) => {
+      if (!isOf(request, 'a')) return undefined;
+      if (writes('a') === 1) return replace();
+      return observedOf('a').then((generation) => void found.push(generation));
+    };
+    await make('a');
+    start();
+    await until(() => found.length > 0, 'the new policy is not looked at');
+    await observes('a');
+    assert.equal(found[0], undefined);
+  });
+
+  it('is written once for each generation', async () => {
+    start();
+    await make('a');
+    await observes('a');
+    await fixture.object('PATCH', `${path}/a`, { metadata: { labels: { a: 'b' } } });
+    await change('a');
+    await observes('a', 2);
+    assert.equal(writes('a'), 2);
+  });
+});
