@@ -206,6 +206,16 @@ export const limits = {
   podVolumesMax: 1_000,
   /** Total items of such lists in the spec of one pod: variables, ports, mounts, volumes, tolerations, terms. */
   podPartsMax: 5_000,
+  /** Rules of a job's policies, and patterns of one rule. */
+  jobRulesMax: 20,
+  jobExitCodesMax: 255,
+  jobManagerBytesMax: 63,
+  jobIndexesBytesMax: 64 * 1024,
+  /** Pods at a time, and failed indexes, of an indexed job. */
+  jobIndexesMax: 100_000,
+  /** Beyond it, a job that counts failures for each index may have fewer pods at a time. */
+  jobCompletionsSoftMax: 100_000,
+  jobParallelismOfManyMax: 10_000,
   /** Of one EndpointSlice, and of one endpoint in it; published. */
   sliceEndpointsMax: 1_000,
   slicePortsMax: 20_000,

@@ -65,6 +65,7 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'Deployment', 'deployments', 'deploy', 'Namespaced', 'status,scale', '0101'],
     ['v1', 'ReplicaSet', 'replicasets', 'rs', 'Namespaced', 'status,scale', '0101'],
     ['v1', 'StatefulSet', 'statefulsets', 'sts', 'Namespaced', 'status,scale', '0101'],
+    ['v1', 'Job', 'jobs', '', 'Namespaced', 'status', '0101'],
     ['v1', 'Lease', 'leases', '', 'Namespaced', '', '1000'],
     ['v1', 'CertificateSigningRequest', 'certificatesigningrequests', 'csr', 'Cluster', 'approval,status', '0100'],
     ['v1', 'EndpointSlice', 'endpointslices', '', 'Namespaced', '', '0101'],
