@@ -8,6 +8,7 @@ import { ApiClient } from '../../src/client/api-client.ts';
 import { startControllers } from '../../src/controllers/controllers.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
+import { entityTooLarge } from '../../src/meta/status-error.ts';
 import type { ClientRequest } from '../../src/outbound/transport.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
 import { RegistryTransport } from '../support/registry-transport.ts';
@@ -15,7 +16,12 @@ import { RegistryTransport } from '../support/registry-transport.ts';
 /** The controller that writes the status of policies, over a registry that refuses some of its writes. */
 
 const path = '/apis/admissionregistration.orch.io/v1/validatingadmissionpolicies';
-const rule = { operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] };
+const specOf = (group: string) => ({
+  matchConstraints: {
+    resourceRules: [{ operations: ['*'], apiGroups: [group], apiVersions: ['v1'], resources: ['configmaps'] }],
+  },
+  validations: [{ expression: 'true' }],
+});
 
 let fixture: RegistryFixture;
 let transport: RegistryTransport;
@@ -43,10 +49,7 @@ const isOf = ({ method, target }: ClientRequest, name: string): boolean => `${me
 const writes = (name: string): number => transport.requests.filter((request) => request === statusOf(name)).length;
 
 const make = (name: string): Promise<ApiObject> =>
-  fixture.object('POST', path, {
-    metadata: { name },
-    spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'true' }] },
-  });
+  fixture.object('POST', path, { metadata: { name }, spec: specOf('*') });
 const change = (name: string): Promise<ApiObject> =>
   fixture.object('PATCH', `${path}/${name}`, { spec: { failurePolicy: 'Ignore' } });
 const observedOf = async (name: string): Promise<number | undefined> =>
@@ -65,6 +68,16 @@ describe('the status of policies', () => {
     await Promise.all([observes('flaky'), observes('good')]);
     await until(() => writes('bad') > 1, 'the bad one is not tried again');
     assert.deepEqual([await observedOf('bad'), writes('flaky'), writes('good')], [undefined, 2, 1]);
+  });
+
+  it('has no warnings where the store has no room for them', async () => {
+    transport.failure = (request) =>
+      isOf(request, 'a') && String(request.body).includes('undefined field') ? entityTooLarge('no room') : undefined;
+    start();
+    const spec = { ...specOf(''), validations: [{ expression: 'object.nope == 1' }] };
+    await fixture.object('POST', path, { metadata: { name: 'a' }, spec });
+    await observes('a');
+    assert.equal(writes('a'), 2);
   });
 
   it('is not written of another policy with that name', async () => {

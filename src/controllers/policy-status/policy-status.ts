@@ -59,23 +59,30 @@ class PolicyStatus implements Closable {
   async #check(key: string): Promise<void> {
     const policy = this.#policies.get(key);
     if (!policy) return;
-    const { name: policyName, generation, uid } = policy.metadata;
     const warnings = await this.#warningsOf(policy);
-    // Of the policy that was checked, and of no other one with its name.
-    const status = {
-      observedGeneration: generation,
-      typeChecking: { expressionWarnings: warnings.length > 0 ? warnings : null },
-    };
     try {
-      await this.#context.client.mergePatchMetadata(
-        `${this.#path(policyName, 'status')}?fieldManager=${name}`,
-        { metadata: { uid }, status },
-        this.#held.signal,
-      );
+      await this.#write(policy, warnings).catch((error: unknown) => {
+        if (warnings.length === 0 || !hasReason(error, 'RequestEntityTooLarge')) throw error;
+        this.#context.logger.warn('warnings have no room in the status of a policy', { name: key, error });
+        return this.#write(policy, []);
+      });
     } catch (error) {
       // The policy was deleted or made anew: a watch reports it.
       if (!hasReason(error, 'Conflict', 'NotFound')) throw error;
     }
+  }
+
+  /** Of the policy that was checked, and of no other one with its name. */
+  async #write({ metadata }: Policy, warnings: readonly object[]): Promise<void> {
+    const status = {
+      observedGeneration: metadata.generation,
+      typeChecking: { expressionWarnings: warnings.length > 0 ? warnings : null },
+    };
+    await this.#context.client.mergePatchMetadata(
+      `${this.#path(metadata.name, 'status')}?fieldManager=${name}`,
+      { metadata: { uid: metadata.uid }, status },
+      this.#held.signal,
+    );
   }
 
   async #warningsOf({ spec = {} }: Policy): Promise<readonly object[]> {
