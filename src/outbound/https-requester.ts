@@ -7,6 +7,7 @@ import type { Credential, Credentials } from './credentials/credentials.ts';
 import { pluginCredentials } from './credentials/plugin-credentials.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
 import { storedCredentials } from './credentials/stored-credentials.ts';
+import { hideCredential } from './hide-credential.ts';
 import { impersonationHeaders } from './impersonation-headers.ts';
 import type { Network, OutgoingRequest, OutgoingResponse } from './network.ts';
 import { ServerConnections } from './server-connections.ts';
@@ -84,7 +85,7 @@ export class HttpsRequester implements Closable {
     const { headers, body } = request;
     const { authorization, certificate } = credential;
     request.signal?.throwIfAborted();
-    const response = await this.#connections.showing(certificate).send({
+    const sent = this.#connections.showing(certificate).send({
       ...request,
       server: connection.server,
       headers: {
@@ -94,6 +95,9 @@ export class HttpsRequester implements Closable {
         ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
       },
       ...(silenceMsMax !== undefined && { silenceMsMax }),
+    });
+    const response = await sent.catch((error) => {
+      throw withoutCredential(error, authorization);
     });
     return { ...response, authorization };
   }
@@ -109,6 +113,14 @@ function credentialsOf({ connection: { credential }, clock, files, pluginHost }:
   return credential.type === 'plugin'
     ? pluginCredentials(credential.plugin, pluginHost, clock)
     : storedCredentials(credential, { clock, files });
+}
+
+/** The error of an answer that is not HTTP has its bytes, which may repeat the request. */
+function withoutCredential(error: unknown, authorization: string | undefined): unknown {
+  if (error instanceof Error && 'rawPacket' in error && Buffer.isBuffer(error.rawPacket)) {
+    error.rawPacket = hideCredential(error.rawPacket, authorization);
+  }
+  return error;
 }
 
 const unauthorized = 401;

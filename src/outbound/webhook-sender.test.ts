@@ -106,7 +106,7 @@ for (const protocol of ['http/1.1', 'h2'] as const) {
           answer.catch(() => {});
           await within(reached.promise, 'reached: never');
           clock.advance(1_000);
-          await assert.rejects(answer, /the webhook gave no answer in 1000 ms$/);
+          await assert.rejects(answer, /context deadline exceeded$/);
         });
       });
     }
@@ -204,7 +204,7 @@ for (const protocol of ['http/1.1', 'h2'] as const) {
         const outcome = Promise.allSettled(slow);
         clock.advance(1_000);
         for (const each of await outcome) {
-          assert.match(String(each.status === 'rejected' && each.reason), /the webhook gave no answer in 1000 ms$/);
+          assert.match(String(each.status === 'rejected' && each.reason), /context deadline exceeded$/);
         }
       });
     });

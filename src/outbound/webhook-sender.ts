@@ -6,6 +6,7 @@ import { type Span, spanning } from '../base/span.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { ConnectionConfig } from './connection-config.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
+import type { Answered } from './describe-answer.ts';
 import { hideCredential } from './hide-credential.ts';
 import { HttpsRequester } from './https-requester.ts';
 import type { Network, OutgoingRequest, OutgoingResponse } from './network.ts';
@@ -25,9 +26,7 @@ interface WebhookSenderOptions {
   readonly questionsMax?: number;
 }
 
-interface WebhookAnswer {
-  readonly status: number;
-  readonly body: Buffer;
+interface WebhookAnswer extends Answered {
   /** Value of Retry-After in seconds, if given (RFC 9110 section 10.2.3). */
   readonly retryAfterSeconds: number | undefined;
 }
@@ -84,7 +83,7 @@ class Sender implements Closable {
     const { timeoutMs = this.#options.timeoutMs, target = this.#target } = call;
     if (this.#questions.size >= questionsMax) throw new Error('too many questions wait for the webhook');
     const stop = new AbortController();
-    const timer = clock.after(timeoutMs, () => stop.abort(new Error(`the webhook gave no answer in ${timeoutMs} ms`)));
+    const timer = clock.after(timeoutMs, () => stop.abort(new Error('context deadline exceeded')));
     const abort = (): void => stop.abort(signal?.reason);
     signal?.addEventListener('abort', abort);
     this.#questions.add(stop);
@@ -146,7 +145,9 @@ class Sender implements Closable {
     }
     const answer = await readAll(response.body, answerBytesMax);
     const shown = status >= 400 ? hideCredential(answer, response.authorization) : answer;
-    return { status, body: shown, retryAfterSeconds: retryAfter(response) };
+    const type = response.headers['content-type'];
+    const contentType = typeof type === 'string' ? type : undefined;
+    return { status, body: shown, contentType, retryAfterSeconds: retryAfter(response) };
   }
 
   close(): void {

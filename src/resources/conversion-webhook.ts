@@ -9,7 +9,8 @@ import type { Dialect } from '../dialect/dialect.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 import { StatusError } from '../meta/status-error.ts';
-import { describeAnswer, isAnswered } from '../outbound/describe-answer.ts';
+import { problemOfAnswer } from '../outbound/describe-answer.ts';
+import { describeFailure } from '../outbound/describe-failure.ts';
 import type { Network } from '../outbound/network.ts';
 import { type WebhookSender, webhookSender } from '../outbound/webhook-sender.ts';
 import { failedPost, noSuchService, type WebhookTarget, webhookUrl } from '../outbound/webhook-target.ts';
@@ -138,11 +139,12 @@ export class ConversionWebhook implements Closable {
     }
     // Only its deadline aborts it: others may share the result.
     const caller = { signal: new AbortController().signal, span };
-    const { status, body } = await this.#sender.send(encodeQuestion(question), caller).catch((error) => {
-      throw fail(failedPost(this.#config, limits.conversionMsMax, messageOf(error)), error);
+    const answer = await this.#sender.send(encodeQuestion(question), caller).catch((error) => {
+      throw fail(failedPost(this.#config, limits.conversionMsMax, describeFailure(error)), error);
     });
-    if (!isAnswered(status)) throw fail(describeAnswer(status, body));
-    return body;
+    const problem = problemOfAnswer(answer);
+    if (problem) throw fail(problem.message);
+    return answer.body;
   }
 
   #traced<T>(
@@ -195,5 +197,3 @@ const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.in
 const noPlugins = { environment: {}, interactive: false, stderr() {} };
 
 const failed = (message: string, cause?: unknown): StatusError => new StatusError('InternalError', message, { cause });
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -98,6 +98,7 @@ describe('admission webhooks', () => {
       ],
       ['a code', { status: { code: 422, message: 'no' } }, { code: 422, message: `${denied}: no` }],
       ['a code of a success', { status: { code: 200 } }, { code: 400, message: `${denied} without explanation` }],
+      ['a code that nobody knows', { status: { code: 700, message: 'no' } }, { code: 700, message: `${denied}: no` }],
       ['a code that none is', { status: { code: 99_999 } }, { code: 400, message: `${denied} without explanation` }],
       [
         'a reason that nobody knows, and details',
@@ -136,24 +137,34 @@ describe('admission webhooks', () => {
       [
         'nobody listens',
         () => ({ clientConfig: { ...one.clientConfig, url: 'https://127.0.0.1:9/x' } }),
-        /ECONNREFUSED|refused/,
+        /dial tcp 127\.0\.0\.1:9: connect: connection refused$/,
       ],
       ['a Service', () => ({ clientConfig: { service: { namespace: 'a', name: 'b' } } }), /service "b" not found/],
       [
         'a certificate that nobody vouches for',
         () => ({ clientConfig: { url: one.clientConfig['url'] } }),
-        /certificate/,
+        /: tls: failed to verify certificate: x509: certificate signed by unknown authority$/,
       ],
       [
         'no answer in time',
         () => hang({ timeoutSeconds: 1 }),
-        /failed to call webhook: Post .*timeout=1s.*: .*1000 ms/,
+        /failed to call webhook: Post .*timeout=1s": context deadline exceeded$/,
       ],
-      ['an answer that ends too soon', () => instead((response) => response.destroy()), /failed to call webhook: Post/],
+      ['an answer that ends too soon', () => instead((response) => response.destroy()), /Post ".*": EOF$/],
       ['a redirect', () => instead(status(302, { location: 'https://127.0.0.1:9/' })), /redirect/],
       ['an error of the webhook', () => instead(status(500, {}, 'oh')), /an error on the server \(\\?"oh\\?"\)/],
       ['not found', () => instead(status(404)), /the server could not find the requested resource/],
       ['an answer of two megabytes', () => instead(status(200, {}, ' '.repeat(2 ** 21))), /more than 1048576 bytes/],
+      [
+        'an error that says why',
+        () => instead(status(418, {}, JSON.stringify({ kind: 'Status', status: 'Failure', message: 'a pot' }))),
+        /: failed to call webhook: a pot$/,
+      ],
+      [
+        'an empty answer',
+        () => instead(status(200, { 'content-type': 'text/plain' })),
+        /: 0-length response with status code: 200 and content type: text\/plain$/,
+      ],
       ['no JSON', () => instead(status(200, {}, 'hello')), /couldn't get version\/kind; json parse error/],
       ['another uid', () => judged({ uid: 'x' }), /received invalid webhook response: expected response\.uid/],
     ];

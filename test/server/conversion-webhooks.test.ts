@@ -456,9 +456,13 @@ describe('conversion webhooks', () => {
       [
         'refused.example.com',
         { url: 'https://127.0.0.1:1/' },
-        /failed: Post "https:\/\/127\.0\.0\.1:1\/\?timeout=30s": .*ECONNREFUSED/,
+        /failed: Post "https:\/\/127\.0\.0\.1:1\/\?timeout=30s": dial tcp 127.0.0.1:1: connect: connection refused/,
       ],
-      ['unknown-ca.example.com', { caBundle: undefined }, /failed: Post .*certificate/],
+      [
+        'unknown-ca.example.com',
+        { caBundle: undefined },
+        /failed: Post .*: tls: failed to verify certificate: x509: certificate signed by unknown authority/,
+      ],
       [
         'service.example.com',
         { url: undefined, service: { name: 'converter', namespace: 'default', path: '/c' } },

@@ -4,7 +4,7 @@ import { type Span, spanning } from '../../base/span.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { StatusError } from '../../meta/status-error.ts';
-import { describeAnswer, isAnswered } from '../../outbound/describe-answer.ts';
+import { type Answered, problemOfAnswer } from '../../outbound/describe-answer.ts';
 import type { AdmissionAttributes, ServedKind } from '../../request/admission.ts';
 import type { Matched } from '../matching/match-index.ts';
 import { operationName } from '../matching/match-rules.ts';
@@ -13,11 +13,7 @@ import { type ReviewAnswer, readAnswer, UnusableAnswer } from './review-answer.t
 import type { Webhook, WebhookClient } from './webhook.ts';
 
 /** Sends the body of a review. Rejects if no answer comes, with what happened. */
-export type SendReview = (
-  client: WebhookClient,
-  body: Buffer,
-  caller: Caller,
-) => Promise<{ readonly status: number; readonly body: Buffer }>;
+export type SendReview = (client: WebhookClient, body: Buffer, caller: Caller) => Promise<Answered>;
 
 export interface CallParts {
   readonly dialect: Dialect;
@@ -98,20 +94,22 @@ export async function callWebhook(
       send(client, review, { signal: attributes.signal, deadlineMs: attributes.deadlineMs, span }).catch((error) => {
         // The request has ended, or too many wait: that is no failure of the webhook, which a policy could ignore.
         if (error instanceof StatusError) throw error;
-        throw new CallFailure(`failed to call webhook: ${messageOf(error)}`, unavailable, { cause: error });
+        throw new CallFailure(`failed to call webhook: ${messageOf(error)}`, unusable, { cause: error });
       });
-    const { status, body } = await attributes.awaitWebhook(ask);
-    if (!isAnswered(status)) throw new CallFailure(`failed to call webhook: ${describeAnswer(status, body)}`, status);
+    const answer = await attributes.awaitWebhook(ask);
+    const problem = problemOfAnswer(answer);
+    if (problem) throw new CallFailure(`failed to call webhook: ${problem.message}`, problem.code ?? unusable);
     span?.event('Request completed');
     try {
-      return readAnswer(body, { dialect, version, uid, type });
+      return readAnswer(answer.body, { dialect, version, uid, type });
     } catch (error) {
-      throw error instanceof UnusableAnswer ? new CallFailure(error.message, unavailable, { cause: error }) : error;
+      throw error instanceof UnusableAnswer ? new CallFailure(error.message, error.code, { cause: error }) : error;
     }
   });
 }
 
-const unavailable = 503;
+/** Code of whatever goes wrong before there is an answer that can be read. */
+const unusable = 400;
 
 function traced<T>(
   { type, name, configuration }: Webhook,

@@ -43,14 +43,18 @@ interface Asked {
 
 /** An answer that cannot be used. The message is part of the error that clients get. */
 export class UnusableAnswer extends Error {
-  constructor(message: string, options?: ErrorOptions) {
+  /** As metrics report it: 400 if it is no review, 503 if it is one that says what it must not. */
+  readonly code: 400 | 503;
+
+  constructor(message: string, { code, ...options }: ErrorOptions & Pick<UnusableAnswer, 'code'>) {
     super(message, options);
     this.name = 'UnusableAnswer';
+    this.code = code;
   }
 }
 
 const invalid = (why: string, cause?: unknown): UnusableAnswer =>
-  new UnusableAnswer(`received invalid webhook response: ${why}`, { cause });
+  new UnusableAnswer(`received invalid webhook response: ${why}`, { cause, code: 503 });
 
 const admissionResponse = struct('api.admission.v1.AdmissionResponse', 'Answer of an admission webhook.', {
   uid: opt(1, string(), 'The uid of the request.'),
@@ -93,7 +97,9 @@ export function readAnswer(body: Buffer, asked: Asked): ReviewAnswer {
 
 function parseReview(body: Buffer): Readonly<Record<string, unknown>> {
   const unreadable = (why: string, cause?: unknown): UnusableAnswer =>
-    new UnusableAnswer(`failed to call webhook: couldn't get version/kind; json parse error: ${why}`, { cause });
+    new UnusableAnswer(`failed to call webhook: couldn't get version/kind; json parse error: ${why}`, {
+      ...{ cause, code: 400 },
+    });
   try {
     const { value } = parseJson(body);
     if (isRecord(value)) return value;
@@ -108,7 +114,12 @@ function decodeReview(sent: Readonly<Record<string, unknown>>): Review {
   const { value, errors } = decode(admissionReview, sent);
   const [mistake] = errors;
   if (!mistake) return value;
-  throw new UnusableAnswer(`failed to call webhook: ${mistake.path}: expected ${mistake.expected}, got ${mistake.got}`);
+  throw new UnusableAnswer(
+    `failed to call webhook: ${mistake.path}: expected ${mistake.expected}, got ${mistake.got}`,
+    {
+      code: 400,
+    },
+  );
 }
 
 function refuseOther(review: Review, response: Response, { dialect, version, uid }: Asked): void {

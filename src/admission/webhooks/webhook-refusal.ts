@@ -9,10 +9,13 @@ export function webhookRefusal(
   const denied = `admission webhook ${JSON.stringify(webhook)} denied the request`;
   const why = message || reason;
   return new StatusError(reason as StatusReason, why === '' ? `${denied} without explanation` : `${denied}: ${why}`, {
-    code: code < 400 || code > 599 ? 400 : code,
+    code: code < 400 || code > sentCodeMax ? 400 : code,
     ...(details && { details }),
   });
 }
+
+/** HTTP has three digits for it (RFC 9110 section 15). */
+const sentCodeMax = 999;
 
 /** The error of a request for which a webhook that is needed could not be called. */
 export const callFailed = (webhook: string, why: string, cause: unknown): StatusError =>

@@ -11,6 +11,7 @@ import {
   userForServer,
 } from '../../outbound/connection-files/kubeconfig-users.ts';
 import type { PluginHost } from '../../outbound/credentials/plugin-process.ts';
+import { describeFailure } from '../../outbound/describe-failure.ts';
 import type { Network } from '../../outbound/network.ts';
 import { type WebhookSender, webhookSender } from '../../outbound/webhook-sender.ts';
 import { failedPost, noSuchService, webhookServer, webhookUrl } from '../../outbound/webhook-target.ts';
@@ -64,7 +65,7 @@ export class WebhookConnections implements Closable {
       return await open.sender.send(body, caller, { target: pathname + search, timeoutMs });
     } catch (error) {
       caller.signal.throwIfAborted();
-      throw new Error(failedPost(client, leftMs, error instanceof Error ? error.message : String(error)), {
+      throw new Error(failedPost(client, leftMs, describeFailure(error)), {
         cause: error,
       });
     } finally {

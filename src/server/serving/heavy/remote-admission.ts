@@ -10,6 +10,7 @@ import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Turn } from '../../../base/keyed-mutex.ts';
 import { untilAborted } from '../../../base/time/until-aborted.ts';
 import type { ParamKind } from '../../../kinds/admissionregistration/policy-schema.ts';
+import type { Answered } from '../../../outbound/describe-answer.ts';
 import { askingFor } from '../../../resources/custom-versions.ts';
 import { oncePerRequest } from '../../admission/once-per-request.ts';
 import type { DynamicAdmission } from '../../admission/open-dynamic-admission.ts';
@@ -36,8 +37,7 @@ interface ReviewCall {
   readonly body: Uint8Array;
 }
 
-interface ReviewReply {
-  readonly status: number;
+interface ReviewReply extends Omit<Answered, 'body'> {
   readonly body: Uint8Array;
 }
 
@@ -53,7 +53,7 @@ export const remoteAdmission = (configurations: AdmissionConfigurations, context
   async send(client, body, { signal }) {
     const call: ReviewCall = { client, body: ownBytes(body) };
     const reply = (await untilAborted(context.call('sendReview', call), signal)) as ReviewReply;
-    return { status: reply.status, body: asBuffer(reply.body) };
+    return { ...reply, body: asBuffer(reply.body) };
   },
   observed: (outcome) => void context.call('webhookObserved', outcome),
   conditionsObserved: (outcome) => void context.call('conditionsObserved', outcome),
@@ -81,7 +81,8 @@ export const admissionCalls = (dynamic: DynamicAdmission, { caller, turn }: Call
     turn?.leave();
     const { signal, deadlineMs } = caller;
     const reply = await askingFor(caller, () => dynamic.send(client, asBuffer(body), { signal, deadlineMs }));
-    return { status: reply.status, body: ownBytes(reply.body) };
+    const { status, body: answer, contentType } = reply;
+    return { status, contentType, body: ownBytes(answer) };
   },
   webhookObserved: (outcome: WebhookOutcome) => dynamic.observed(outcome),
   conditionsObserved: (outcome: ConditionsOutcome) => dynamic.conditionsObserved(outcome),
