@@ -107,7 +107,12 @@ describe('a failure is told in the words of Go', () => {
   });
 
   it('no TLS', async () => {
-    const plain = createServer((socket) => socket.on('error', () => {}).resume().end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    const plain = createServer((socket) =>
+      socket
+        .on('error', () => {})
+        .resume()
+        .end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+    );
     plain.listen(0, '127.0.0.1');
     await once(plain, 'listening');
     const url = new URL(`https://127.0.0.1:${(plain.address() as AddressInfo).port}/`);
