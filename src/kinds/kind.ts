@@ -49,6 +49,8 @@ export interface Strategy {
   readonly default?: (object: ApiObject, context: StrategyContext) => void;
   /** Clears or sets fields that the client may not set: status of a new object, generated fields. */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
+  /** Sets what follows from the name and the uid of a new object, which it has only after mutating admission. */
+  readonly completeNew?: (object: ApiObject, context: StrategyContext) => void;
   readonly validateCreate?: (object: ApiObject, context: StrategyContext) => Validation;
   /** Restores fields that this endpoint may not change. For kinds with a `status` subresource, status is already restored. */
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;

@@ -68,6 +68,7 @@ function created(kind: Kind, sent: Sent): Validated {
   const object = read(kind, sent);
   kind.strategy.default?.(object, context);
   kind.strategy.prepareForCreate?.(object, context);
+  kind.strategy.completeNew?.(object, context);
   const errors = allErrors(
     validate(kind.schema, object),
     validateFinalizerDomains(kind, object, context.dialect),

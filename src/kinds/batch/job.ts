@@ -183,10 +183,8 @@ export const job = (dialect: Dialect): Kind =>
     ],
     strategy: {
       default: fillDefaults,
-      prepareForCreate: (object, context) => {
-        makeSelector(object, context);
-        clearStatus(jobSchema)(object, context);
-      },
+      prepareForCreate: clearStatus(jobSchema),
+      completeNew: makeSelector,
       validateCreate: (object, context) => validate(object, context),
       validateUpdate: (object, old, context) => [...validate(object, context, old), ...validateChanges(object, old)],
       warnings,

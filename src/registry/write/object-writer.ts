@@ -195,6 +195,7 @@ export class ObjectWriter {
     setNewMetadata(object, this.#parts.clock, this.#parts.random);
     // What follows from the name.
     if (!isNamed) kind.strategy.default?.(object, strategyContext);
+    kind.strategy.completeNew?.(object, strategyContext);
     const errors = [
       ...validateObjectMeta(kind, object),
       ...validateEmbeddedObjects(kind.schema, object),
