@@ -124,9 +124,9 @@ function defaultPolicy(
 }
 
 /** Tells a client that names no policy what the kind does with dependents, if that may surprise. */
-export function warnOfOrphans({ served, warn }: VerbRequest, { propagationPolicy }: DeleteOptions): void {
-  const warning = served.kind.orphansByDefault?.warning;
-  if (warning !== undefined && propagationPolicy === undefined) warn(warning);
+export function warnOfOrphans(request: VerbRequest, { propagationPolicy }: DeleteOptions): void {
+  const warning = request.served.kind.orphansByDefault?.warning;
+  if (warning !== undefined && propagationPolicy === undefined) request.warn(warning);
 }
 
 /**
