@@ -14,7 +14,7 @@ export interface AbsentPlugins {
 /** They may be enabled, with a warning each: without them, nothing is admitted that they would refuse. */
 export const ignoredPlugins: readonly AbsentPlugins[] = [
   {
-    because: 'objects of the kinds that it reads or guards are not served yet',
+    because: 'what it does about its kinds is not there yet',
     plugins: [
       'DefaultIngressClass',
       'DefaultStorageClass',

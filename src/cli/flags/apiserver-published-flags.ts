@@ -22,7 +22,7 @@ export const apiserverPublishedFlags: PublishedFlags = {
       },
     },
     {
-      because: 'services, their addresses and their endpoints are not served yet',
+      because: 'services and their addresses are not served yet',
       flags: {
         'apiserver-count': integer,
         'endpoint-reconciler-type': oneOf('master-count', 'lease', 'none'),
