@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { constants, type Http2ServerResponse } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
@@ -79,7 +80,7 @@ describe('a failure is told in the words of Go', () => {
         response.writeHead(200, { 'content-length': '2' }).write('{');
         setImmediate(() => response.destroy());
       },
-      'unexpected EOF',
+      'unexpected error when reading response body. Please retry. Original error: unexpected EOF',
     ],
     [
       'another protocol',
@@ -98,6 +99,21 @@ describe('a failure is told in the words of Go', () => {
       assert.equal(await failureOf(server.connection()), told);
     });
   }
+
+  it('the same by HTTP/2', async () => {
+    await using held = new AsyncDisposableStack();
+    const http2 = held.adopt(new TlsFixture(['api.example.com'], { protocols: ['h2'] }), (each) => each.close());
+    await http2.listen();
+    http2.handle = (_request, response) => {
+      response.writeHead(200, { 'content-length': '2' }).write('{');
+      setImmediate(() => http2.dropConnections());
+    };
+    const unread = 'unexpected error when reading response body. Please retry. Original error: unexpected EOF';
+    assert.equal(await failureOf(http2.connection()), unread);
+    http2.handle = (_request, response) =>
+      void (response as unknown as Http2ServerResponse).stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    assert.equal(await failureOf(http2.connection()), 'stream error: INTERNAL_ERROR; received from peer');
+  });
 
   it('another protocol that repeats the credential', async () => {
     server.handle = ({ socket, headers }) => void socket.end(`${headers.authorization}\r\n`);

@@ -15,9 +15,25 @@ interface Failure extends Error {
   readonly rawPacket?: unknown;
 }
 
+/** The body of an answer could not be read to its end. Has the message and the code of its cause. */
+export class UnreadBody extends Error {
+  readonly code: unknown;
+
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'UnreadBody';
+    this.code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  }
+}
+
 /** Why a request has no answer, for clients and operators: in the words of Go, which they know, where it has some. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof UnreadBody) {
+    const why = describeFailure(error.cause);
+    const end = why === 'EOF' ? 'unexpected EOF' : why;
+    return `unexpected error when reading response body. Please retry. Original error: ${end}`;
+  }
   const failure: Failure = error;
   // Several addresses were tried: the first is told.
   if (error instanceof AggregateError && error.errors.length > 0) return describeFailure(error.errors[0]);
@@ -76,6 +92,9 @@ const brokenConnections: Readonly<Record<string, (message: string) => string>> =
     if (message === 'aborted') return 'unexpected EOF';
     return message.includes('ECONNRESET') ? 'read: connection reset by peer' : 'EOF';
   },
+  // `Stream closed with error code NGHTTP2_INTERNAL_ERROR`
+  ERR_HTTP2_STREAM_ERROR: (message) =>
+    `stream error: ${/NGHTTP2_(\w+)/.exec(message)?.[1] ?? 'unknown'}; received from peer`,
   EPIPE: () => 'write: broken pipe',
   EPROTO: notTls,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: notTls,

@@ -7,6 +7,7 @@ import type { Clock } from '../base/time/clock.ts';
 import type { ConnectionConfig } from './connection-config.ts';
 import type { PluginHost } from './credentials/plugin-process.ts';
 import type { Answered } from './describe-answer.ts';
+import { UnreadBody } from './describe-failure.ts';
 import { hideCredential } from './hide-credential.ts';
 import { HttpsRequester } from './https-requester.ts';
 import type { Network, OutgoingRequest, OutgoingResponse } from './network.ts';
@@ -163,11 +164,16 @@ const isRedirect = (status: number): boolean => status >= 300 && status < 400;
 async function readAll(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Leaving the loop aborts the response.
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > bytesMax) throw new Error(`the webhook's answer has more than ${bytesMax} bytes`);
-    chunks.push(chunk);
+  const tooLarge = new Error(`the webhook's answer has more than ${bytesMax} bytes`);
+  try {
+    // Leaving the loop aborts the response.
+    for await (const chunk of body) {
+      size += chunk.length;
+      if (size > bytesMax) throw tooLarge;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error === tooLarge ? error : new UnreadBody(error);
   }
   return Buffer.concat(chunks);
 }

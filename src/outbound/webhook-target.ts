@@ -1,3 +1,5 @@
+import { describeFailure, UnreadBody } from './describe-failure.ts';
+
 /** Whom a configuration names: an URL, or a Service. */
 export interface WebhookTarget {
   /** https. */
@@ -29,11 +31,13 @@ export function webhookServer(target: WebhookTarget): { readonly host: string; r
 const httpsPort = 443;
 
 /** Why a Service cannot be called. */
-export const noSuchService = ({ service }: WebhookTarget): string =>
-  `service ${JSON.stringify(service?.name ?? '')} not found: Services are not served, a webhook needs a url`;
+export const noSuchService = ({ service }: WebhookTarget): Error =>
+  new Error(`service ${JSON.stringify(service?.name ?? '')} not found: Services are not served, a webhook needs a url`);
 
 /** A failed call of `webhookUrl`, in the form of Go's HTTP client, which keeps a port that goes without saying. */
-export function failedPost(target: WebhookTarget, timeoutMs: number, why: string): string {
+export function failedCall(target: WebhookTarget, timeoutMs: number, error: unknown): string {
+  const why = describeFailure(error);
+  if (error instanceof UnreadBody) return why;
   const url = webhookUrl(target, timeoutMs);
   const namesPort = target.url === undefined || /^https:\/\/[^/?#]*:443(?![^/?#])/i.test(target.url);
   const host = namesPort && url.port === '' ? `${url.host}:${httpsPort}` : url.host;

@@ -10,10 +10,9 @@ import type { Kind } from '../kinds/kind.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { problemOfAnswer } from '../outbound/describe-answer.ts';
-import { describeFailure } from '../outbound/describe-failure.ts';
 import type { Network } from '../outbound/network.ts';
 import { type WebhookSender, webhookSender } from '../outbound/webhook-sender.ts';
-import { failedPost, noSuchService, type WebhookTarget, webhookUrl } from '../outbound/webhook-target.ts';
+import { failedCall, noSuchService, type WebhookTarget, webhookUrl } from '../outbound/webhook-target.ts';
 import {
   ConversionError,
   type ConversionFailure,
@@ -135,12 +134,12 @@ export class ConversionWebhook implements Closable {
     const fail = (why: string, cause?: unknown): ConversionError =>
       new ConversionError('call', `conversion webhook for ${kind} failed: ${why}`, { cause });
     if (!this.#sender) {
-      throw fail(failedPost(this.#config, limits.conversionMsMax, noSuchService(this.#config)));
+      throw fail(failedCall(this.#config, limits.conversionMsMax, noSuchService(this.#config)));
     }
     // Only its deadline aborts it: others may share the result.
     const caller = { signal: new AbortController().signal, span };
     const answer = await this.#sender.send(encodeQuestion(question), caller).catch((error) => {
-      throw fail(failedPost(this.#config, limits.conversionMsMax, describeFailure(error)), error);
+      throw fail(failedCall(this.#config, limits.conversionMsMax, error), error);
     });
     const problem = problemOfAnswer(answer);
     if (problem) throw fail(problem.message);

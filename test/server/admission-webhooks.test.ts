@@ -151,6 +151,14 @@ describe('admission webhooks', () => {
         /failed to call webhook: Post .*timeout=1s": context deadline exceeded$/,
       ],
       ['an answer that ends too soon', () => instead((response) => response.destroy()), /Post ".*": EOF$/],
+      [
+        'an answer that ends in the middle',
+        () =>
+          instead(
+            (response) => void response.writeHead(200, { 'content-length': '9' }).write('{', () => response.destroy()),
+          ),
+        /failed to call webhook: unexpected error when reading response body\. Please retry\. Original error: unexpected EOF$/,
+      ],
       ['a redirect', () => instead(status(302, { location: 'https://127.0.0.1:9/' })), /redirect/],
       ['an error of the webhook', () => instead(status(500, {}, 'oh')), /an error on the server \(\\?"oh\\?"\)/],
       ['not found', () => instead(status(404)), /the server could not find the requested resource/],

@@ -11,10 +11,9 @@ import {
   userForServer,
 } from '../../outbound/connection-files/kubeconfig-users.ts';
 import type { PluginHost } from '../../outbound/credentials/plugin-process.ts';
-import { describeFailure } from '../../outbound/describe-failure.ts';
 import type { Network } from '../../outbound/network.ts';
 import { type WebhookSender, webhookSender } from '../../outbound/webhook-sender.ts';
-import { failedPost, noSuchService, webhookServer, webhookUrl } from '../../outbound/webhook-target.ts';
+import { failedCall, noSuchService, webhookServer, webhookUrl } from '../../outbound/webhook-target.ts';
 
 interface ConnectionParts {
   readonly clock: Clock;
@@ -51,7 +50,7 @@ export class WebhookConnections implements Closable {
   readonly send: SendReview = async (client, body, caller) => {
     const { url, authorities, timeoutMs } = client;
     const leftMs = Math.min(timeoutMs, (caller.deadlineMs ?? Infinity) - this.#parts.clock.monotonic());
-    if (url === undefined) throw new Error(failedPost(client, leftMs, noSuchService(client)));
+    if (url === undefined) throw new Error(failedCall(client, leftMs, noSuchService(client)));
     const users = this.#parts.users[client.type];
     const user = users && userForServer(users, webhookServer(client));
     const key = JSON.stringify([url, authorities, user?.id]);
@@ -65,7 +64,7 @@ export class WebhookConnections implements Closable {
       return await open.sender.send(body, caller, { target: pathname + search, timeoutMs });
     } catch (error) {
       caller.signal.throwIfAborted();
-      throw new Error(failedPost(client, leftMs, describeFailure(error)), {
+      throw new Error(failedCall(client, leftMs, error), {
         cause: error,
       });
     } finally {
