@@ -80,6 +80,7 @@ export const namespace = (_dialect: Dialect): Kind =>
     columns: [nameColumn, column('Status', 'Whether the namespace is active or being deleted.', '.status.phase'), ageColumn],
     strategy: {
       default: labelWithName,
+      completeNew: labelWithName,
       prepareForCreate,
       validateCreate: validateSpecFinalizers,
       prepareForUpdate: putBackFinalizers,

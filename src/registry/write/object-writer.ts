@@ -191,10 +191,7 @@ export class ObjectWriter {
   async #createOnce(context: WriteContext, object: ApiObject): Promise<Written> {
     const kind = context.served.written;
     const strategyContext = this.strategyContext(context);
-    const isNamed = object.metadata.name !== undefined;
     setNewMetadata(object, this.#parts.clock, this.#parts.random);
-    // What follows from the name.
-    if (!isNamed) kind.strategy.default?.(object, strategyContext);
     kind.strategy.completeNew?.(object, strategyContext);
     const errors = [
       ...validateObjectMeta(kind, object),
