@@ -14,8 +14,8 @@ kind: Secret
 metadata: { name: bootstrap-token-$id, namespace: orch-system }
 type: bootstrap.orch.io/token
 stringData:
-  token-id: $id
-  token-secret: $secret
+  token-id: "$id"
+  token-secret: "$secret"
   usage-bootstrap-authentication: 'true'
   usage-bootstrap-signing: 'true'
   auth-extra-groups: system:bootstrappers:default-node-token

@@ -19,7 +19,7 @@ describe('options that JavaScript programs get wrong', () => {
     [{ eventTtlMs: '1h' }, /^eventTtlMs must be a number of milliseconds, got "1h"$/],
     [{ features: { Nonsense: true } }, /^features: there is no "Nonsense"$/],
     [{ features: { ServerSideApply: false } }, /^features: ServerSideApply is locked to true$/],
-    [{ runtimeConfig: { 'batch/v1': true } }, /^runtimeConfig: there is no API "batch\/v1"$/],
+    [{ runtimeConfig: { 'nowhere/v1': true } }, /^runtimeConfig: there is no API "nowhere\/v1"$/],
     [{ runtimeConfig: { 'api/alpha': 'true' } }, /^runtimeConfig: api\/alpha must be true or false$/],
     [{ runtimeConfig: { 'api/all': false } }, /^runtimeConfig: invalid key with only api\/all=false/],
     [{ admissionConfiguration: '{' }, /^options:admissionConfiguration: /],

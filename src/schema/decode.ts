@@ -287,10 +287,10 @@ function compileIntOrString(format: IntegerSchema['format']): Decoder {
   };
 }
 
-/** Decodes an element of a list or map. */
+/** Decodes an element of a list or map. A time that is none is null. */
 function compileElement(schema: Schema): Decoder {
   const decoder = decoderOf(schema);
-  if (schema.nullable || schema.structural)
+  if (schema.nullable || schema.structural || schema.type === 'time')
     return (value, findings) => (value === null ? null : decoder(value, findings));
   return (value, findings) => decoder(value ?? zeroOf(schema), findings);
 }

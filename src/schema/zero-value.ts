@@ -33,7 +33,7 @@ export function zeroOf(schema: Schema): unknown {
 export function zeroStruct(struct: StructSchema): Readonly<Record<string, unknown>> {
   const zero: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(struct.fields)) {
-    if (field.presence !== 'always' && !field.required) continue;
+    if (field.presence !== 'always' && !field.required && field.documented !== 'required') continue;
     const schema = schemaOf(field);
     zero[name] = schema.type === 'struct' ? zeroStruct(schema) : zeroOf(schema);
   }

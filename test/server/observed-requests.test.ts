@@ -160,7 +160,7 @@ describe('metrics of requests', () => {
   });
 
   test('count watches while they are open, and what they send', async () => {
-    const open = /^apiserver_longrunning_requests\{verb="WATCH",.*resource="endpoints"/;
+    const open = /^apiserver_longrunning_requests\{verb="WATCH",.*resource="services"/;
     const sent = /^apiserver_watch_events_total\{group="",version="v1",kind="ConfigMap"\}/;
     const ofSecrets =
       /^apiserver_longrunning_requests\{verb="WATCH",group="",version="v1",resource="secrets",subresource="",scope="namespace"/;

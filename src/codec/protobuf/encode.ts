@@ -57,8 +57,9 @@ function compileMember(member: Member): MemberWriter {
 
 /** True for non-pointer fields of the Go types, which are always written. */
 function isAlways(field: Field): boolean {
-  if (field.required || field.presence === 'always') return true;
   const { type } = schemaOf(field);
+  // A required struct of explicit presence is a pointer: without it the object is invalid, and stays so.
+  if (field.presence === 'always' || (field.required && type !== 'struct')) return true;
   return field.presence === 'implicit' && (type === 'string' || type === 'boolean' || isNumeric(type));
 }
 
