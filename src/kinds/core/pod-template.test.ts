@@ -41,6 +41,11 @@ test('PodTemplate: the defaults of templates, and none of those of pods', () => 
   });
 });
 
+test('PodTemplate: its pods may get the service account that a token is for', () => {
+  const sources = [{ serviceAccountToken: { path: 'token' } }];
+  assert.deepEqual(create(kind, templateOf({ volumes: [{ name: 'v', projected: { sources } }] })).errors, []);
+});
+
 const refused: readonly (readonly [string, Sent, readonly string[]])[] = [
   ['no template', filled(kind, {}), ['template.spec.containers: Required value']],
   ['no containers', templateOf({ containers: [] }), ['template.spec.containers: Required value']],

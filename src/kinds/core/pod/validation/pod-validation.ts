@@ -86,7 +86,7 @@ export function validatePodSpec(
     ...validateHostUsers(spec, path),
     ...validateAmounts(spec.overhead ?? {}, `${path}.overhead`, dialect.domain),
     ...validateOs(spec, path),
-    ...validateTokenVolumes(spec),
+    ...(within === 'pod' ? validateTokenVolumes(spec) : []),
   ];
 }
 
