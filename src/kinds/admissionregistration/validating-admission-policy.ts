@@ -3,6 +3,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
+import { keepSpec } from '../meta/status-view.ts';
 import { renamedFields } from '../stored-as.ts';
 import { bindingColumns, policyColumns } from './policy-columns.ts';
 import { policyStatusErrors, validatingBindingErrors, validatingPolicyErrors } from './validating-policy-errors.ts';
@@ -36,7 +37,7 @@ export const validatingAdmissionPolicies = (dialect: Dialect): readonly Kind[] =
         name: 'status',
         verbs: ['get', 'update', 'patch'],
         prepareForUpdate(object, old) {
-          object['spec'] = cloneJson(old['spec']);
+          keepSpec(object, old);
           keepMetadata(object, old);
         },
         resetFields: [['spec'], ['metadata']],

@@ -1,10 +1,10 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { cloneJson } from '../../patch/json-value.ts';
 import type { Infer } from '../../schema/schema.ts';
 import { createdAtColumn, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
-import type { Kind, StrategyContext } from '../kind.ts';
+import type { Kind } from '../kind.ts';
+import { statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 import { allErrors } from '../validation.ts';
 import { definitionSchema } from './custom-resource-definition-schema.ts';
@@ -74,15 +74,7 @@ export function customResourceDefinition(dialect: Dialect): Kind {
         definition.status = { ...definition.status, conditions };
       },
     },
-    subresources: [
-      {
-        type: 'view',
-        name: 'status',
-        verbs: ['get', 'update', 'patch'],
-        prepareForUpdate: keepSpec,
-        validateUpdate: (object) => statusErrors(definitionOf(object).status ?? {}),
-      },
-    ],
+    subresources: [statusView((object) => statusErrors(definitionOf(object).status ?? {}))],
     unconditionalUpdate: false,
     generation: true,
   });
@@ -92,10 +84,6 @@ export function customResourceDefinition(dialect: Dialect): Kind {
 const noStatus = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: [] };
 
 const asDefinition = (object: ApiObject): Definition & ApiObject => object as Definition & ApiObject;
-
-function keepSpec(object: ApiObject, old: ApiObject, _context: StrategyContext): void {
-  object['spec'] = cloneJson(old['spec']);
-}
 
 function setDefaults(definition: Definition): void {
   const { spec = {} } = definition;

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
 import {
+  badSelectors,
+  badTemplates,
   fills,
   fullTemplate,
   judgesChanges,
   judgesStatuses,
+  mismatch,
   refusesSpecs,
   selector,
   template,
@@ -36,28 +39,12 @@ fills(
   },
 );
 
-const mismatch =
-  'spec.template.metadata.labels: Invalid value: {"app":"x"}: `selector` does not match template `labels`';
 const bound = 'spec.updateStrategy.rollingUpdate';
 
 refusesSpecs(kind, valid, [
   ['no selector', { selector: undefined }, [mismatch]],
-  [
-    'an empty selector',
-    { selector: {} },
-    ['spec.selector: Invalid value: {}: empty selector is invalid for daemonset'],
-  ],
-  ['a selector of other pods', { selector: { matchLabels: { app: 'y' } } }, [mismatch]],
-  [
-    'a template that is not restarted',
-    { template: template({ restartPolicy: 'Never' }) },
-    ['spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"'],
-  ],
-  [
-    'a template with a deadline',
-    { template: template({ activeDeadlineSeconds: 5 }) },
-    ['spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in DaemonSet is not Supported'],
-  ],
+  ...badSelectors('daemonset'),
+  ...badTemplates('DaemonSet'),
   [
     'an unknown strategy',
     { updateStrategy: { type: 'Recreate' } },

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
 import {
+  badNumbers,
+  badSelectors,
+  badTemplates,
   fills,
   fullTemplate,
   judgesChanges,
   judgesStatuses,
+  mismatch,
   refusesSpecs,
   selector,
   template,
@@ -42,34 +46,14 @@ fills(
   { spec: { ...defaults, strategy: { type: 'Recreate' } }, status: {} },
 );
 
-const mismatch =
-  'spec.template.metadata.labels: Invalid value: {"app":"x"}: `selector` does not match template `labels`';
 const percent =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 
 refusesSpecs(kind, valid, [
-  [
-    'a negative number of replicas',
-    { replicas: -1 },
-    ['spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
-  ],
+  ...badNumbers,
   ['no selector', { selector: undefined }, ['spec.selector: Required value', mismatch]],
-  [
-    'an empty selector',
-    { selector: {} },
-    ['spec.selector: Invalid value: {}: empty selector is invalid for deployment'],
-  ],
-  ['a selector of other pods', { selector: { matchLabels: { app: 'y' } } }, [mismatch]],
-  [
-    'a template that is not restarted',
-    { template: template({ restartPolicy: 'OnFailure' }) },
-    ['spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"'],
-  ],
-  [
-    'a template with a deadline',
-    { template: template({ activeDeadlineSeconds: 5 }) },
-    ['spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported'],
-  ],
+  ...badSelectors('deployment'),
+  ...badTemplates('ReplicaSet'),
   [
     'an unknown strategy',
     { strategy: { type: 'Other' } },
@@ -104,11 +88,6 @@ refusesSpecs(kind, valid, [
     'no room to move',
     rolling({ maxUnavailable: '0%', maxSurge: 0 }),
     ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "0%": may not be 0 when `maxSurge` is 0'],
-  ],
-  [
-    'a negative minReadySeconds',
-    { minReadySeconds: -1 },
-    ['spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0'],
   ],
   [
     'a negative revisionHistoryLimit',

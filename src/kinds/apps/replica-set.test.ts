@@ -3,10 +3,14 @@ import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
 import { scaleOf } from '../autoscaling/scale.ts';
 import {
+  badNumbers,
+  badSelectors,
+  badTemplates,
   fills,
   fullTemplate,
   judgesChanges,
   judgesStatuses,
+  mismatch,
   refusesSpecs,
   selector,
   template,
@@ -19,27 +23,10 @@ const valid = { selector, template: template() };
 
 fills(kind, valid, { spec: { replicas: 1, selector, template: fullTemplate() }, status: { replicas: 0 } });
 
-const mismatch =
-  'spec.template.metadata.labels: Invalid value: {"app":"x"}: `selector` does not match template `labels`';
-
 refusesSpecs(kind, valid, [
-  [
-    'a negative number of replicas',
-    { replicas: -1 },
-    ['spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
-  ],
-  [
-    'a negative minReadySeconds',
-    { minReadySeconds: -1 },
-    ['spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0'],
-  ],
+  ...badNumbers,
   ['no selector', { selector: undefined }, ['spec.selector: Required value', mismatch]],
-  [
-    'an empty selector',
-    { selector: {} },
-    ['spec.selector: Invalid value: {}: empty selector is invalid for deployment'],
-  ],
-  ['a selector of other pods', { selector: { matchLabels: { app: 'y' } } }, [mismatch]],
+  ...badSelectors('deployment'),
   [
     'a selector with an unknown operator',
     { selector: { matchExpressions: [{ key: 'a', operator: 'Like' }] } },
@@ -63,16 +50,7 @@ refusesSpecs(kind, valid, [
     { template: template({}, { app: 'x', b: 'a b' }) },
     ['spec.template.labels: Invalid value: "a b": a valid label must be'],
   ],
-  [
-    'a template that is not restarted',
-    { template: template({ restartPolicy: 'Never' }) },
-    ['spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"'],
-  ],
-  [
-    'a template with a deadline',
-    { template: template({ activeDeadlineSeconds: 5 }) },
-    ['spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported'],
-  ],
+  ...badTemplates('ReplicaSet'),
   [
     'a bad container',
     { template: template({ containers: [{ name: 'A', image: 'i' }] }) },

@@ -2,36 +2,26 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
-import { always, int32, int64, mergeList, opt, ptr, req, struct } from '../../schema/schema.ts';
-import { ageColumn, nameColumn, wide } from '../columns.ts';
+import { always, req, struct } from '../../schema/schema.ts';
+import { wide } from '../columns.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec, podTemplateSpec } from '../core/pod/pod-template-spec.ts';
-import { countColumn, ownerWarnings, replicaParts, replicasScale, selectorColumn, validateNotEmpty, validateReplacedTemplate } from '../core/pod/replaced-pods.ts';
+import { ownerWarnings, replicaColumns, replicaParts, replicaSpec, replicaStatus, replicasScale, selectorColumn, validateNotEmpty, validateReplacedTemplate } from '../core/pod/replaced-pods.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { labelSelector } from '../meta/label-selector.ts';
-import { clearStatus, kindCondition, statusView, validateCountParts } from '../meta/status-view.ts';
+import { clearStatus, statusView, validateCountParts } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 
 const spec = struct('api.apps.v1.ReplicaSetSpec', 'How many pods there should be, and of what kind.', {
-  replicas: ptr(1, int32({ minimum: 0 }), 'Wanted number of pods.', { default: 1 }),
-  minReadySeconds: opt(4, int32({ minimum: 0 }), 'Seconds that a pod must be ready before it counts as available.'),
+  ...replicaSpec,
   selector: req(2, labelSelector, 'Selects the pods that are counted, those of the template among them; it never changes.', { immutable: 'always' }),
   template: always(3, podTemplateSpec, 'What missing pods are made of.'),
 });
 
-const status = struct('api.apps.v1.ReplicaSetStatus', 'How many pods there are.', {
-  replicas: always(1, int32({ minimum: 0 }), 'Pods that were last counted.'),
-  fullyLabeledReplicas: opt(2, int32({ minimum: 0 }), 'Pods that have all labels of the template.'),
-  readyReplicas: opt(4, int32({ minimum: 0 }), 'Pods that are ready.'),
-  availableReplicas: opt(5, int32({ minimum: 0 }), 'Pods that have been ready for long enough.'),
-  observedGeneration: opt(3, int64({ minimum: 0 }), 'The generation that the controller last acted on.'),
-  conditions: opt(6, mergeList('type', kindCondition('api.apps.v1.ReplicaSet'), { duplicatesAllowed: true }), 'What is known of the state.'),
-});
-
 const schema = kindSchema('api.apps.v1.ReplicaSet', 'Keeps a number of equal pods running.', {
   spec: always(2, spec, 'What is asked for.'),
-  status: always(3, status, 'What was last observed.'),
+  status: always(3, replicaStatus('api.apps.v1.ReplicaSet'), 'What was last observed.'),
 });
 
 const specOf = (object: ApiObject) => typed(schema, object).spec ?? { selector: undefined, template: undefined };
@@ -51,15 +41,7 @@ export const replicaSet = (dialect: Dialect): Kind =>
     categories: ['all'],
     schema,
     selectableFields: [selectable('status.replicas', { absent: '0' })],
-    columns: [
-      nameColumn,
-      countColumn('Desired', 'Wanted number of pods.', '.spec.replicas'),
-      countColumn('Current', 'Number of pods.', '.status.replicas'),
-      countColumn('Ready', 'Number of pods that are ready.', '.status.readyReplicas'),
-      ageColumn,
-      ...containerColumns(templateOf, wide),
-      selectorColumn((object) => specOf(object).selector),
-    ],
+    columns: [...replicaColumns, ...containerColumns(templateOf, wide), selectorColumn((object) => specOf(object).selector)],
     strategy: {
       default: (object) => defaultPodTemplate(templateOf(object)),
       prepareForCreate: clearStatus(schema),

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
 import {
+  badNumbers,
+  badSelectors,
+  badTemplates,
   fills,
   fullTemplate,
   judgesChanges,
   judgesStatuses,
+  mismatch,
   refusesSpecs,
   selector,
   template,
@@ -75,8 +79,6 @@ test('StatefulSet: pods mount the volumes of their claims', () => {
   );
 });
 
-const mismatch =
-  'spec.template.metadata.labels: Invalid value: {"app":"x"}: `selector` does not match template `labels`';
 const rolling = (rollingUpdate: object) => ({ updateStrategy: { type: 'RollingUpdate', rollingUpdate } });
 const unavailable = 'spec.updateStrategy.rollingUpdate.maxUnavailable';
 const keeps =
@@ -87,16 +89,7 @@ test('StatefulSet: its name is a DNS label, as those of its pods are made of it'
 });
 
 refusesSpecs(kind, valid, [
-  [
-    'a negative number of replicas',
-    { replicas: -1 },
-    ['spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
-  ],
-  [
-    'a negative minReadySeconds',
-    { minReadySeconds: -1 },
-    ['spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0'],
-  ],
+  ...badNumbers,
   [
     'a negative ordinal',
     { ordinals: { start: -1 } },
@@ -137,26 +130,12 @@ refusesSpecs(kind, valid, [
     { template: template({}, { app: 'x', b: 'a b' }) },
     ['spec.template.labels: Invalid value: "a b": a valid label must be'],
   ],
-  [
-    'a template that is not restarted',
-    { template: template({ restartPolicy: 'Never' }) },
-    ['spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"'],
-  ],
-  [
-    'a template with a deadline',
-    { template: template({ activeDeadlineSeconds: 5 }) },
-    ['spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in StatefulSet is not Supported'],
-  ],
+  ...badTemplates('StatefulSet'),
 ]);
 
 for (const [what, spec, errors] of [
   ['no selector', { selector: undefined }, ['spec.selector: Required value', mismatch]],
-  [
-    'an empty selector',
-    { selector: {} },
-    ['spec.selector: Invalid value: {}: empty selector is invalid for statefulset'],
-  ],
-  ['a selector of other pods', { selector: { matchLabels: { app: 'y' } } }, [mismatch]],
+  ...badSelectors('statefulset'),
   [
     'an unknown way to manage pods',
     { podManagementPolicy: 'Any' },

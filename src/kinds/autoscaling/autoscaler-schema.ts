@@ -110,7 +110,7 @@ const conditionFields = {
 
 const condition = struct(name('HorizontalPodAutoscalerCondition'), 'One aspect of the state of an autoscaler.', conditionFields);
 
-export const autoscalerStatus = struct(name('HorizontalPodAutoscalerStatus'), 'State of an autoscaler.', {
+const autoscalerStatus = struct(name('HorizontalPodAutoscalerStatus'), 'State of an autoscaler.', {
   observedGeneration: ptr(1, int64(), 'The generation that the controller has seen.'),
   lastScaleTime: ptr(2, time(), 'When the number of pods was last changed.'),
   currentReplicas: opt(3, int32(), 'Number of pods that the controller last saw.'),

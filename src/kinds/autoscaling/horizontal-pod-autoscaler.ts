@@ -3,10 +3,10 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { ageColumn, column, nameColumn, none, unknown } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
-import { statusView, withEmptyStatus } from '../spec-and-status.ts';
+import { clearStatus, statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 import { autoscalerErrors, autoscalerStatusErrors } from './autoscaler-errors.ts';
-import { type AutoscalerSpec, type AutoscalerStatus, autoscalerSchema, autoscalerStatus, type MetricSpec, type MetricStatus, type ScalingRules } from './autoscaler-schema.ts';
+import { type AutoscalerSpec, type AutoscalerStatus, autoscalerSchema, type MetricSpec, type MetricStatus, type ScalingRules } from './autoscaler-schema.ts';
 
 const specOf = (object: ApiObject): AutoscalerSpec => typed(autoscalerSchema, object).spec ?? {};
 const statusOf = (object: ApiObject): AutoscalerStatus => typed(autoscalerSchema, object).status ?? {};
@@ -91,7 +91,7 @@ export const horizontalPodAutoscaler = (dialect: Dialect): Kind =>
     ],
     strategy: {
       default: setDefaults,
-      prepareForCreate: withEmptyStatus(autoscalerStatus),
+      prepareForCreate: clearStatus(autoscalerSchema),
       validateCreate: (object) => autoscalerErrors(specOf(object), { domain: dialect.domain }),
       validateUpdate: (object, old) => autoscalerErrors(specOf(object), { old: specOf(old), domain: dialect.domain }),
     },

@@ -9,6 +9,7 @@ import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { validateFinalizerNames } from '../meta/finalizer-names.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
+import { statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 
 const namespaceSpec = struct('api.core.v1.NamespaceSpec', 'What is asked of a namespace.', {
@@ -92,15 +93,7 @@ export const namespace = (_dialect: Dialect): Kind =>
       finalizers: (object) => typed(schema, object).spec?.finalizers ?? [],
     },
     subresources: [
-      {
-        type: 'view',
-        name: 'status',
-        verbs: ['get', 'update', 'patch'],
-        prepareForUpdate: (object, old) => {
-          object['spec'] = cloneJson(old['spec']);
-        },
-        validateUpdate: validateStatus,
-      },
+      statusView(validateStatus),
       {
         type: 'view',
         name: 'finalize',

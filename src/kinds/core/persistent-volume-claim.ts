@@ -9,6 +9,7 @@ import type { Infer } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Column, Kind } from '../kind.ts';
+import { statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 import { shownModes, validateAccessModes } from './access-modes.ts';
 import { persistentVolumeClaimSchema as schema } from './persistent-volume-claim-schema.ts';
@@ -128,15 +129,5 @@ export const persistentVolumeClaim = (dialect: Dialect): Kind =>
       prepareForUpdate: (object) => fillSources(typed(schema, object)),
       validateUpdate,
     },
-    subresources: [
-      {
-        type: 'view',
-        name: 'status',
-        verbs: ['get', 'update', 'patch'],
-        prepareForUpdate(object, old) {
-          object['spec'] = cloneJson(old['spec']);
-        },
-        validateUpdate: validateStatus,
-      },
-    ],
+    subresources: [statusView(validateStatus)],
   });

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { scaleOf } from '../autoscaling/scale.ts';
 import { create, filled, row, update } from '../strategy-fixture.ts';
-import { fills, fullTemplate, judgesStatuses, refusesSpecs, template } from './pod/owner-rules-fixture.ts';
+import {
+  badNumbers,
+  badTemplates,
+  fills,
+  fullTemplate,
+  judgesStatuses,
+  mismatch,
+  refusesSpecs,
+  template,
+} from './pod/owner-rules-fixture.ts';
 import { replicationController } from './replication-controller.ts';
 
 const kind = replicationController();
@@ -21,35 +30,12 @@ test('ReplicationController: the labels of the template are the default of its o
   );
 });
 
-const mismatch =
-  'spec.template.metadata.labels: Invalid value: {"app":"x"}: `selector` does not match template `labels`';
-
 refusesSpecs(kind, valid, [
-  [
-    'a negative number of replicas',
-    { replicas: -1 },
-    ['spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
-  ],
-  [
-    'a negative minReadySeconds',
-    { minReadySeconds: -1 },
-    ['spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0'],
-  ],
+  ...badNumbers,
   ['no template', { template: undefined }, ['spec.selector: Required value', 'spec.template: Required value']],
   ['no labels', { template: template({}, {}) }, ['spec.selector: Required value']],
   ['a selector of other pods', { selector: { app: 'y' } }, [mismatch]],
-  [
-    'a template that is not restarted',
-    { template: template({ restartPolicy: 'Never' }) },
-    ['spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"'],
-  ],
-  [
-    'a template with a deadline',
-    { template: template({ activeDeadlineSeconds: 5 }) },
-    [
-      'spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicationController is not Supported',
-    ],
-  ],
+  ...badTemplates('ReplicationController'),
 ]);
 
 test('ReplicationController: its selector may change', () => {

@@ -1,12 +1,12 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid, required } from '../../meta/field-error.ts';
-import { cloneJson } from '../../patch/json-value.ts';
 import { always, type Infer, list, map, opt, ptr, quantity, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
+import { clearStatus, statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 import { roundUpAmounts } from './resource-amounts.ts';
 import { isQuotaResource, validateQuotaResourceName, validateResourceAmount } from './resource-names.ts';
@@ -161,21 +161,9 @@ export const resourceQuota = ({ domain }: Dialect): Kind =>
     ],
     strategy: {
       default: setDefaults,
-      prepareForCreate(object) {
-        object['status'] = {};
-      },
+      prepareForCreate: clearStatus(schema),
       validateCreate: (object) => validateSpec(specOf(object), domain),
       validateUpdate: (object, old) => validateUpdate(object, old, domain),
     },
-    subresources: [
-      {
-        type: 'view',
-        name: 'status',
-        verbs: ['get', 'update', 'patch'],
-        prepareForUpdate(object, old) {
-          object['spec'] = cloneJson(old['spec']);
-        },
-        validateUpdate: (object) => validateStatus(statusOf(object), domain),
-      },
-    ],
+    subresources: [statusView((object) => validateStatus(statusOf(object), domain))],
   });

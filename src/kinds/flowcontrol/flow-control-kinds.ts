@@ -5,6 +5,7 @@ import { equalValues } from '../../schema/equal-values.ts';
 import { ageColumn, column, nameColumn, none } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, Subresource } from '../kind.ts';
+import { clearStatus } from '../meta/status-view.ts';
 import { flowConditionErrors, flowSchemaErrors } from './flow-schema-errors.ts';
 import { type FlowCondition, type FlowSchemaSpec, flowSchema, type LevelSpec, priorityLevelConfiguration } from './flow-schemas.ts';
 import { initialFlowControl, mandatoryFlows, mandatoryLevels } from './initial-configuration.ts';
@@ -56,10 +57,6 @@ function defaultLevel(object: ApiObject): void {
   queuing.queueLengthLimit ||= 50;
 }
 
-function prepareForCreate(object: ApiObject): void {
-  object['status'] = {};
-}
-
 const status = (validateUpdate: (object: ApiObject) => readonly FieldError[]): Subresource => ({
   type: 'view',
   name: 'status',
@@ -88,7 +85,7 @@ export function flowControlKinds(dialect: Dialect): readonly Kind[] {
         ageColumn,
         column('MissingPL', 'Whether there is no such priority level.', (object) => conditionsOf(object).find(({ type }) => type === 'Dangling')?.status ?? '?'),
       ],
-      strategy: { default: defaultFlow, prepareForCreate, validateCreate: validateFlow, validateUpdate: validateFlow },
+      strategy: { default: defaultFlow, prepareForCreate: clearStatus(flowSchema), validateCreate: validateFlow, validateUpdate: validateFlow },
       subresources: [status(statusErrors)],
     }),
     defineKind({
@@ -105,7 +102,7 @@ export function flowControlKinds(dialect: Dialect): readonly Kind[] {
         column('QueueLengthLimit', 'Requests that may wait in a queue.', '.spec.limited.limitResponse.queuing.queueLengthLimit', integer),
         ageColumn,
       ],
-      strategy: { default: defaultLevel, prepareForCreate, validateCreate: validateLevel, validateUpdate: validateLevel },
+      strategy: { default: defaultLevel, prepareForCreate: clearStatus(priorityLevelConfiguration), validateCreate: validateLevel, validateUpdate: validateLevel },
       subresources: [status(statusErrors)],
     }),
   ];

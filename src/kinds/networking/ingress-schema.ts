@@ -69,7 +69,7 @@ const ingressLoadBalancerStatus = struct('api.networking.v1.IngressLoadBalancerS
   ingress: opt(1, list(ingressLoadBalancerIngress), 'Where it takes requests.'),
 });
 
-export const ingressStatus = struct('api.networking.v1.IngressStatus', 'State of an ingress.', {
+const ingressStatus = struct('api.networking.v1.IngressStatus', 'State of an ingress.', {
   loadBalancer: always(1, ingressLoadBalancerStatus, 'The load balancer in front of it.'),
 });
 

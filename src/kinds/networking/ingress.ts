@@ -4,10 +4,10 @@ import { type FieldError, invalid } from '../../meta/field-error.ts';
 import { ageColumn, column, nameColumn, none } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Column, Kind } from '../kind.ts';
-import { statusView, withEmptyStatus } from '../spec-and-status.ts';
+import { clearStatus, statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 import { ingressErrors, ingressStatusErrors } from './ingress-errors.ts';
-import { type IngressSpec, ingressSchema, ingressStatus } from './ingress-schema.ts';
+import { type IngressSpec, ingressSchema } from './ingress-schema.ts';
 
 const specOf = (object: ApiObject): IngressSpec => typed(ingressSchema, object).spec ?? {};
 
@@ -64,7 +64,7 @@ export const ingress = (dialect: Dialect): Kind =>
     schema: ingressSchema,
     columns,
     strategy: {
-      prepareForCreate: withEmptyStatus(ingressStatus),
+      prepareForCreate: clearStatus(ingressSchema),
       validateCreate: (object) => [...ingressErrors(specOf(object)), ...classErrors(object, dialect)],
       validateUpdate: (object, old) => ingressErrors(specOf(object), specOf(old)),
       warnings: (object, old) => (old ? [] : classWarnings(object, dialect)),

@@ -9,7 +9,7 @@ import type { Kind } from '../kind.ts';
 import { condition, conditionsErrors } from '../meta/condition.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { labelSelector } from '../meta/label-selector.ts';
-import { statusView, withEmptyStatus } from '../spec-and-status.ts';
+import { clearStatus, statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 
 const budgetSpec = struct('api.policy.v1.PodDisruptionBudgetSpec', 'How many pods of a set may be missing at a time.', {
@@ -70,7 +70,7 @@ export const podDisruptionBudget = (dialect: Dialect): Kind =>
       column('Allowed Disruptions', 'Number of pods that may be evicted now.', { path: '.status.disruptionsAllowed', absent: 0 }, { type: 'integer' }),
       ageColumn,
     ],
-    strategy: { prepareForCreate: withEmptyStatus(budgetStatus), validateCreate: validate, validateUpdate: validate },
+    strategy: { prepareForCreate: clearStatus(schema), validateCreate: validate, validateUpdate: validate },
     subresources: [statusView(validateStatus)],
     unconditionalUpdate: false,
     generation: true,

@@ -40,6 +40,38 @@ export const selector = { matchLabels: { app: 'x' } };
 /** What is wrong, and the errors without what follows in the texts. */
 type Row = readonly [what: string, sent: Sent, errors: readonly string[]];
 
+export const mismatch =
+  'spec.template.metadata.labels: Invalid value: {"app":"x"}: `selector` does not match template `labels`';
+
+/** What the kinds refuse alike. */
+export const badNumbers: readonly Row[] = ['replicas', 'minReadySeconds'].map((field) => [
+  `a negative ${field}`,
+  { [field]: -1 },
+  [`spec.${field}: Invalid value: -1: must be greater than or equal to 0`],
+]);
+
+/** Selectors, as errors of the kind name it: in small letters. */
+export const badSelectors = (named: string): readonly Row[] => [
+  ['an empty selector', { selector: {} }, [`spec.selector: Invalid value: {}: empty selector is invalid for ${named}`]],
+  ['a selector of other pods', { selector: { matchLabels: { app: 'y' } } }, [mismatch]],
+];
+
+/** Templates of pods that end; `owner` is the kind in the error. */
+export const badTemplates = (owner: string): readonly Row[] => [
+  ...['Never', 'OnFailure'].map(
+    (restartPolicy): Row => [
+      `a template that is restarted: ${restartPolicy}`,
+      { template: template({ restartPolicy }) },
+      [`spec.template.spec.restartPolicy: Unsupported value: "${restartPolicy}": supported values: "Always"`],
+    ],
+  ),
+  [
+    'a template with a deadline',
+    { template: template({ activeDeadlineSeconds: 5 }) },
+    [`spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ${owner} is not Supported`],
+  ],
+];
+
 /** Errors in any order, each known by its beginning. */
 function sameErrors(errors: readonly string[], expected: readonly string[]): void {
   const message = errors.join('\n');

@@ -2,9 +2,11 @@ import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { type FieldError, forbidden, invalid, notSupported } from '../../../meta/field-error.ts';
 import { equalValues } from '../../../schema/equal-values.ts';
-import { column, none, wide } from '../../columns.ts';
+import { always, int32, int64, mergeList, opt, ptr, struct } from '../../../schema/schema.ts';
+import { ageColumn, column, nameColumn, none, wide } from '../../columns.ts';
 import type { Column, ScaleSubresource, Strategy } from '../../kind.ts';
 import { type LabelSelector, labelSelectorText, readLabelSelector, selectsLabels } from '../../meta/label-selector.ts';
+import { kindCondition } from '../../meta/status-view.ts';
 import { type PodTemplateSpec, templateWarnings, validatePodTemplate } from './pod-template-spec.ts';
 import { nameWarnings } from './pod-warnings.ts';
 
@@ -76,7 +78,32 @@ export const countColumn = (name: string, description: string, path: string): Co
 export const selectorColumn = (selector: (object: ApiObject) => LabelSelector | undefined, absent: string = none): Column =>
   column('Selector', 'Selects the pods by their labels.', (object) => labelSelectorText(selector(object) ?? {}) || absent, wide);
 
-/** Counts in the statuses of two kinds of which one is part of the other. */
+/** What the specs and statuses of replica sets and replication controllers have in common. */
+export const replicaSpec = {
+  replicas: ptr(1, int32({ minimum: 0 }), 'Wanted number of pods.', { default: 1 }),
+  minReadySeconds: opt(4, int32({ minimum: 0 }), 'Seconds that a pod must be ready before it counts as available.'),
+};
+
+/** `name` is that of the kind. */
+export const replicaStatus = (name: string) =>
+  struct(`${name}Status`, 'How many pods there are.', {
+    replicas: always(1, int32({ minimum: 0 }), 'Pods that were last counted.'),
+    fullyLabeledReplicas: opt(2, int32({ minimum: 0 }), 'Pods that have all labels of the template.'),
+    readyReplicas: opt(4, int32({ minimum: 0 }), 'Pods that are ready.'),
+    availableReplicas: opt(5, int32({ minimum: 0 }), 'Pods that have been ready for long enough.'),
+    observedGeneration: opt(3, int64({ minimum: 0 }), 'The generation that the controller last acted on.'),
+    conditions: opt(6, mergeList('type', kindCondition(name), { duplicatesAllowed: true }), 'What is known of the state.'),
+  });
+
+export const replicaColumns: readonly Column[] = [
+  nameColumn,
+  countColumn('Desired', 'Wanted number of pods.', '.spec.replicas'),
+  countColumn('Current', 'Number of pods.', '.status.replicas'),
+  countColumn('Ready', 'Number of pods that are ready.', '.status.readyReplicas'),
+  ageColumn,
+];
+
+/** Counts of that status of which one is part of the other. */
 export const replicaParts = [
   ['fullyLabeledReplicas', 'replicas', 'status.replicas'],
   ['readyReplicas', 'replicas', 'status.replicas'],
