@@ -125,8 +125,8 @@ export async function untilServed(api: ApiClient, path: string): Promise<ApiResp
 const untilMsMax = 10_000;
 const pollMs = 10;
 
-/** Asks again and again until there is something. */
-async function until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
+/** Asks again and again until there is something. Throws after ten seconds, with `what`. */
+export async function until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
   let ended = false;
   const asking = async (): Promise<T> => {
     for (;;) {

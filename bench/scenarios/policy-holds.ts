@@ -1,4 +1,4 @@
-import { create, dialect, json, jsonBody } from '../api-objects.ts';
+import { create, dialect, json, jsonBody, until } from '../api-objects.ts';
 import type { Product } from '../product.ts';
 import type { BenchContext, Scenario } from '../scenario.ts';
 import type { TurnProbe } from '../turn-probe.ts';
@@ -131,14 +131,12 @@ const hostileConfigurations: readonly Hostile[] = [
 ];
 
 /** Waits until the types of the policy have been checked. */
-async function observed(api: Product['api']): Promise<void> {
-  for (;;) {
+const observed = (api: Product['api']): Promise<boolean> =>
+  until('a status of the policy', async () => {
     const { body } = await api.expect(200, `/apis/${group}/${policies}/hostile`);
     const { status } = JSON.parse(body.toString()) as { status?: { observedGeneration?: number } };
-    if (status?.observedGeneration === 1) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
+    return status?.observedGeneration === 1 || undefined;
+  });
 
 async function follow(hostile: Hostile, { product, probe, turns, context }: Measuring): Promise<void> {
   const { api } = product;

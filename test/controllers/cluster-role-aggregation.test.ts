@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
-import { silentLogger } from '../../src/base/logger.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { systemClock } from '../../src/base/time/clock.ts';
+import { describe, it } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
-import { ApiClient } from '../../src/client/api-client.ts';
-import { startControllers } from '../../src/controllers/controllers.ts';
-import { orch } from '../../src/dialect/orch.ts';
 import { asClusterRole } from '../../src/kinds/rbac/cluster-role.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
-import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
-import { RegistryTransport } from '../support/registry-transport.ts';
+import { controllersForEach } from '../support/registry-controllers.ts';
 
 /** The controller that fills cluster roles with the rules of others, over a registry. */
-let fixture: RegistryFixture;
-let transport: RegistryTransport;
-let stop: () => void;
+const controllers = controllersForEach();
 
 const path = '/apis/rbac.authorization.orch.io/v1/clusterroles';
 const select = (...labels: readonly string[]) => ({
@@ -25,35 +16,21 @@ const gets = (...resources: readonly string[]) => ({
   rules: resources.map((resource) => ({ verbs: ['get'], apiGroups: [''], resources: [resource] })),
 });
 const make = (name: string, label: string, rest: object): Promise<ApiObject> =>
-  fixture.object('POST', path, { metadata: { name, ...(label !== '' && { labels: { to: label } }) }, ...rest });
+  controllers.fixture.object('POST', path, {
+    metadata: { name, ...(label !== '' && { labels: { to: label } }) },
+    ...rest,
+  });
 const resources = async (name: string): Promise<readonly string[]> =>
-  (asClusterRole(await fixture.object('GET', `${path}/${name}`)).rules ?? []).flatMap((rule) => rule.resources ?? []);
+  (asClusterRole(await controllers.fixture.object('GET', `${path}/${name}`)).rules ?? []).flatMap(
+    (rule) => rule.resources ?? [],
+  );
 const becomes = (name: string, ...expected: readonly string[]): Promise<void> =>
   until(
     async () => (await resources(name)).join() === expected.join(),
     `${name} never has the rules for ${expected.join()}`,
   );
 
-beforeEach(async () => {
-  fixture = await RegistryFixture.open();
-  transport = new RegistryTransport(fixture);
-});
-afterEach(async () => {
-  stop();
-  await fixture[Symbol.asyncDispose]();
-});
-
-function start(): void {
-  const running = startControllers(['clusterrole-aggregation-controller'], {
-    client: new ApiClient(transport, 'controllers'),
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger,
-    dialect: orch,
-    rootAuthority: '',
-  });
-  stop = () => running.close();
-}
+const start = (): void => controllers.start(['clusterrole-aggregation-controller']);
 
 describe('cluster roles that aggregate others', () => {
   it('get the rules of those that are there, and of those that come, change and go', async () => {
@@ -63,9 +40,9 @@ describe('cluster roles that aggregate others', () => {
     await becomes('sum', 'pods');
     await make('a', 'x', gets('nodes'));
     await becomes('sum', 'nodes', 'pods');
-    await fixture.object('PATCH', `${path}/b`, gets('secrets', 'pods'));
+    await controllers.fixture.object('PATCH', `${path}/b`, gets('secrets', 'pods'));
     await becomes('sum', 'nodes', 'secrets', 'pods');
-    await fixture.call('DELETE', `${path}/b`);
+    await controllers.fixture.call('DELETE', `${path}/b`);
     await becomes('sum', 'nodes');
   });
 
@@ -91,7 +68,7 @@ describe('cluster roles that aggregate others', () => {
     await make('below', 'leaf', gets('pods'));
     await becomes('one', 'pods');
     await becomes('two', 'pods');
-    const writes = (): number => transport.requests.filter((request) => request.startsWith('PUT')).length;
+    const writes = (): number => controllers.transport.requests.filter((request) => request.startsWith('PUT')).length;
     const before = writes();
     // Each change has all of them looked at; that of a role that nobody selects has nothing written.
     await make('other', '', gets('nodes'));

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
-import { silentLogger } from '../../src/base/logger.ts';
+import { describe, it } from 'node:test';
 import { Metrics } from '../../src/base/metrics.ts';
-import { systemRandom } from '../../src/base/random.ts';
 import { type Clock, systemClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
-import { ApiClient } from '../../src/client/api-client.ts';
 import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
-import { type ControllersContext, chooseControllers, startControllers } from '../../src/controllers/controllers.ts';
 import type { NamespaceCondition } from '../../src/controllers/namespace-lifecycle/conditions.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import { configMap } from '../../src/kinds/core/config-map.ts';
@@ -16,13 +12,10 @@ import { renamedFields } from '../../src/kinds/stored-as.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import { internalError, methodNotAllowed } from '../../src/meta/status-error.ts';
 import type { ClientRequest } from '../../src/outbound/transport.ts';
-import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
-import { RegistryTransport } from '../support/registry-transport.ts';
+import { controllersForEach } from '../support/registry-controllers.ts';
 
 /** The controllers that look after namespaces and what every namespace has, over a registry. */
-let fixture: RegistryFixture;
-let transport: RegistryTransport;
-let stop: () => void;
+const controllers = controllersForEach();
 
 /** Pauses are a hundredth as long: failures are waited out, not slept through. */
 const hastyClock: Clock = {
@@ -34,45 +27,31 @@ let metrics: Metrics;
 
 function start(...names: readonly string[]): void {
   metrics = new Metrics();
-  const context: ControllersContext = {
-    client: new ApiClient(transport, 'controllers'),
+  controllers.start(names, {
     clock: hastyClock,
-    random: systemRandom,
-    logger: silentLogger,
-    dialect: orch,
     rootAuthority: 'PEM\n',
     metrics: new ControllerMetrics(metrics, 'manager'),
-  };
-  const running = startControllers(chooseControllers(names), context);
-  stop = () => running.close();
+  });
 }
-
-beforeEach(async () => {
-  fixture = await RegistryFixture.open();
-  transport = new RegistryTransport(fixture);
-});
-afterEach(async () => {
-  stop();
-  await fixture[Symbol.asyncDispose]();
-});
 
 const namespaces = '/api/v1/namespaces';
 const make = (collection: string, name: string, more: object = {}): Promise<ApiObject> =>
-  fixture.object('POST', collection, { metadata: { name, ...more } });
+  controllers.fixture.object('POST', collection, { metadata: { name, ...more } });
 const inNamespace = (resource: string): string => `${namespaces}/n/${resource}`;
 const exists = (path: string): Promise<boolean> =>
-  fixture.call('GET', path).then(
+  controllers.fixture.call('GET', path).then(
     () => true,
     () => false,
   );
 const gone = (path: string): Promise<void> => until(async () => !(await exists(path)), `${path} is still there`);
 const pod = { spec: { containers: [{ name: 'c', image: 'i' }] } };
 const makePod = (name: string, more: object = {}): Promise<ApiObject> =>
-  fixture.object('POST', inNamespace('pods'), { metadata: { name, ...more }, ...pod });
-const release = (path: string): Promise<ApiObject> => fixture.object('PATCH', path, { metadata: { finalizers: null } });
+  controllers.fixture.object('POST', inNamespace('pods'), { metadata: { name, ...more }, ...pod });
+const release = (path: string): Promise<ApiObject> =>
+  controllers.fixture.object('PATCH', path, { metadata: { finalizers: null } });
 
 async function conditions(): Promise<ReadonlyMap<string, NamespaceCondition>> {
-  const { status } = (await fixture.object('GET', `${namespaces}/n`)) as ApiObject & {
+  const { status } = (await controllers.fixture.object('GET', `${namespaces}/n`)) as ApiObject & {
     status: { conditions?: NamespaceCondition[] };
   };
   return new Map((status.conditions ?? []).map((each) => [each.type, each]));
@@ -88,10 +67,11 @@ async function condition(type: string, status: string): Promise<NamespaceConditi
 
 /** Fails some requests until told otherwise. */
 function fail(method: ClientRequest['method'], target: RegExp, error: () => Error): { end: () => void } {
-  transport.failure = (request) => (request.method === method && target.test(request.target) ? error() : undefined);
+  controllers.transport.failure = (request) =>
+    request.method === method && target.test(request.target) ? error() : undefined;
   return {
     end: () => {
-      transport.failure = () => undefined;
+      controllers.transport.failure = () => undefined;
     },
   };
 }
@@ -106,23 +86,23 @@ describe('a namespace that is deleted', () => {
       });
       const widgets = (version: string): string => `/apis/late.example/${version}/namespaces/n/widgets`;
       const stored = kind('v2');
-      await fixture.resources.add(stored);
+      await controllers.fixture.resources.add(stored);
       const v1: Kind = { ...kind('v1'), storedAs: renamedFields(stored, kind('v1'), {}) };
-      const first = await fixture.resources.add(v1);
+      const first = await controllers.fixture.resources.add(v1);
       await make(namespaces, 'n');
       await make(widgets('v1'), 'x');
       const { promise, resolve } = Promise.withResolvers<void>();
       let asked = false;
-      transport.hold = ({ method, target }) => {
+      controllers.transport.hold = ({ method, target }) => {
         if (method !== 'DELETE' || target !== widgets('v1')) return undefined;
         asked = true;
         return promise;
       };
       start('namespace');
-      await fixture.call('DELETE', `${namespaces}/n`);
+      await controllers.fixture.call('DELETE', `${namespaces}/n`);
       await until(() => asked, 'it is not deleted in the preferred version');
-      if (goes === 'a version') fixture.resources.removeVersion(first);
-      else fixture.resources.remove(first.resource);
+      if (goes === 'a version') controllers.fixture.resources.removeVersion(first);
+      else controllers.fixture.resources.remove(first.resource);
       resolve();
       await gone(`${namespaces}/n`);
       if (goes === 'a version') assert.equal(await exists(`${widgets('v2')}/x`), false);
@@ -136,7 +116,7 @@ describe('a namespace that is deleted', () => {
     for (const resource of ['configmaps', 'secrets', 'serviceaccounts']) await make(inNamespace(resource), 'x');
     await makePod('x');
     await make(`${namespaces}/other/configmaps`, 'x');
-    await fixture.call('DELETE', `${namespaces}/n`);
+    await controllers.fixture.call('DELETE', `${namespaces}/n`);
     await gone(`${namespaces}/n`);
     for (const resource of ['configmaps', 'secrets', 'serviceaccounts', 'pods']) {
       assert.equal(await exists(`${inNamespace(resource)}/x`), false);
@@ -147,7 +127,7 @@ describe('a namespace that is deleted', () => {
   it('goes although the deletion came before the controller', async () => {
     await make(namespaces, 'n');
     await make(inNamespace('configmaps'), 'x');
-    await fixture.call('DELETE', `${namespaces}/n`);
+    await controllers.fixture.call('DELETE', `${namespaces}/n`);
     start('namespace');
     await gone(`${namespaces}/n`);
   });
@@ -158,7 +138,7 @@ describe('a namespace that is deleted', () => {
     await make(inNamespace('configmaps'), 'x');
     await makePod('held', { finalizers: ['example.com/hold'] });
     await makePod('free');
-    await fixture.call('DELETE', `${namespaces}/n`);
+    await controllers.fixture.call('DELETE', `${namespaces}/n`);
     await gone(`${inNamespace('pods')}/free`);
     const remaining = await condition('NamespaceContentRemaining', 'True');
     assert.equal(remaining.reason, 'SomeResourcesRemain');
@@ -173,7 +153,7 @@ describe('a namespace that is deleted', () => {
     start('namespace');
     await make(namespaces, 'n');
     for (const name of ['a', 'b']) await make(inNamespace('configmaps'), name, { finalizers: ['example.com/hold'] });
-    await fixture.call('DELETE', `${namespaces}/n`);
+    await controllers.fixture.call('DELETE', `${namespaces}/n`);
     const { reason, message } = await condition('NamespaceFinalizersRemaining', 'True');
     assert.equal(reason, 'SomeFinalizersRemain');
     assert.equal(
@@ -196,14 +176,17 @@ describe('a namespace that is deleted', () => {
 
   it('waits for finalizers that others have in its spec', async () => {
     start('namespace');
-    await fixture.call('POST', namespaces, { metadata: { name: 'n' }, spec: { finalizers: ['example.com/mine'] } });
+    await controllers.fixture.call('POST', namespaces, {
+      metadata: { name: 'n' },
+      spec: { finalizers: ['example.com/mine'] },
+    });
     await make(inNamespace('configmaps'), 'x');
-    await fixture.call('DELETE', `${namespaces}/n`);
+    await controllers.fixture.call('DELETE', `${namespaces}/n`);
     await gone(`${inNamespace('configmaps')}/x`);
     const finalizers = async (): Promise<unknown> =>
-      ((await fixture.object('GET', `${namespaces}/n`))['spec'] as { finalizers?: unknown }).finalizers;
+      ((await controllers.fixture.object('GET', `${namespaces}/n`))['spec'] as { finalizers?: unknown }).finalizers;
     await until(async () => JSON.stringify(await finalizers()) === '["example.com/mine"]', 'its own is removed');
-    await fixture.call('PUT', `${namespaces}/n/finalize`, { metadata: { name: 'n' }, spec: {} });
+    await controllers.fixture.call('PUT', `${namespaces}/n/finalize`, { metadata: { name: 'n' }, spec: {} });
     await gone(`${namespaces}/n`);
   });
 });
@@ -244,7 +227,7 @@ describe('what cannot be deleted, listed or discovered is shown, and tried again
       start('namespace');
       await make(namespaces, 'n');
       if (!what.startsWith('nothing')) await make(inNamespace('configmaps'), 'x');
-      await fixture.call('DELETE', `${namespaces}/n`);
+      await controllers.fixture.call('DELETE', `${namespaces}/n`);
       assert.match((await condition(type, 'True')).message, message);
       await gone(`${inNamespace('configmaps')}/x`);
       assert.ok(await exists(`${namespaces}/n`));
@@ -258,7 +241,7 @@ describe('what cannot be deleted, listed or discovered is shown, and tried again
     start('namespace');
     await make(namespaces, 'n');
     await make(inNamespace('configmaps'), 'x');
-    await fixture.call('DELETE', `${namespaces}/n`);
+    await controllers.fixture.call('DELETE', `${namespaces}/n`);
     await condition('NamespaceDeletionContentFailure', 'True');
     assert.ok(await exists(`${inNamespace('configmaps')}/x`));
     failing.end();
@@ -267,10 +250,11 @@ describe('what cannot be deleted, listed or discovered is shown, and tried again
 
   it('a request that gets lost is sent again', async () => {
     let lost = 3;
-    transport.failure = ({ target }) => (target.endsWith('/finalize') && lost-- > 0 ? new Error('lost') : undefined);
+    controllers.transport.failure = ({ target }) =>
+      target.endsWith('/finalize') && lost-- > 0 ? new Error('lost') : undefined;
     start('namespace');
     await make(namespaces, 'n');
-    await fixture.call('DELETE', `${namespaces}/n`);
+    await controllers.fixture.call('DELETE', `${namespaces}/n`);
     await gone(`${namespaces}/n`);
     assert.ok(lost < 0);
   });
@@ -280,7 +264,7 @@ describe('what cannot be deleted, listed or discovered is shown, and tried again
     start('namespace');
     await make(namespaces, 'n');
     await make(inNamespace('secrets'), 'x');
-    await fixture.call('DELETE', `${namespaces}/n`);
+    await controllers.fixture.call('DELETE', `${namespaces}/n`);
     await condition('NamespaceDeletionContentFailure', 'True');
     failing.end();
     await gone(`${namespaces}/n`);
@@ -300,7 +284,7 @@ describe('what every namespace has', () => {
       await there(path);
       await there(path.replace('/n/', '/later/'));
     }
-    assert.deepEqual((await fixture.object('GET', authority))['data'], { 'ca.crt': 'PEM\n' });
+    assert.deepEqual((await controllers.fixture.object('GET', authority))['data'], { 'ca.crt': 'PEM\n' });
   });
 
   it('comes back after a deletion, also with its namespace', async () => {
@@ -308,12 +292,12 @@ describe('what every namespace has', () => {
     await make(namespaces, 'n');
     for (const path of [account, authority]) {
       await there(path);
-      const { uid } = (await fixture.object('GET', path)).metadata;
-      await fixture.call('DELETE', path);
+      const { uid } = (await controllers.fixture.object('GET', path)).metadata;
+      await controllers.fixture.call('DELETE', path);
       await there(path);
-      assert.notEqual((await fixture.object('GET', path)).metadata.uid, uid);
+      assert.notEqual((await controllers.fixture.object('GET', path)).metadata.uid, uid);
     }
-    await fixture.call('DELETE', `${namespaces}/n`);
+    await controllers.fixture.call('DELETE', `${namespaces}/n`);
     await gone(`${namespaces}/n`);
     await make(namespaces, 'n');
     for (const path of [account, authority]) await there(path);
@@ -323,11 +307,11 @@ describe('what every namespace has', () => {
     start('serviceaccount', 'root-ca-cert-publisher');
     await make(namespaces, 'n');
     for (const path of [account, authority]) await there(path);
-    await fixture.object('PATCH', account, { automountServiceAccountToken: false });
-    await fixture.object('PATCH', authority, { data: { 'ca.crt': 'mine', more: 'x' } });
-    const data = async () => JSON.stringify((await fixture.object('GET', authority))['data']);
+    await controllers.fixture.object('PATCH', account, { automountServiceAccountToken: false });
+    await controllers.fixture.object('PATCH', authority, { data: { 'ca.crt': 'mine', more: 'x' } });
+    const data = async () => JSON.stringify((await controllers.fixture.object('GET', authority))['data']);
     await until(async () => (await data()) === '{"ca.crt":"PEM\\n"}', 'the authority stays wrong');
-    assert.equal((await fixture.object('GET', account))['automountServiceAccountToken'], false);
+    assert.equal((await controllers.fixture.object('GET', account))['automountServiceAccountToken'], false);
   });
 
   it('the authority has a description, which others may change, and not remove', async () => {
@@ -335,27 +319,30 @@ describe('what every namespace has', () => {
     await make(namespaces, 'n');
     await there(authority);
     const described = 'orch.io/description';
-    const description = async () => (await fixture.object('GET', authority)).metadata.annotations?.[described];
+    const description = async () =>
+      (await controllers.fixture.object('GET', authority)).metadata.annotations?.[described];
     const first = await description();
     assert.match(first ?? '', /API server/);
     for (const nothing of ['', null]) {
-      await fixture.object('PATCH', authority, { metadata: { annotations: { [described]: nothing, own: 'x' } } });
+      await controllers.fixture.object('PATCH', authority, {
+        metadata: { annotations: { [described]: nothing, own: 'x' } },
+      });
       await until(async () => (await description()) === first, 'it is not described');
     }
-    await fixture.object('PATCH', authority, { metadata: { annotations: { [described]: 'mine' } } });
+    await controllers.fixture.object('PATCH', authority, { metadata: { annotations: { [described]: 'mine' } } });
     await make(namespaces, 'later');
     await there(authority.replace('/n/', '/later/'));
     assert.equal(await description(), 'mine');
-    assert.equal((await fixture.object('GET', authority)).metadata.annotations?.['own'], 'x');
+    assert.equal((await controllers.fixture.object('GET', authority)).metadata.annotations?.['own'], 'x');
   });
 
   it('an authority that may not be changed is not tried for ever, and comes right when it is deleted', async () => {
     await make(namespaces, 'n');
     const name = orch.rootCaConfigMap;
     const wrong = { metadata: { name }, data: { 'ca.crt': 'mine' }, immutable: true };
-    await fixture.object('POST', inNamespace('configmaps'), wrong);
+    await controllers.fixture.object('POST', inNamespace('configmaps'), wrong);
     start('root-ca-cert-publisher');
-    const writes = () => transport.requests.filter((each) => each === `PUT ${authority}`).length;
+    const writes = () => controllers.transport.requests.filter((each) => each === `PUT ${authority}`).length;
     await until(() => writes() > 0, 'was not tried');
     // A pass for each list that the namespace or the authority is in.
     await make(namespaces, 'later');
@@ -365,14 +352,14 @@ describe('what every namespace has', () => {
     await make(namespaces, 'last');
     await there(authority.replace('/n/', '/last/'));
     assert.equal(writes(), tried);
-    await fixture.call('DELETE', authority);
+    await controllers.fixture.call('DELETE', authority);
     await there(authority);
-    assert.deepEqual((await fixture.object('GET', authority))['data'], { 'ca.crt': 'PEM\n' });
+    assert.deepEqual((await controllers.fixture.object('GET', authority))['data'], { 'ca.crt': 'PEM\n' });
   });
 
   it('the authority: passes and failures are counted', async () => {
     let failures = 2;
-    transport.failure = ({ method }) =>
+    controllers.transport.failure = ({ method }) =>
       method === 'POST' && failures-- > 0 ? internalError(new Error('not now')) : undefined;
     await make(namespaces, 'n');
     start('root-ca-cert-publisher');
@@ -385,7 +372,7 @@ describe('what every namespace has', () => {
 
   it('does not come in a namespace that goes', async () => {
     await make(namespaces, 'n', { finalizers: ['example.com/hold'] });
-    await fixture.call('DELETE', `${namespaces}/n`);
+    await controllers.fixture.call('DELETE', `${namespaces}/n`);
     start('*');
     await make(namespaces, 'later');
     await there(account.replace('/n/', '/later/'));
@@ -394,7 +381,8 @@ describe('what every namespace has', () => {
 
   it('comes although the first attempts fail', async () => {
     let failures = 4;
-    transport.failure = ({ method }) => (method === 'POST' && failures-- > 0 ? new Error('lost') : undefined);
+    controllers.transport.failure = ({ method }) =>
+      method === 'POST' && failures-- > 0 ? new Error('lost') : undefined;
     start('serviceaccount');
     await make(namespaces, 'n');
     await there(account);

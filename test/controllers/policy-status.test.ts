@@ -1,17 +1,10 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
-import { silentLogger } from '../../src/base/logger.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { systemClock } from '../../src/base/time/clock.ts';
+import { describe, it } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
-import { ApiClient } from '../../src/client/api-client.ts';
-import { startControllers } from '../../src/controllers/controllers.ts';
-import { orch } from '../../src/dialect/orch.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import { entityTooLarge } from '../../src/meta/status-error.ts';
 import type { ClientRequest } from '../../src/outbound/transport.ts';
-import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
-import { RegistryTransport } from '../support/registry-transport.ts';
+import { controllersForEach } from '../support/registry-controllers.ts';
 
 /** The controller that writes the status of policies, over a registry that refuses some of its writes. */
 
@@ -23,43 +16,29 @@ const specOf = (group: string) => ({
   validations: [{ expression: 'true' }],
 });
 
-let fixture: RegistryFixture;
-let transport: RegistryTransport;
-let stop: () => void = () => undefined;
+const controllers = controllersForEach();
 
-beforeEach(async () => {
-  fixture = await RegistryFixture.open();
-  transport = new RegistryTransport(fixture);
-});
-afterEach(async () => {
-  stop();
-  await fixture[Symbol.asyncDispose]();
-});
-
-function start(): void {
-  const client = new ApiClient(transport, 'controllers');
-  const parts = { clock: systemClock, random: systemRandom, logger: silentLogger, dialect: orch, rootAuthority: '' };
-  const running = startControllers(['validatingadmissionpolicy-status-controller'], { client, ...parts });
-  stop = () => running.close();
-}
+const start = (): void => controllers.start(['validatingadmissionpolicy-status-controller']);
 
 const statusOf = (name: string): string => `PATCH ${path}/${name}/status?fieldManager=validatingadmissionpolicy-status`;
 const isOf = ({ method, target }: ClientRequest, name: string): boolean => `${method} ${target}` === statusOf(name);
 /** How often the status of the policy was to be written. */
-const writes = (name: string): number => transport.requests.filter((request) => request === statusOf(name)).length;
+const writes = (name: string): number =>
+  controllers.transport.requests.filter((request) => request === statusOf(name)).length;
 
 const make = (name: string): Promise<ApiObject> =>
-  fixture.object('POST', path, { metadata: { name }, spec: specOf('*') });
+  controllers.fixture.object('POST', path, { metadata: { name }, spec: specOf('*') });
 const change = (name: string): Promise<ApiObject> =>
-  fixture.object('PATCH', `${path}/${name}`, { spec: { failurePolicy: 'Ignore' } });
+  controllers.fixture.object('PATCH', `${path}/${name}`, { spec: { failurePolicy: 'Ignore' } });
 const observedOf = async (name: string): Promise<number | undefined> =>
-  ((await fixture.object('GET', `${path}/${name}`))['status'] as { observedGeneration?: number }).observedGeneration;
+  ((await controllers.fixture.object('GET', `${path}/${name}`))['status'] as { observedGeneration?: number })
+    .observedGeneration;
 const observes = (name: string, generation = 1): Promise<void> =>
   until(async () => (await observedOf(name)) === generation, `${name} is not observed`);
 
 describe('the status of policies', () => {
   it('is written again after a failure, and one that always fails is in the way of none', async () => {
-    transport.failure = (request) =>
+    controllers.transport.failure = (request) =>
       isOf(request, 'bad') || (isOf(request, 'flaky') && writes('flaky') === 1) ? new Error('no') : undefined;
     await make('bad');
     await make('flaky');
@@ -71,11 +50,11 @@ describe('the status of policies', () => {
   });
 
   it('has no warnings where the store has no room for them', async () => {
-    transport.failure = (request) =>
+    controllers.transport.failure = (request) =>
       isOf(request, 'a') && String(request.body).includes('undefined field') ? entityTooLarge('no room') : undefined;
     start();
     const spec = { ...specOf(''), validations: [{ expression: 'object.nope == 1' }] };
-    await fixture.object('POST', path, { metadata: { name: 'a' }, spec });
+    await controllers.fixture.object('POST', path, { metadata: { name: 'a' }, spec });
     await observes('a');
     assert.equal(writes('a'), 2);
   });
@@ -83,10 +62,10 @@ describe('the status of policies', () => {
   it('is not written of another policy with that name', async () => {
     const found: (number | undefined)[] = [];
     const replace = async (): Promise<void> => {
-      await fixture.call('DELETE', `${path}/a`);
+      await controllers.fixture.call('DELETE', `${path}/a`);
       await make('a');
     };
-    transport.hold = (request) => {
+    controllers.transport.hold = (request) => {
       if (!isOf(request, 'a')) return undefined;
       if (writes('a') === 1) return replace();
       return observedOf('a').then((generation) => void found.push(generation));
@@ -102,7 +81,7 @@ describe('the status of policies', () => {
     start();
     await make('a');
     await observes('a');
-    await fixture.object('PATCH', `${path}/a`, { metadata: { labels: { a: 'b' } } });
+    await controllers.fixture.object('PATCH', `${path}/a`, { metadata: { labels: { a: 'b' } } });
     await change('a');
     await observes('a', 2);
     assert.equal(writes('a'), 2);
