@@ -4,23 +4,16 @@ import { untilAborted } from '../../base/time/until-aborted.ts';
 import { encodeObject } from '../../codec/json.ts';
 import { insertResourceVersion } from '../../codec/object-bytes.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
-import { validateScaled } from '../../kinds/autoscaling/scale.ts';
-import type { Kind, StrategyContext } from '../../kinds/kind.ts';
-import { validateEmbeddedObjects } from '../../kinds/meta/embedded-metadata-validation.ts';
-import { finalizerWarnings, validateFinalizerDomains } from '../../kinds/meta/finalizer-names.ts';
-import { validateObjectMeta, validateObjectMetaUpdate } from '../../kinds/meta/metadata-validation.ts';
-import { allErrors, type Validation } from '../../kinds/validation.ts';
+import type { StrategyContext } from '../../kinds/kind.ts';
+import type { Validation } from '../../kinds/validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { describeFieldError, type FieldError } from '../../meta/field-error.ts';
-import { alreadyExists, conflict, invalidObject, notFound, StatusError, staleObject } from '../../meta/status-error.ts';
+import { alreadyExists, conflict, notFound, StatusError, staleObject } from '../../meta/status-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import type { Admission, AdmissionAttributes } from '../../request/admission.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { dropDisabledFields } from '../../schema/feature-gates.ts';
-import { validateRules } from '../../schema/rules/validate-rules.ts';
-import { validate, validateFields, validateUpdate } from '../../schema/validate.ts';
 import { isStoreError, StoreError, type StoreRecord, type WriteOptions } from '../../store/store.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
@@ -43,6 +36,7 @@ import { type PreparedValue, stillServed } from './still-served.ts';
 import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
 import { type TracedWrite, tracedWrite } from './traced-write.ts';
 import { trackManagedFields } from './track-managed-fields.ts';
+import { validateChanged, validateNew, warnAbout } from './validate-object.ts';
 
 /** The context of a write: who writes what, and how. Shared by all writing verbs. */
 export interface WriteContext {
@@ -193,20 +187,9 @@ export class ObjectWriter {
     const strategyContext = this.strategyContext(context);
     setNewMetadata(object, this.#parts.clock, this.#parts.random);
     kind.strategy.completeNew?.(object, strategyContext);
-    const errors = [
-      ...validateObjectMeta(kind, object),
-      ...validateEmbeddedObjects(kind.schema, object),
-      ...validate(kind.schema, object, '', { inline: this.#parts.inline }),
-    ];
-    const validating = requireValid(context, object, [
-      errors,
-      this.#validateRules(context, object, { errors, ratcheting: false }),
-      validateScaled(kind, object, ''),
-      validateFinalizerDomains(kind, object, this.#parts.dialect),
-      kind.strategy.validateCreate?.(object, strategyContext),
-    ]);
+    const validating = validateNew(this.#parts, context, object, strategyContext);
     if (validating) await validating;
-    warn(context, object, undefined);
+    warnAbout(context, object, undefined);
     const admitting = this.#admission(context).validate(this.#creation(context, object));
     if (admitting) await admitting;
     const key = context.served.objectKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
@@ -411,31 +394,14 @@ export class ObjectWriter {
     requireSameState(context, object, old);
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
-    const errors = updateErrors(kind, object, { old, view, inline: this.#parts.inline });
-    const validating = requireValid(context, object, [
-      errors,
-      this.#validateRules(context, object, { old, errors, ratcheting: ratchets(kind, view) }),
-      validateScaled(kind, object, context.info.subresource),
-      kind.strategy.validateEveryUpdate?.(object, old, strategyContext),
-      isMain ? validateFinalizerDomains(kind, object, this.#parts.dialect) : [],
-      view.validateUpdate?.(object, old, strategyContext),
-    ]);
+    const validating = validateChanged(this.#parts, context, object, { old, view, strategyContext });
     if (validating) await validating;
-    warn(context, object, old);
+    warnAbout(context, object, old);
     const admitting = admission.validate(attributes);
     if (admitting) await admitting;
     // The store gives it one.
     delete object.metadata.resourceVersion;
     return this.#isReleased(context, object) ? { type: 'remove', object } : { type: 'put', object };
-  }
-
-  /** Rules of custom resources. An update that leaves a wrong value as it is gets a warning, as in kube-apiserver. */
-  #validateRules({ served, request }: WriteContext, object: ApiObject, change: RuledChange): Validation {
-    const { old, errors, ratcheting } = change;
-    const onRatcheted = (error: FieldError): void => request.warn(`${error.field}: ${describeFieldError(error)}`);
-    const { clock, inline } = this.#parts;
-    const options = { old, errors, clock, inline, ...(ratcheting && { onRatcheted }) };
-    return validateRules(served.written.schema, object, options);
   }
 
   /** Spec section 3.2: an object marked for deletion is removed with its last finalizer. */
@@ -504,39 +470,6 @@ interface ObjectChange {
   readonly absent: (() => Promise<Written>) | undefined;
 }
 
-/** What rules see of a write. */
-interface RuledChange {
-  readonly old?: ApiObject;
-  /** Errors found before. */
-  readonly errors: readonly FieldError[];
-  /** Whether an update may leave values that break rules as they are. */
-  readonly ratcheting: boolean;
-}
-
-/**
- * As in kube-apiserver, an update of some fields of a custom object by a subresource (`status`) looks at their schema only, but
- * evaluates all rules; neither passes over what it does not change.
- */
-const ratchets = ({ schema }: Kind, { fields }: UpdateView): boolean => !(schema.structural && fields);
-
-/** Errors of metadata and schema. */
-function updateErrors(
-  kind: Kind,
-  object: ApiObject,
-  { old, view, inline }: Pick<RegistryParts, 'inline'> & { readonly old: ApiObject; readonly view: UpdateView },
-): readonly FieldError[] {
-  const ofMetadata = [...validateObjectMeta(kind, object, old), ...validateObjectMetaUpdate(object, old)];
-  if (view.fields && !ratchets(kind, view)) {
-    return [...ofMetadata, ...validateFields(kind.schema, object, { names: view.fields, old, inline })];
-  }
-  return [
-    ...ofMetadata,
-    ...validateEmbeddedObjects(kind.schema, object),
-    ...validate(kind.schema, object, '', { old, inline }),
-    ...validateUpdate(kind.schema, object, old),
-  ];
-}
-
 /** A plugin may ask for a state of the object; those that validate see the one that is replaced, as in kube-apiserver. */
 function requireSameState({ served, info }: WriteContext, { metadata }: ApiObject, old: ApiObject): void {
   const { resourceVersion: stored = '' } = old.metadata;
@@ -566,30 +499,3 @@ export const pendingFinalizers = ({ kind }: ServedResource, object: ApiObject): 
   ...(object.metadata.finalizers ?? []),
   ...(kind.strategy.finalizers?.(object) ?? []),
 ];
-
-/** Throws or rejects if there are errors. A promise only if a validation is one. */
-function requireValid(
-  context: WriteContext,
-  object: ApiObject,
-  validations: readonly (Validation | undefined)[],
-): Promise<void> | undefined {
-  const errors = allErrors(...validations);
-  if (errors instanceof Promise) {
-    return untilAborted(errors, context.request.signal).then((found) => rejectInvalid(context, object, found));
-  }
-  rejectInvalid(context, object, errors);
-  return undefined;
-}
-
-function warn({ served: { written }, request }: WriteContext, object: ApiObject, old: ApiObject | undefined): void {
-  for (const warning of written.strategy.warnings?.(object, old) ?? []) request.warn(warning);
-  for (const warning of finalizerWarnings(written, object, old)) request.warn(warning);
-}
-
-/** Field paths are reported as in the client's version. */
-function rejectInvalid({ served: { kind } }: WriteContext, object: ApiObject, errors: readonly FieldError[]): void {
-  if (errors.length === 0) return;
-  const { storedAs } = kind;
-  const named = storedAs ? errors.map((error) => ({ ...error, field: storedAs.versionPath(error.field) })) : errors;
-  throw invalidObject(kind, object.metadata.name ?? '', named);
-}

@@ -1,0 +1,142 @@
+import { untilAborted } from '../../base/time/until-aborted.ts';
+import { validateScaled } from '../../kinds/autoscaling/scale.ts';
+import type { Kind, StrategyContext } from '../../kinds/kind.ts';
+import { validateEmbeddedObjects } from '../../kinds/meta/embedded-metadata-validation.ts';
+import { finalizerWarnings, validateFinalizerDomains } from '../../kinds/meta/finalizer-names.ts';
+import { validateObjectMeta, validateObjectMetaUpdate } from '../../kinds/meta/metadata-validation.ts';
+import { allErrors, type Validation } from '../../kinds/validation.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { describeFieldError, type FieldError } from '../../meta/field-error.ts';
+import { invalidObject } from '../../meta/status-error.ts';
+import { validateRules } from '../../schema/rules/validate-rules.ts';
+import { validate, validateFields, validateUpdate } from '../../schema/validate.ts';
+import type { RegistryParts } from '../verb.ts';
+import type { UpdateView, WriteContext } from './object-writer.ts';
+
+/** Validation of objects that are written: metadata, schema, rules and strategy. */
+
+type Parts = Pick<RegistryParts, 'dialect' | 'clock' | 'inline'>;
+
+/** Throws or rejects if a new object is invalid. A promise only if a part of the validation is one. */
+export function validateNew(
+  parts: Parts,
+  context: WriteContext,
+  object: ApiObject,
+  strategyContext: StrategyContext,
+): Promise<void> | undefined {
+  const kind = context.served.written;
+  const errors = [
+    ...validateObjectMeta(kind, object),
+    ...validateEmbeddedObjects(kind.schema, object),
+    ...validate(kind.schema, object, '', { inline: parts.inline }),
+  ];
+  return requireValid(context, object, [
+    errors,
+    ruleErrors(parts, context, object, { errors, ratcheting: false }),
+    validateScaled(kind, object, ''),
+    validateFinalizerDomains(kind, object, parts.dialect),
+    kind.strategy.validateCreate?.(object, strategyContext),
+  ]);
+}
+
+interface Change {
+  readonly old: ApiObject;
+  /** The strategy of the endpoint that was written to. */
+  readonly view: UpdateView;
+  readonly strategyContext: StrategyContext;
+}
+
+/** The same of an update. */
+export function validateChanged(
+  parts: Parts,
+  context: WriteContext,
+  object: ApiObject,
+  { old, view, strategyContext }: Change,
+): Promise<void> | undefined {
+  const kind = context.served.written;
+  const errors = updateErrors(kind, object, { old, view, inline: parts.inline });
+  return requireValid(context, object, [
+    errors,
+    ruleErrors(parts, context, object, { old, errors, ratcheting: ratchets(kind, view) }),
+    validateScaled(kind, object, context.info.subresource),
+    kind.strategy.validateEveryUpdate?.(object, old, strategyContext),
+    view === kind.strategy ? validateFinalizerDomains(kind, object, parts.dialect) : [],
+    view.validateUpdate?.(object, old, strategyContext),
+  ]);
+}
+
+/** Sends the warnings about an object that is valid. */
+export function warnAbout(
+  { served: { written }, request }: WriteContext,
+  object: ApiObject,
+  old: ApiObject | undefined,
+): void {
+  for (const warning of written.strategy.warnings?.(object, old) ?? []) request.warn(warning);
+  for (const warning of finalizerWarnings(written, object, old)) request.warn(warning);
+}
+
+/** What rules see of a write. */
+interface RuledChange {
+  readonly old?: ApiObject;
+  /** Errors found before. */
+  readonly errors: readonly FieldError[];
+  /** Whether an update may leave values that break rules as they are. */
+  readonly ratcheting: boolean;
+}
+
+/** Rules of custom resources. An update that leaves a wrong value as it is gets a warning, as in kube-apiserver. */
+function ruleErrors(
+  { clock, inline }: Parts,
+  { served, request }: WriteContext,
+  object: ApiObject,
+  { old, errors, ratcheting }: RuledChange,
+): Validation {
+  const onRatcheted = (error: FieldError): void => request.warn(`${error.field}: ${describeFieldError(error)}`);
+  const options = { old, errors, clock, inline, ...(ratcheting && { onRatcheted }) };
+  return validateRules(served.written.schema, object, options);
+}
+
+/**
+ * As in kube-apiserver, an update of some fields of a custom object by a subresource (`status`) looks at their schema only, but
+ * evaluates all rules; neither passes over what it does not change.
+ */
+const ratchets = ({ schema }: Kind, { fields }: UpdateView): boolean => !(schema.structural && fields);
+
+/** Errors of metadata and schema. */
+function updateErrors(
+  kind: Kind,
+  object: ApiObject,
+  { old, view, inline }: Pick<Parts, 'inline'> & Pick<Change, 'old' | 'view'>,
+): readonly FieldError[] {
+  const ofMetadata = [...validateObjectMeta(kind, object, old), ...validateObjectMetaUpdate(object, old)];
+  if (view.fields && !ratchets(kind, view)) {
+    return [...ofMetadata, ...validateFields(kind.schema, object, { names: view.fields, old, inline })];
+  }
+  return [
+    ...ofMetadata,
+    ...validateEmbeddedObjects(kind.schema, object),
+    ...validate(kind.schema, object, '', { old, inline }),
+    ...validateUpdate(kind.schema, object, old),
+  ];
+}
+
+function requireValid(
+  context: WriteContext,
+  object: ApiObject,
+  validations: readonly (Validation | undefined)[],
+): Promise<void> | undefined {
+  const errors = allErrors(...validations);
+  if (errors instanceof Promise) {
+    return untilAborted(errors, context.request.signal).then((found) => rejectInvalid(context, object, found));
+  }
+  rejectInvalid(context, object, errors);
+  return undefined;
+}
+
+/** Field paths are reported as in the client's version. */
+function rejectInvalid({ served: { kind } }: WriteContext, object: ApiObject, errors: readonly FieldError[]): void {
+  if (errors.length === 0) return;
+  const { storedAs } = kind;
+  const named = storedAs ? errors.map((error) => ({ ...error, field: storedAs.versionPath(error.field) })) : errors;
+  throw invalidObject(kind, object.metadata.name ?? '', named);
+}
