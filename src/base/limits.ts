@@ -206,6 +206,8 @@ export const limits = {
   podVolumesMax: 1_000,
   /** Total items of such lists in the spec of one pod: variables, ports, mounts, volumes, tolerations, terms. */
   podPartsMax: 5_000,
+  /** Name of a cron job: those of its jobs are longer. */
+  cronJobNameLengthMax: 52,
   /** Rules of a job's policies, and patterns of one rule. */
   jobRulesMax: 20,
   jobExitCodesMax: 255,

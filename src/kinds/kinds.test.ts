@@ -66,6 +66,7 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'ReplicaSet', 'replicasets', 'rs', 'Namespaced', 'status,scale', '0101'],
     ['v1', 'StatefulSet', 'statefulsets', 'sts', 'Namespaced', 'status,scale', '0101'],
     ['v1', 'Job', 'jobs', '', 'Namespaced', 'status', '0101'],
+    ['v1', 'CronJob', 'cronjobs', 'cj', 'Namespaced', 'status', '0101'],
     ['v1', 'Lease', 'leases', '', 'Namespaced', '', '1000'],
     ['v1', 'CertificateSigningRequest', 'certificatesigningrequests', 'csr', 'Cluster', 'approval,status', '0100'],
     ['v1', 'EndpointSlice', 'endpointslices', '', 'Namespaced', '', '0101'],
@@ -260,6 +261,8 @@ const numbers: readonly (readonly [string, Readonly<Record<string, number>>])[] 
   ['CSIStorageCapacity', { nodeTopology: 2, storageClassName: 3, capacity: 4, maximumVolumeSize: 5 }],
   ['LimitRangeItem', { type: 1, max: 2, min: 3, default: 4, defaultRequest: 5, maxLimitRequestRatio: 6 }],
   ['ResourceQuotaSpec', { hard: 1, scopes: 2, scopeSelector: 3 }],
+  ['CronJobSpec', { schedule: 1, suspend: 4, jobTemplate: 5, failedJobsHistoryLimit: 7, timeZone: 8 }],
+  ['CronJobStatus', { active: 1, lastScheduleTime: 4, lastSuccessfulTime: 5 }],
   ['LeaseSpec', { holderIdentity: 1, renewTime: 4, leaseTransitions: 5, preferredHolder: 7 }],
 ];
 

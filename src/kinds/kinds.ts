@@ -19,6 +19,7 @@ import { selfSubjectRulesReview } from './authorization/self-subject-rules-revie
 import { subjectAccessReview } from './authorization/subject-access-review.ts';
 import { cpuAutoscaler } from './autoscaling/cpu-autoscaler.ts';
 import { horizontalPodAutoscaler } from './autoscaling/horizontal-pod-autoscaler.ts';
+import { cronJob } from './batch/cron-job.ts';
 import { job } from './batch/job.ts';
 import { certificateSigningRequest } from './certificates/certificate-signing-request.ts';
 import { betaClusterTrustBundle, clusterTrustBundle } from './certificates/cluster-trust-bundle.ts';
@@ -76,7 +77,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     coreEvent,
     eventsEvent(dialect, coreEvent),
     binding,
-    ...[controllerRevision, daemonSet, deployment, replicaSet, statefulSet, job].map((make) =>
+    ...[controllerRevision, daemonSet, deployment, replicaSet, statefulSet, job, cronJob].map((make) =>
       refusingFinalizers(make(dialect)),
     ),
     lease(dialect),

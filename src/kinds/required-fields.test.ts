@@ -69,6 +69,7 @@ const published: Readonly<Record<string, string>> = {
   'api.autoscaling.v2.PodsMetricStatus': 'current metric',
   'api.autoscaling.v2.ResourceMetricSource': 'name target',
   'api.autoscaling.v2.ResourceMetricStatus': 'current name',
+  'api.batch.v1.CronJobSpec': 'jobTemplate schedule',
   'api.batch.v1.JobCondition': 'status type',
   'api.batch.v1.JobSpec': 'template',
   'api.batch.v1.PodFailurePolicy': 'rules',

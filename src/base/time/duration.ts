@@ -40,3 +40,26 @@ export function formatDuration(ms: number): string {
   const hours = Math.floor(minutes / 60);
   return `${hours > 0 ? `${hours}h` : ''}${minutes - hours * 60}m${seconds}`;
 }
+
+/** Largest duration of Go: 64 bits of nanoseconds. */
+const longestMs = 2 ** 63 / 1e6;
+
+/** What is wrong with a Go-style duration, as Go says it. Undefined if nothing is. */
+export function durationProblem(text: string): string | undefined {
+  const ms = parseDuration(text);
+  if (ms !== undefined && Math.abs(ms) <= longestMs) return undefined;
+  const problem = ms === undefined ? partProblem(text) : 'invalid duration';
+  return `time: ${problem} ${JSON.stringify(text)}`;
+}
+
+function partProblem(text: string): string {
+  let rest = text.replace(/^[+-]/, '');
+  while (rest !== '') {
+    const [part, count = '', unit = ''] = /^([\d.]*)([^\d.]*)/.exec(rest) ?? [''];
+    if (!/^(?:\d+(?:\.\d*)?|\.\d+)$/.test(count)) return 'invalid duration';
+    if (unit === '') return 'missing unit in duration';
+    if (!Object.hasOwn(unitMs, unit)) return `unknown unit ${JSON.stringify(unit)} in duration`;
+    rest = rest.slice(part.length);
+  }
+  return 'invalid duration';
+}

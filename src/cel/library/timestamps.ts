@@ -1,4 +1,4 @@
-import { getOrAdd } from '../../base/collections/get-or-add.ts';
+import { zoneOffsetMs } from '../../meta/time-zone.ts';
 import { CelFault } from '../fault.ts';
 import { define, defineMethod } from '../overload.ts';
 import { durationType, intType, stringType, timestampType } from '../type.ts';
@@ -42,35 +42,9 @@ function offsetMs(zone: string, at: number): number {
 }
 
 function namedOffsetMs(zone: string, at: number): number {
-  if (zone === 'UTC' || zone === '') return 0;
-  const fields: Record<string, number> = {};
-  for (const { type, value } of formatFor(zone).formatToParts(at)) fields[type] = Number(value);
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = fields;
-  const local = Date.UTC(year, month - 1, day, hour, minute, second);
-  return local - Math.floor(at / 1000) * 1000;
-}
-
-/** By the name of the zone in lower case. Making one takes some tenths of a millisecond; there are about 600 zones. */
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-const formatFor = (zone: string): Intl.DateTimeFormat => getOrAdd(formats, zone.toLowerCase(), () => newFormat(zone));
-
-function newFormat(zone: string): Intl.DateTimeFormat {
-  const numeric = 'numeric';
-  try {
-    return new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      hourCycle: 'h23',
-      year: numeric,
-      month: numeric,
-      day: numeric,
-      hour: numeric,
-      minute: numeric,
-      second: numeric,
-    });
-  } catch {
-    throw new CelFault('unknown time zone');
-  }
+  const offset = zoneOffsetMs(zone, at);
+  if (offset === undefined) throw new CelFault('unknown time zone');
+  return offset;
 }
 
 /** The rules of a zone are looked up; other offsets are added. */

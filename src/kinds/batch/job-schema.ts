@@ -33,7 +33,7 @@ const successPolicy = struct('api.batch.v1.SuccessPolicy', 'When a job has succe
   rules: always(1, list(successRule), 'Rules; one is enough.', { documented: 'required' }),
 });
 
-const jobSpec = struct('api.batch.v1.JobSpec', 'What a job runs, how often, and when it is over.', {
+export const jobSpec = struct('api.batch.v1.JobSpec', 'What a job runs, how often, and when it is over.', {
   parallelism: ptr(1, int32({ minimum: 0 }), 'Pods that may run at the same time.'),
   completions: ptr(2, int32({ minimum: 0 }), 'Pods that must succeed; unless set, one that succeeds ends the job.'),
   activeDeadlineSeconds: ptr(3, int64({ minimum: 0 }), 'Seconds after its start at which the job fails.'),

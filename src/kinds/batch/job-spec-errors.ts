@@ -152,3 +152,12 @@ function validateRestarts({ template, podFailurePolicy }: JobSpec, path: string)
   if (policy === 'Always') return [required(path, 'valid values: "OnFailure", "Never"')];
   return podFailurePolicy && policy !== 'Never' ? [invalid(path, policy, 'only "Never" is supported when podFailurePolicy is specified')] : [];
 }
+
+/** As published, with no name of a product in it. */
+const tooMuchToTrack = 'In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, completedIndexes might not be tracked when a big number of indexes fail';
+
+/** Warnings about a job's spec, apart from those about its template. */
+export function jobSpecWarnings({ completionMode, completions = 0, parallelism = 0 }: JobSpec, path: string): readonly string[] {
+  const large = completionMode === 'Indexed' && completions > limits.jobCompletionsSoftMax && parallelism > limits.jobParallelismOfManyMax;
+  return large ? [`${path}: ${tooMuchToTrack}`] : [];
+}

@@ -1,4 +1,3 @@
-import { limits } from '../../base/limits.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid, required } from '../../meta/field-error.ts';
@@ -16,7 +15,7 @@ import { readLabelSelector, selectsLabels } from '../meta/label-selector.ts';
 import { clearStatus, statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 import { type JobSpec, jobSchema } from './job-schema.ts';
-import { validateJobSpec } from './job-spec-errors.ts';
+import { jobSpecWarnings, validateJobSpec } from './job-spec-errors.ts';
 import { validateJobStatus } from './job-status-errors.ts';
 
 const specOf = (object: ApiObject): JobSpec => typed(jobSchema, object).spec ?? {};
@@ -132,16 +131,10 @@ function assign(target: Record<string, unknown>, name: string, value: unknown): 
   else target[name] = value;
 }
 
-/** As published, with no name of a product in it. */
-const tooMuchToTrack = 'In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, completedIndexes might not be tracked when a big number of indexes fail';
-
-function warnings(object: ApiObject, old: ApiObject | undefined): readonly string[] {
-  const { completionMode, completions = 0, parallelism = 0 } = specOf(object);
-  const changed = !old || !equalValues(object['spec'], old['spec']);
-  const large = changed && completionMode === 'Indexed' && completions > limits.jobCompletionsSoftMax && parallelism > limits.jobParallelismOfManyMax;
-  const others = ownerWarnings(templateOf)(object, old);
-  return large ? [`spec: ${tooMuchToTrack}`, ...others] : others;
-}
+const warnings: NonNullable<Kind['strategy']['warnings']> = (object, old) => [
+  ...(old && equalValues(object['spec'], old['spec']) ? [] : jobSpecWarnings(specOf(object), 'spec')),
+  ...ownerWarnings(templateOf)(object, old),
+];
 
 function completions(object: ApiObject): string {
   const { completions: wanted, parallelism = 0 } = specOf(object);
