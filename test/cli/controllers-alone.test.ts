@@ -237,7 +237,7 @@ const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
     async work() {
       const group = 'typed.example.com';
       await apart.make(definitionPath(), definitionOf({ group }));
-      await until(async () => 'resources' in (await apart.get<object>(`/apis/${group}/v1`)));
+      await until(async () => (await apart.status(`/apis/${group}/v1`)) === 200, 'the group is not served');
       const policies = '/apis/admissionregistration.orch.io/v1/validatingadmissionpolicies';
       const rule = { operations: ['*'], apiGroups: ['', group], apiVersions: ['v1'], resources: ['pods', 'widgets'] };
       await apart.make(policies, {

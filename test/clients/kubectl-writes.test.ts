@@ -114,8 +114,8 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
       await succeeds('apply -f -', /created/, manifest(name, { a: '1', b: '1' }));
       await succeeds('apply --server-side -f -', /serverside-applied/, manifest(name, { a: '2', b: '1' }));
       const migrated = await get(name);
-      // The client keeps the annotation by an apply of its own.
-      assert.deepEqual(managers(migrated), ['kubectl Apply', 'kubectl-last-applied Apply']);
+      // The client keeps the annotation by an apply of its own. Entries are in order of time, in whole seconds, then of name.
+      assert.deepEqual(managers(migrated).toSorted(), ['kubectl Apply', 'kubectl-last-applied Apply']);
       assert.deepEqual(JSON.parse(migrated.metadata.annotations?.[lastApplied] ?? '{}').data, { a: '2', b: '1' });
       await succeeds('apply --server-side -f -', /serverside-applied/, manifest(name, { a: '2' }));
       assert.deepEqual((await get(name)).data, { a: '2' });
