@@ -218,6 +218,8 @@ export const limits = {
   /** Beyond it, a job that counts failures for each index may have fewer pods at a time. */
   jobCompletionsSoftMax: 100_000,
   jobParallelismOfManyMax: 10_000,
+  /** Seconds for which a client of a service stays with a pod; published. */
+  affinitySecondsMax: 86_400,
   /** Of one EndpointSlice, and of one endpoint in it; published. */
   sliceEndpointsMax: 1_000,
   slicePortsMax: 20_000,

@@ -49,6 +49,11 @@ export interface Strategy {
   readonly default?: (object: ApiObject, context: StrategyContext) => void;
   /** Clears or sets fields that the client may not set: status of a new object, generated fields. */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
+  /**
+   * Fills in what the server chooses or keeps of the stored object (`old`; undefined of a new one), and drops what goes with
+   * it. Runs after mutating admission and before validation, of writes to the object itself.
+   */
+  readonly allocate?: (object: ApiObject, old: ApiObject | undefined, context: StrategyContext) => void;
   /** Sets what follows from the name and the uid of a new object, which it has only after mutating admission. */
   readonly completeNew?: (object: ApiObject, context: StrategyContext) => void;
   readonly validateCreate?: (object: ApiObject, context: StrategyContext) => Validation;
@@ -217,7 +222,7 @@ export interface Kind extends GroupVersionKind {
   /** Absent if objects are stored in the form of this kind. */
   readonly storedAs?: StoredAs;
   /** Format of `metadata.name`. */
-  readonly nameFormat: 'dnsLabel' | 'dnsSubdomain' | 'pathSegment';
+  readonly nameFormat: 'dnsLabel' | 'dns1035Label' | 'dnsSubdomain' | 'pathSegment';
   /** Fields for field selectors, in addition to `metadata.name` and `metadata.namespace`. */
   readonly selectableFields: readonly SelectableField[];
   readonly columns: readonly Column[];

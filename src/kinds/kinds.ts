@@ -38,6 +38,7 @@ import { podTemplate } from './core/pod-template.ts';
 import { replicationController } from './core/replication-controller.ts';
 import { resourceQuota } from './core/resource-quota.ts';
 import { secret } from './core/secret.ts';
+import { service } from './core/service/service.ts';
 import { serviceAccount } from './core/service-account.ts';
 import { endpointSlice } from './discovery/endpoint-slice.ts';
 import { eventsEvent } from './events/event.ts';
@@ -73,6 +74,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
       refusingFinalizers(make(dialect)),
     ),
     refusingFinalizers(serviceAccount(dialect)),
+    refusingFinalizers(service(dialect)),
     refusingFinalizers(endpoints(dialect)),
     coreEvent,
     eventsEvent(dialect, coreEvent),

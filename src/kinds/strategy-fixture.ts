@@ -69,6 +69,7 @@ function created(kind: Kind, sent: Sent): Validated {
   kind.strategy.default?.(object, context);
   kind.strategy.prepareForCreate?.(object, context);
   kind.strategy.completeNew?.(object, context);
+  kind.strategy.allocate?.(object, undefined, context);
   const errors = allErrors(
     validate(kind.schema, object),
     validateFinalizerDomains(kind, object, context.dialect),
@@ -88,6 +89,7 @@ function updated(kind: Kind, old: Sent | ApiObject, sent: Sent, subresource?: st
   }
   kind.strategy.default?.(object, context);
   view.prepareForUpdate?.(object, stored, context);
+  if (view === kind.strategy) kind.strategy.allocate?.(object, stored, context);
   const errors = allErrors(
     validate(kind.schema, object),
     validateUpdate(kind.schema, object, stored),

@@ -25,6 +25,8 @@ export interface FieldError {
   readonly detail: string;
   /** The rejected value, shown as JSON. Absent if it is secret or adds nothing. */
   readonly value?: unknown;
+  /** How the text shows the value, where kube-apiserver shows it in another form than JSON. */
+  readonly shown?: string;
 }
 
 export const required = (field: string, detail = ''): FieldError => ({ type: 'FieldValueRequired', field, detail });
@@ -34,6 +36,17 @@ export const invalid = (field: string, value: unknown, detail: string): FieldErr
   field,
   value,
   detail,
+});
+
+/** An invalid list of strings, which kube-apiserver shows as Go writes it. `item` is the Go type of the strings. */
+export const invalidTexts = (
+  field: string,
+  values: readonly string[],
+  detail: string,
+  item = 'string',
+): FieldError => ({
+  ...invalid(field, values, detail),
+  shown: values.length === 0 ? `[]${item}(nil)` : `[]${item}{${values.map((each) => JSON.stringify(each)).join(', ')}}`,
 });
 
 export const duplicate = (field: string, value: unknown): FieldError => ({
@@ -92,7 +105,7 @@ const titles: Readonly<Record<FieldErrorType, string>> = {
 /** Message of an error without its field: `Invalid value: "Bad_Name": a lowercase RFC 1123 ...`. */
 export function describeFieldError(error: FieldError): string {
   const parts = [titles[error.type]];
-  if ('value' in error && error.value !== undefined) parts.push(jsonText(error.value));
+  if ('value' in error && error.value !== undefined) parts.push(error.shown ?? jsonText(error.value));
   if (error.detail !== '') parts.push(error.detail);
   return parts.join(': ');
 }

@@ -1,14 +1,14 @@
 import { BlockList, isIP } from 'node:net';
 
-type Family = 'ipv4' | 'ipv6';
+export type IpFamily = 'ipv4' | 'ipv6';
 
 interface IpAddress {
   /** In the form that the platform reads. */
   readonly text: string;
   /** Of the notation. */
-  readonly notation: Family;
+  readonly notation: IpFamily;
   /** An IPv4 address in IPv6 notation belongs to IPv4, as in kube-apiserver. */
-  readonly family: Family;
+  readonly family: IpFamily;
 }
 
 /** Undefined if the text is no address, or has a zone. Leading zeros in IPv4 are decimal, as in kube-apiserver 1.32. */
@@ -22,7 +22,7 @@ export function parseIpAddress(text: string): IpAddress | undefined {
   return { text, notation: 'ipv6', family: everyIpv4.check(text, 'ipv6') ? 'ipv4' : 'ipv6' };
 }
 
-const subnets = (...members: readonly (readonly [address: string, length: number, family: Family])[]): BlockList => {
+const subnets = (...members: readonly (readonly [address: string, length: number, family: IpFamily])[]): BlockList => {
   const list = new BlockList();
   for (const [address, length, family] of members) list.addSubnet(address, length, family);
   return list;
@@ -68,7 +68,7 @@ export function isStrictSubset(inner: string, outer: string): boolean {
 
 function parseCidr(
   text: string,
-): { readonly text: string; readonly family: Family; readonly length: number } | undefined {
+): { readonly text: string; readonly family: IpFamily; readonly length: number } | undefined {
   const slash = text.lastIndexOf('/');
   const address = parseIpAddress(text.slice(0, Math.max(slash, 0)));
   return address && { text: address.text, family: address.notation, length: Number(text.slice(slash + 1)) };

@@ -187,6 +187,7 @@ export class ObjectWriter {
     const strategyContext = this.strategyContext(context);
     setNewMetadata(object, this.#parts.clock, this.#parts.random);
     kind.strategy.completeNew?.(object, strategyContext);
+    kind.strategy.allocate?.(object, undefined, strategyContext);
     const validating = validateNew(this.#parts, context, object, strategyContext);
     if (validating) await validating;
     warnAbout(context, object, undefined);
@@ -394,6 +395,7 @@ export class ObjectWriter {
     requireSameState(context, object, old);
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
+    if (isMain) kind.strategy.allocate?.(object, old, strategyContext);
     const validating = validateChanged(this.#parts, context, object, { old, view, strategyContext });
     if (validating) await validating;
     warnAbout(context, object, old);
