@@ -121,6 +121,13 @@ export class ApiClient {
     return this.#request({ method: 'PATCH', target, body, headers, ...(signal && { signal }) });
   }
 
+  /** Patches a built-in object with a strategic merge patch, which merges lists by their keys. */
+  strategicPatch<T = ApiObject>(target: string, patch: unknown, signal?: AbortSignal): Promise<T> {
+    const body = JSON.stringify(patch);
+    const headers = { 'content-type': 'application/strategic-merge-patch+json' };
+    return this.#request({ method: 'PATCH', target, body, headers, ...(signal && { signal }) });
+  }
+
   /** Like `mergePatch`, but parses only metadata, like `getMetadata`. */
   mergePatchMetadata(target: string, patch: unknown, signal?: AbortSignal): Promise<ApiObject> {
     const body = JSON.stringify(patch);

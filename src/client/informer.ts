@@ -46,6 +46,10 @@ export class Informer<T> implements Closable {
     return this.#objects.keys();
   }
 
+  entries(): IterableIterator<[string, T]> {
+    return this.#objects.entries();
+  }
+
   #set(key: string, now: T | undefined): void {
     const before = this.#objects.get(key);
     if (now === undefined) this.#objects.delete(key);

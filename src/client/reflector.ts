@@ -21,6 +21,8 @@ export interface ReflectorOptions<T> {
   /** Called with the whole collection after each list. Changes are delivered after it has resolved. */
   readonly listed: (items: readonly T[]) => Promise<void> | void;
   readonly changed: (event: ObjectEvent) => void;
+  /** Called with the resourceVersion up to which everything has been delivered: after a list, an event, a bookmark. */
+  readonly reached?: (version: string) => void;
   /** Called after each attempt that failed. */
   readonly failed?: (error: unknown) => void;
   /** Skips events without parsing them; see WatchOptions. */
@@ -80,6 +82,7 @@ async function list<T>(options: ReflectorOptions<T>): Promise<string> {
     version = page.metadata.resourceVersion;
   }
   await listed(items);
+  options.reached?.(version);
   return version;
 }
 
@@ -87,7 +90,7 @@ const withQuery = (path: string): string => `${path}${path.includes('?') ? '&' :
 
 /** Watches until the watch ends. Throws if it failed. */
 async function follow<T>(options: ReflectorOptions<T>, position: Position): Promise<void> {
-  const { client, path, clock, signal, changed, skip, read } = options;
+  const { client, path, clock, signal, changed, reached, skip, read } = options;
   const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=${watchSeconds}`;
   const target = `${withQuery(path)}${query}&resourceVersion=${position.version}`;
   try {
@@ -99,6 +102,7 @@ async function follow<T>(options: ReflectorOptions<T>, position: Position): Prom
       if (event.type === 'ERROR') throw new ApiError(event.object, event.object.code ?? 0);
       position.version = event.object.metadata.resourceVersion ?? position.version;
       if (event.type !== 'BOOKMARK') changed({ type: event.type, object: event.object });
+      if (position.version !== undefined) reached?.(position.version);
     }
   } catch (error) {
     const expired = hasReason(error, 'Expired', 'Gone');

@@ -4,6 +4,7 @@ import type { Random } from '../base/random.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
+import type { SharedInformers } from '../client/shared-informers.ts';
 import type { WorkQueueMetrics } from '../client/work-queue-metrics.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { CertificateSigning } from './certificate-signing.ts';
@@ -42,6 +43,12 @@ export interface ControllerContext {
   readonly signSecretToken?: SecretTokenSigner;
   /** Absent if there is no authority to sign certificates with. */
   readonly certificateSigning?: CertificateSigning;
+}
+
+/** Dependencies of controllers that follow whole collections, as those of workloads do. */
+export interface InformedContext extends ControllerContext {
+  /** Copies of collections, one for all controllers of the process, read with `reader`. */
+  readonly informers: SharedInformers;
 }
 
 /** Signs a service account token that is stored in the named Secret of the account's namespace. */

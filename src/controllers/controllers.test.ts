@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { publishedControllers } from '../dialect/published-controllers.ts';
-import { chooseControllers, controllerNames, isOffByDefault } from './controllers.ts';
+import { type ControllerName, chooseControllers, controllerNames, isOffByDefault } from './controllers.ts';
 
 const collector = 'garbage-collector-controller';
 const namespace = 'namespace-controller';
 const cleaner = 'token-cleaner-controller';
+/** What kube-controller-manager runs of its own accord, and this program where it is asked to. */
+const workloads: readonly ControllerName[] = ['replicaset-controller', 'replicationcontroller-controller'];
 const byDefault = controllerNames.filter((name) => !isOffByDefault(name));
 
 describe('controllers selected by a list', () => {
@@ -32,6 +34,14 @@ describe('controllers selected by a list', () => {
       ['*', 'bootstrapsigner', 'tokencleaner'],
       [...byDefault, 'bootstrap-signer-controller', cleaner],
     ],
+    [['workloads'], workloads],
+    [
+      ['*', 'workloads', 'tokencleaner'],
+      [...byDefault, cleaner, ...workloads],
+    ],
+    [['-replicaset', 'workloads'], workloads.filter((name) => name !== 'replicaset-controller')],
+    [['workloads', '-replicaset-controller'], workloads.filter((name) => name !== 'replicaset-controller')],
+    [['replicaset'], ['replicaset-controller']],
     // The first match wins.
     [['namespace', '-namespace'], [namespace]],
     [['-namespace', 'namespace-controller'], []],
@@ -39,10 +49,10 @@ describe('controllers selected by a list', () => {
     it(JSON.stringify(items), () => assert.deepEqual(chooseControllers(items), expected));
   }
 
-  it('those for bootstrap tokens are off by default, as published', () =>
-    assert.deepEqual(controllerNames.filter(isOffByDefault), ['bootstrap-signer-controller', cleaner]));
+  it('those for bootstrap tokens are off by default, as published, and those of workloads', () =>
+    assert.deepEqual(controllerNames.filter(isOffByDefault), ['bootstrap-signer-controller', cleaner, ...workloads]));
 
-  for (const item of ['nonsense', '-nonsense', '', '-', '--namespace', '**']) {
+  for (const item of ['nonsense', '-nonsense', '', '-', '--namespace', '**', '-workloads']) {
     it(`${JSON.stringify(item)} is refused`, () =>
       assert.throws(
         () => chooseControllers(['*', item]),

@@ -1,6 +1,7 @@
 import { type Closable, ClosableStack } from '../base/disposable.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { ApiEventRecorder } from '../client/event-recorder.ts';
+import { SharedInformers } from '../client/shared-informers.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { publishedControllers } from '../dialect/published-controllers.ts';
 import { servingBundlePublisher } from '../dialect/signer-names.ts';
@@ -10,7 +11,7 @@ import { startCertificateApproving } from './certificate-requests/approver.ts';
 import { startCertificateRequestCleaner } from './certificate-requests/cleaner.ts';
 import { startCertificateSigning } from './certificate-requests/signer.ts';
 import { startClusterRoleAggregation } from './cluster-role-aggregation/cluster-role-aggregation.ts';
-import type { ControllerContext } from './controller.ts';
+import type { ControllerContext, InformedContext } from './controller.ts';
 import type { ControllerMetrics } from './controller-metrics.ts';
 import { DefinedGroups } from './defined-groups.ts';
 import { startGarbageCollector } from './garbage-collector/garbage-collector.ts';
@@ -20,6 +21,10 @@ import { startNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecyc
 import { startPolicyStatus } from './policy-status/policy-status.ts';
 import { startServiceAccountTokens } from './service-account-tokens/service-account-tokens.ts';
 import { startServingBundlePublisher } from './serving-bundle/serving-bundle-publisher.ts';
+
+/** Names that stand for several controllers: of what would run on nodes. */
+const controllerGroups = ['workloads'] as const;
+type ControllerGroup = (typeof controllerGroups)[number];
 
 /** A controller, keyed by its kube-controller-manager name. */
 interface ControllerEntry {
@@ -32,7 +37,25 @@ interface ControllerEntry {
   readonly account?: string | ((dialect: Dialect) => string);
   /** Not part of `*`, as in kube-controller-manager: runs only if named. */
   readonly offByDefault?: true;
-  readonly start: (context: ControllerContext) => Closable;
+  /** A name for several controllers. These are not part of `*` either: run only if they or the group are named. */
+  readonly group?: ControllerGroup;
+  readonly start: (context: InformedContext) => Closable;
+}
+
+/** Starts a controller once its code is loaded, which servers without it do not pay for. */
+function whenLoaded(
+  load: () => Promise<(context: InformedContext) => Closable>,
+): (context: InformedContext) => Closable {
+  return (context) => {
+    const running = new ClosableStack();
+    load().then(
+      (start) => {
+        if (!running.isClosed) running.add(start(context));
+      },
+      (error: unknown) => context.logger.error('a controller cannot be loaded', { controller: context.name, error }),
+    );
+    return running;
+  };
 }
 
 const entries = {
@@ -115,6 +138,20 @@ const entries = {
     offByDefault: true,
     start: startTokenCleaner,
   },
+  'replicaset-controller': {
+    aliases: ['replicaset'],
+    help: 'keeps the pods of replica sets',
+    account: 'replicaset-controller',
+    group: 'workloads',
+    start: whenLoaded(async () => (await import('./workloads/replica-set.ts')).startReplicaSets),
+  },
+  'replicationcontroller-controller': {
+    aliases: ['replicationcontroller'],
+    help: 'keeps the pods of replication controllers',
+    account: 'replication-controller',
+    group: 'workloads',
+    start: whenLoaded(async () => (await import('./workloads/replication-controller.ts')).startReplicationControllers),
+  },
 } as const satisfies Readonly<Record<string, ControllerEntry>>;
 
 export type ControllerName = keyof typeof entries;
@@ -123,27 +160,33 @@ export const controllerNames = Object.keys(entries) as ControllerName[];
 
 /** True if the controller is not part of `*`. */
 export const isOffByDefault = (name: ControllerName): boolean => {
-  const { offByDefault }: ControllerEntry = entries[name];
-  return offByDefault ?? false;
+  const { offByDefault, group }: ControllerEntry = entries[name];
+  return offByDefault === true || group !== undefined;
 };
 
 /** One-line description of a controller. */
 export const describeController = (name: ControllerName): string => entries[name].help;
 
 /**
- * The controllers selected by a list of `name`, `-name`, and `*` for all that are not named and on by default. The
- * first match wins. Throws an Error that quotes an item naming no controller.
+ * The controllers selected by a list of `name`, `-name`, groups for all that are in them and not named, and `*` for all that are
+ * not named and on by default. The first match wins. Throws an Error that quotes an item naming no controller.
  */
 export function chooseControllers(items: readonly string[]): readonly ControllerName[] {
   const chosen = new Map<ControllerName, boolean>();
   for (const item of items) {
-    if (item === '*') continue;
+    if (item === '*' || isGroup(item)) continue;
     const name = nameOf(item.replace(/^-/, ''));
     if (!name) throw new Error(`${JSON.stringify(item)} is no controller; there are ${controllerNames.join(', ')}`);
     if (!chosen.has(name)) chosen.set(name, !item.startsWith('-'));
   }
-  return controllerNames.filter((name) => chosen.get(name) ?? (items.includes('*') && !isOffByDefault(name)));
+  const isImplied = (name: ControllerName): boolean => {
+    const { group }: ControllerEntry = entries[name];
+    return group === undefined ? items.includes('*') && !isOffByDefault(name) : items.includes(group);
+  };
+  return controllerNames.filter((name) => chosen.get(name) ?? isImplied(name));
 }
+
+const isGroup = (text: string): text is ControllerGroup => controllerGroups.some((group) => group === text);
 
 const nameOf = (text: string): ControllerName | undefined =>
   controllerNames.find((name) => {
@@ -171,6 +214,7 @@ export function startControllers(names: readonly ControllerName[], context: Cont
     trustBundlePublished: metrics?.trustBundlePublished,
   };
   const running = new ClosableStack();
+  const informers = running.add(new SharedInformers({ ...rest, client: reader }));
   const onGroupsChanged = rest.onGroupsChanged ?? definedGroups(context, running);
   for (const name of names) {
     const { account, start }: ControllerEntry = entries[name];
@@ -178,7 +222,7 @@ export function startControllers(names: readonly ControllerName[], context: Cont
       account === undefined ? undefined : clientOf?.(typeof account === 'string' ? account : account(rest.dialect));
     const client = own ?? reader;
     const events = running.add(new ApiEventRecorder({ ...rest, client, component: name }));
-    running.add(start({ ...rest, name, ...observed, onGroupsChanged, client, reader, events }));
+    running.add(start({ ...rest, name, ...observed, onGroupsChanged, client, reader, informers, events }));
     if (metrics) running.add(metrics.runs(name));
   }
   return running;

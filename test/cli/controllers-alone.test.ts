@@ -35,6 +35,8 @@ before(async () => {
     '--v=3',
     '--runtime-config=certificates.orch.io/v1alpha1',
   );
+  await makeNamespace('workloads');
+  await apart.make(`${workloads}/serviceaccounts`, { metadata: { name: 'default' } });
 });
 after(async () => {
   await apart[Symbol.asyncDispose]();
@@ -47,6 +49,11 @@ const secrets = `${namespaces}/orch-system/secrets`;
 const clusterInfo = `${namespaces}/orch-public/configmaps/cluster-info`;
 const bundles = '/apis/certificates.orch.io/v1alpha1/clustertrustbundles';
 const events = 'create,patch,update events,events@events';
+/** A namespace in which pods can be made. */
+const workloads = `${namespaces}/workloads`;
+const managePods = 'create,delete,list,patch,watch pods';
+/** Permissions that hold in the group of before as well. */
+const inBoth = (permission: string): readonly string[] => [`${permission}@apps`, `${permission}@extensions`];
 const makeNamespace = (name: string): Promise<unknown> => apart.make(namespaces, { metadata: { name } });
 const bootstrapToken = (id: string, data: Readonly<Record<string, string>>): Promise<unknown> =>
   apart.make(secrets, {
@@ -281,7 +288,51 @@ const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
       return () => apart.gone(`${secrets}/bootstrap-token-past00`);
     },
   },
+  'replicaset-controller': {
+    account: 'replicaset-controller',
+    published: [
+      ...inBoth('get,list,watch,update replicasets'),
+      ...inBoth('update replicasets/status'),
+      ...inBoth('update replicasets/finalizers'),
+      managePods,
+      events,
+    ],
+    work: () => keepsReplicas('/apis/apps/v1/namespaces/workloads/replicasets', { matchLabels: { app: 'x' } }),
+  },
+  'replicationcontroller-controller': {
+    account: 'replication-controller',
+    published: [
+      'get,list,watch,update replicationcontrollers',
+      'update replicationcontrollers/status,replicationcontrollers/finalizers',
+      managePods,
+      events,
+    ],
+    work: () => keepsReplicas(`${workloads}/replicationcontrollers`, { app: 'x' }),
+  },
 };
+
+/** Makes an object with an orphan to adopt and two pods to create, one of which is deleted later. */
+async function keepsReplicas(collection: string, selector: object): Promise<() => Promise<void>> {
+  const pod = { metadata: { labels: { app: 'x' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  await apart.make(`${workloads}/pods`, {
+    ...pod,
+    metadata: { ...pod.metadata, name: `${relativeTo(collection)}-orphan` },
+  });
+  await apart.make(collection, { metadata: { name: 'web' }, spec: { replicas: 2, selector, template: pod } });
+  const counts = async (replicas: number): Promise<void> => {
+    const counted = async (): Promise<number> =>
+      (await apart.get<{ status: { replicas: number } }>(`${collection}/web`)).status.replicas;
+    await until(async () => (await counted()) === replicas, `there are never ${replicas} pods`);
+  };
+  return async () => {
+    await counts(2);
+    await apart.patch(`${collection}/web`, { spec: { replicas: 0 } });
+    await counts(0);
+    await apart.remove(`${collection}/web`);
+  };
+}
+
+const relativeTo = (collection: string): string => collection.slice(collection.lastIndexOf('/') + 1);
 
 interface PolicyRule {
   readonly verbs: readonly string[];

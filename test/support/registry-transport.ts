@@ -62,14 +62,27 @@ export class RegistryTransport implements Transport {
     return document(200, { groupVersion, resources });
   }
 
-  async #serve({ method, target, body, signal }: ClientRequest): Promise<ClientResponse> {
+  async #serve({ method, target, body, headers, signal }: ClientRequest): Promise<ClientResponse> {
     const info = parseRequestInfo(method, target);
     if (info.type === 'resource' && !this.#fixture.resources.find(info.group, info.version, info.resource)) {
       throw noSuchPath();
     }
     const value = body === undefined ? undefined : JSON.parse(Buffer.from(body).toString());
-    const reply = await this.#fixture.call(method, target, value, signal);
-    return responseTo(reply, signal);
+    const reply = this.#withPatchType(headers?.['content-type'], () =>
+      this.#fixture.call(method, target, value, signal),
+    );
+    return responseTo(await reply, signal);
+  }
+
+  /** A merge patch is what the fixture takes for one. */
+  #withPatchType<T>(type: unknown, call: () => T): T {
+    const before = this.#fixture.patchType;
+    if (type === 'application/strategic-merge-patch+json') this.#fixture.patchType = 'strategic';
+    try {
+      return call();
+    } finally {
+      this.#fixture.patchType = before;
+    }
   }
 }
 

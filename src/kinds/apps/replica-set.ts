@@ -24,6 +24,9 @@ const schema = kindSchema('api.apps.v1.ReplicaSet', 'Keeps a number of equal pod
   status: always(3, replicaStatus('api.apps.v1.ReplicaSet'), 'What was last observed.'),
 });
 
+/** Casts a decoded object to its static type. */
+export const asReplicaSet = (object: ApiObject) => typed(schema, object);
+
 const specOf = (object: ApiObject) => typed(schema, object).spec ?? { selector: undefined, template: undefined };
 const templateOf = (object: ApiObject): PodTemplateSpec => specOf(object).template ?? {};
 

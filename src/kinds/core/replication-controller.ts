@@ -22,6 +22,9 @@ const schema = kindSchema('api.core.v1.ReplicationController', 'Keeps a number o
   status: always(3, replicaStatus('api.core.v1.ReplicationController'), 'What was last observed.'),
 });
 
+/** Casts a decoded object to its static type. */
+export const asReplicationController = (object: ApiObject) => typed(schema, object);
+
 const specOf = (object: ApiObject): Infer<typeof spec> => typed(schema, object).spec ?? {};
 
 /** The labels of the template are the default of the selector, and of the labels of the object. */

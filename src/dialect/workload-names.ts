@@ -1,0 +1,34 @@
+import type { Dialect } from './dialect.ts';
+
+/** Labels and annotations of workload controllers. */
+interface WorkloadNames {
+  readonly podTemplateHash: string;
+  readonly podDeletionCost: string;
+  readonly revision: string;
+  readonly revisionHistory: string;
+  readonly desiredReplicas: string;
+  readonly maxReplicas: string;
+}
+
+const common = { podTemplateHash: 'pod-template-hash' };
+
+const all: Readonly<Record<Dialect['name'], WorkloadNames>> = {
+  orch: {
+    ...common,
+    podDeletionCost: 'controller.orch.io/pod-deletion-cost',
+    revision: 'deployment.orch.io/revision',
+    revisionHistory: 'deployment.orch.io/revision-history',
+    desiredReplicas: 'deployment.orch.io/desired-replicas',
+    maxReplicas: 'deployment.orch.io/max-replicas',
+  },
+  kubernetes: {
+    ...common,
+    podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
+    revision: 'deployment.kubernetes.io/revision',
+    revisionHistory: 'deployment.kubernetes.io/revision-history',
+    desiredReplicas: 'deployment.kubernetes.io/desired-replicas',
+    maxReplicas: 'deployment.kubernetes.io/max-replicas',
+  },
+};
+
+export const workloadNames = ({ name }: Dialect): WorkloadNames => all[name];
