@@ -15,17 +15,7 @@ export interface AbsentPlugins {
 export const ignoredPlugins: readonly AbsentPlugins[] = [
   {
     because: 'what it does about its kinds is not there yet',
-    plugins: [
-      'DefaultIngressClass',
-      'DefaultStorageClass',
-      'DenyServiceExternalIPs',
-      'LimitRanger',
-      'PersistentVolumeClaimResize',
-      'Priority',
-      'ResourceQuota',
-      'RuntimeClass',
-      'StorageObjectInUseProtection',
-    ],
+    plugins: ['DenyServiceExternalIPs', 'LimitRanger', 'ResourceQuota'],
   },
   {
     because: 'pods are not prepared for nodes with extended resources yet',

@@ -1,5 +1,7 @@
-import { always, enumOf, list, map, mergeList, opt, ptr, quantity, string, struct, time } from '../../schema/schema.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { always, enumOf, type Infer, list, map, mergeList, opt, ptr, quantity, string, struct, time } from '../../schema/schema.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
+import { typed } from '../typed.ts';
 import { persistentVolumeClaimSpec } from './pod/volumes/claim-volumes.ts';
 
 const condition = struct('api.core.v1.PersistentVolumeClaimCondition', 'One aspect of the state of a claim.', {
@@ -32,3 +34,8 @@ export const persistentVolumeClaimSchema = kindSchema('api.core.v1.PersistentVol
   spec: always(2, persistentVolumeClaimSpec, 'What storage is asked for.'),
   status: always(3, status, 'What was given.'),
 });
+
+export type PersistentVolumeClaim = Infer<typeof persistentVolumeClaimSchema>;
+
+/** Casts a decoded claim to its static type. */
+export const asClaim = (object: ApiObject): PersistentVolumeClaim => typed(persistentVolumeClaimSchema, object);

@@ -5,18 +5,18 @@ import { isDnsLabel, isDnsSubdomain } from '../../meta/formats.ts';
 import { compareQuantity, parseQuantity } from '../../meta/quantity.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { equalValues } from '../../schema/equal-values.ts';
-import type { Infer } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Column, Kind } from '../kind.ts';
 import { statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 import { shownModes, validateAccessModes } from './access-modes.ts';
-import { persistentVolumeClaimSchema as schema } from './persistent-volume-claim-schema.ts';
+import { type PersistentVolumeClaim, persistentVolumeClaimSchema as schema } from './persistent-volume-claim-schema.ts';
 import { failing } from './pod/validation/field-checks.ts';
 import { roundUpAmounts } from './resource-amounts.ts';
+import { storageClassNameOf } from './storage-class-name.ts';
 
-type Claim = Infer<typeof schema>;
+type Claim = PersistentVolumeClaim;
 type Spec = NonNullable<Claim['spec']>;
 type Status = NonNullable<Claim['status']>;
 type Source = NonNullable<Spec['dataSourceRef']>;
@@ -101,13 +101,13 @@ const validateStatus = (object: ApiObject): FieldError[] =>
 const ofVolume = (object: ApiObject, show: (status: Status) => string): string => (specOf(object).volumeName ? show(statusOf(object)) : '');
 const unset = '<unset>';
 
-const columns = ({ domain }: Dialect): Column[] => [
+const columns = (dialect: Dialect): Column[] => [
   nameColumn,
   column('Status', 'The phase of the claim.', (object) => (object.metadata.deletionTimestamp === undefined ? (statusOf(object).phase ?? '') : 'Terminating')),
   column('Volume', 'Name of the volume that the claim is bound to.', '.spec.volumeName'),
   column('Capacity', 'How large the volume is.', (object) => ofVolume(object, ({ capacity }) => capacity?.['storage'] ?? '0')),
   column('Access Modes', 'Ways in which the volume can be mounted.', (object) => ofVolume(object, (status) => shownModes(status.accessModes))),
-  column('StorageClass', 'Storage class of the claim.', (object) => object.metadata.annotations?.[`volume.beta.${domain}/storage-class`] ?? specOf(object).storageClassName ?? ''),
+  column('StorageClass', 'Storage class of the claim.', (object) => storageClassNameOf(object, dialect) ?? ''),
   column('VolumeAttributesClass', 'Volume attributes class of the claim.', '.spec.volumeAttributesClassName', { absent: unset }),
   ageColumn,
   column('VolumeMode', 'Whether the volume is a file system or a block device.', '.spec.volumeMode', { ...wide, absent: unset }),

@@ -28,6 +28,9 @@ const schema = kindSchema('api.networking.v1.IngressClass', 'A class of ingresse
   spec: always(2, ingressClassSpec, 'The controller and its settings.'),
 });
 
+/** Whether ingresses that name no class may get this one. */
+export const isDefaultIngressClass = ({ metadata }: ApiObject, { domain }: Dialect): boolean => metadata.annotations?.[`ingressclass.${domain}/is-default-class`] === 'true';
+
 const controllerBytesMax = 250;
 
 function validate(object: ApiObject): FieldError[] {

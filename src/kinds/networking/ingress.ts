@@ -12,17 +12,17 @@ import { type IngressSpec, ingressSchema } from './ingress-schema.ts';
 const specOf = (object: ApiObject): IngressSpec => typed(ingressSchema, object).spec ?? {};
 
 /** The annotation that named the class before there was a field. */
-const classAnnotation = ({ domain }: Dialect): string => `${domain}/ingress.class`;
+export const ingressClassAnnotation = ({ domain }: Dialect): string => `${domain}/ingress.class`;
 
 function classErrors({ metadata, ...object }: ApiObject, dialect: Dialect): FieldError[] {
-  const annotated = metadata.annotations?.[classAnnotation(dialect)];
+  const annotated = metadata.annotations?.[ingressClassAnnotation(dialect)];
   const { ingressClassName } = specOf({ metadata, ...object });
   if (annotated === undefined || ingressClassName === undefined || annotated === ingressClassName) return [];
-  return [invalid(`annotations.${classAnnotation(dialect)}`, annotated, 'must match `ingressClassName` when both are specified')];
+  return [invalid(`annotations.${ingressClassAnnotation(dialect)}`, annotated, 'must match `ingressClassName` when both are specified')];
 }
 
 function classWarnings(object: ApiObject, dialect: Dialect): string[] {
-  const name = classAnnotation(dialect);
+  const name = ingressClassAnnotation(dialect);
   if (object.metadata.annotations?.[name] === undefined || specOf(object).ingressClassName !== undefined) return [];
   return [`annotation ${JSON.stringify(name)} is deprecated, please use 'spec.ingressClassName' instead`];
 }

@@ -31,8 +31,11 @@ const schema = kindSchema('api.node.v1.RuntimeClass', 'A way in which nodes run 
 
 type Scheduling = Infer<typeof scheduling>;
 
+/** Casts a decoded class to its static type. */
+export const asRuntimeClass = (object: ApiObject): Infer<typeof schema> => typed(schema, object);
+
 function validate(object: ApiObject, { domain }: Dialect): FieldError[] {
-  const { handler = '', overhead, scheduling } = typed(schema, object);
+  const { handler = '', overhead, scheduling } = asRuntimeClass(object);
   return [
     ...failing(isDnsLabel, 'handler', handler),
     // The rules, and the paths, of the resources of a container.
@@ -47,7 +50,7 @@ const validateScheduling = ({ nodeSelector = {}, tolerations = [] }: Scheduling)
 ];
 
 function warnings(object: ApiObject, dialect: Dialect): string[] {
-  const keys = Object.keys(typed(schema, object).scheduling?.nodeSelector ?? {}).sort();
+  const keys = Object.keys(asRuntimeClass(object).scheduling?.nodeSelector ?? {}).sort();
   return keys.flatMap((key) => {
     const text = deprecatedNodeLabel(dialect, key);
     return text === undefined ? [] : [`scheduling.nodeSelector: ${text}`];

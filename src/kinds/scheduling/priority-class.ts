@@ -20,6 +20,9 @@ const schema = kindSchema('api.scheduling.v1.PriorityClass', 'A priority of pods
 
 type PriorityClass = Infer<typeof schema>;
 
+/** Casts a decoded class to its static type. */
+export const asPriorityClass = (object: ApiObject): PriorityClass => typed(schema, object);
+
 const preemptionPolicies = ['PreemptLowerPriority', 'Never'];
 const systemPrefix = 'system-';
 /** Highest priority of a class that is not the system's. */
@@ -34,7 +37,7 @@ const systemClasses: readonly Required<Pick<PriorityClass, 'value' | 'descriptio
 
 /** Updates are not validated by these rules: what they are about cannot change. */
 function validate(object: ApiObject): FieldError[] {
-  const priorityClass = typed(schema, object);
+  const priorityClass = asPriorityClass(object);
   const { value = 0, preemptionPolicy } = priorityClass;
   const name = object.metadata.name ?? '';
   const errors: FieldError[] = [];

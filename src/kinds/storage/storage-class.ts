@@ -25,6 +25,9 @@ const schema = kindSchema('api.storage.v1.StorageClass', 'A class of storage, fr
   allowedTopologies: opt(8, list(topologySelectorTerm), 'Where volumes may be made; anywhere where it is empty.'),
 });
 
+/** Whether the volumes of a class may grow. */
+export const allowsExpansion = (object: ApiObject): boolean => typed(schema, object).allowVolumeExpansion ?? false;
+
 const reclaimPolicies = ['Delete', 'Retain'];
 
 function validate(object: ApiObject): FieldError[] {
@@ -52,10 +55,14 @@ const warnings = (object: ApiObject, dialect: Dialect): string[] =>
     }),
   );
 
-/** A class for claims that name none is marked in the column of names, by either annotation. */
-function shownName({ metadata: { name = '', annotations = {} } }: ApiObject, { domain }: Dialect): string {
-  const isDefault = ['', 'beta.'].some((stage) => annotations[`storageclass.${stage}${domain}/is-default-class`] === 'true');
-  return isDefault ? `${name} (default)` : name;
+/** Whether claims that name no class may get this one; said by either annotation. */
+export const isDefaultStorageClass = ({ metadata: { annotations = {} } }: ApiObject, { domain }: Dialect): boolean =>
+  ['', 'beta.'].some((stage) => annotations[`storageclass.${stage}${domain}/is-default-class`] === 'true');
+
+/** A class for claims that name none is marked in the column of names. */
+function shownName(object: ApiObject, dialect: Dialect): string {
+  const { name = '' } = object.metadata;
+  return isDefaultStorageClass(object, dialect) ? `${name} (default)` : name;
 }
 
 const columns = (dialect: Dialect): Column[] => [

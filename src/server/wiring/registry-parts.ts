@@ -6,6 +6,7 @@ import { kindCounters } from '../../registry/kind-counters.ts';
 import type { RegistryParts } from '../../registry/verb.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
+import { followDefaultClasses } from '../admission/follow-default-classes.ts';
 import { openDynamicAdmission } from '../admission/open-dynamic-admission.ts';
 import type { Access } from './access/access.ts';
 import { type AdmissionLookups, admissionLookups, composeAdmission } from './access/admission.ts';
@@ -23,9 +24,10 @@ export function registryParts(
   const { dialect, clock, random, logger, metrics, store, cache, resources, identities, ...access } = parts;
   const { authorizer, index: rbac } = access.authorization;
   const dynamic = openDynamicAdmission(parts, config.webhookUsers);
+  const defaultClasses = followDefaultClasses(parts);
   const features = namesOfEnabled(config.features);
   const { admissionPlugins, pluginConfigurations: configurations = defaultPluginConfigurations } = config;
-  const lookups = admissionLookups({ ...parts, configurations, authorizer, rbac, dynamic });
+  const lookups = admissionLookups({ ...parts, configurations, authorizer, rbac, dynamic, defaultClasses });
   const admitting = { dialect, configurations, features, clock, random, lookups, metrics };
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },

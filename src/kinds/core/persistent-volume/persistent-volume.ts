@@ -13,6 +13,7 @@ import { kindSchema } from '../../meta/kind-schema.ts';
 import { typed } from '../../typed.ts';
 import { shownModes } from '../access-modes.ts';
 import { roundUpAmounts } from '../resource-amounts.ts';
+import { storageClassAnnotation, storageClassNameOf } from '../storage-class-name.ts';
 import { type PersistentVolumeSpec, persistentVolumeSpec, sourceNames } from './persistent-volume-spec.ts';
 import { validateVolumeSpec } from './spec-validation.ts';
 
@@ -76,11 +77,9 @@ function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
   return errors;
 }
 
-const classAnnotation = ({ domain }: Dialect): string => `volume.beta.${domain}/storage-class`;
-
 function warnings(object: ApiObject, dialect: Dialect): string[] {
   const { persistentVolumeReclaimPolicy, nodeAffinity } = specOf(object);
-  const annotation = classAnnotation(dialect);
+  const annotation = storageClassAnnotation(dialect);
   const terms = nodeAffinity?.required?.nodeSelectorTerms ?? [];
   return [
     ...(Object.hasOwn(object.metadata.annotations ?? {}, annotation) ? [`metadata.annotations[${annotation}]: deprecated since v1.8; use "storageClassName" attribute instead`] : []),
@@ -110,7 +109,7 @@ const columns = (dialect: Dialect): Column[] => [
   column('Reclaim Policy', 'What becomes of the volume after its claim.', '.spec.persistentVolumeReclaimPolicy'),
   column('Status', 'The phase of the volume.', (object) => (object.metadata.deletionTimestamp === undefined ? (statusOf(object).phase ?? '') : 'Terminating')),
   column('Claim', 'The claim that the volume is bound to.', shownClaim),
-  column('StorageClass', 'Storage class of the volume.', (object) => object.metadata.annotations?.[classAnnotation(dialect)] ?? specOf(object).storageClassName ?? ''),
+  column('StorageClass', 'Storage class of the volume.', (object) => storageClassNameOf(object, dialect) ?? ''),
   column('VolumeAttributesClass', 'Volume attributes class of the volume.', '.spec.volumeAttributesClassName', { absent: unset }),
   column('Reason', 'Why the volume failed.', '.status.reason'),
   ageColumn,

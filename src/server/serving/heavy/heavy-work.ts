@@ -158,7 +158,7 @@ export class HeavyWork {
     const { info, served, user, signal, span } = request;
     const write = { span, storeName, served };
     const prepared = { resource: served.resource, caller: request };
-    const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules, namespace } = lookups;
+    const { namespacePhase, object, authorize, resourcesOf, heldRules, roleRules, namespace, defaultClass } = lookups;
     const { existingPodWarnings, podSecurityObserved, countEvent, provisionNamespace } = lookups;
     return {
       ...kindCalls(served.resource.kinds),
@@ -215,6 +215,7 @@ export class HeavyWork {
       heldRules: (args: LookupArguments<'heldRules'>) => heldRules(...args),
       roleRules: (args: LookupArguments<'roleRules'>) => roleRules(...args),
       namespace: (args: LookupArguments<'namespace'>) => namespace(...args),
+      defaultClass: (args: LookupArguments<'defaultClass'>) => defaultClass(...args),
       existingPodWarnings: (args: LookupArguments<'existingPodWarnings'>) => existingPodWarnings(...args),
       provisionNamespace: (args: LookupArguments<'provisionNamespace'>) => provisionNamespace(...args),
       countEvent: (args: LookupArguments<'countEvent'>) => countEvent(...args),

@@ -246,6 +246,7 @@ function entryOf({ key, revision, bytes, stale }: KnownEntry): CacheEntry {
 /** Lookups by the names of the main thread's calls. */
 const remoteLookups = (context: JobContext, configurations: AdmissionConfigurations): AdmissionLookups => ({
   namespace: async (name) => (await callUntilAborted(context, 'namespace', [name])) as ApiObject | undefined,
+  defaultClass: async (...args) => (await callUntilAborted(context, 'defaultClass', args)) as ApiObject | undefined,
   existingPodWarnings: async (...args) =>
     (await callUntilAborted(context, 'existingPodWarnings', args)) as readonly string[],
   provisionNamespace: async (...args) =>

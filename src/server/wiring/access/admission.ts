@@ -1,10 +1,14 @@
 import { admissionMetrics } from '../../../admission/admission-metrics.ts';
 import { type AdmissionPlugin, admissionChain } from '../../../admission/chain.ts';
+import type { DefaultClasses, DefaultedKind } from '../../../admission/default-classes.ts';
 import { alwaysPullImages } from '../../../admission/plugins/always-pull-images.ts';
 import { certificateApproval } from '../../../admission/plugins/certificate-approval.ts';
 import { certificateSigning } from '../../../admission/plugins/certificate-signing.ts';
 import { certificateSubjectRestriction } from '../../../admission/plugins/certificate-subject-restriction.ts';
+import type { Classes, DefaultedClasses } from '../../../admission/plugins/classes.ts';
 import { clusterTrustBundleAttest } from '../../../admission/plugins/cluster-trust-bundle-attest.ts';
+import { defaultIngressClass } from '../../../admission/plugins/default-ingress-class.ts';
+import { defaultStorageClass } from '../../../admission/plugins/default-storage-class.ts';
 import { defaultTolerationSeconds } from '../../../admission/plugins/default-toleration-seconds.ts';
 import { type CountedEvent, EventLimits, type ReachedLimit } from '../../../admission/plugins/event-limits.ts';
 import { eventRateLimit } from '../../../admission/plugins/event-rate-limit.ts';
@@ -16,6 +20,7 @@ import {
   type OwnerResource,
   ownerReferencesPermissionEnforcement,
 } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
+import { persistentVolumeClaimResize } from '../../../admission/plugins/persistent-volume-claim-resize.ts';
 import type { PluginConfigurations } from '../../../admission/plugins/plugin-configurations.ts';
 import { podNodeSelector } from '../../../admission/plugins/pod-node-selector.ts';
 import {
@@ -28,8 +33,11 @@ import {
   podSecurityMetrics,
 } from '../../../admission/plugins/pod-security/pod-security-metrics.ts';
 import { type PolicyResource, policyParameters } from '../../../admission/plugins/policy-parameters.ts';
+import { priority } from '../../../admission/plugins/priority.ts';
+import { runtimeClass } from '../../../admission/plugins/runtime-class.ts';
 import { serviceAccount } from '../../../admission/plugins/service-account.ts';
 import type { SignerPlugins } from '../../../admission/plugins/signer-permission.ts';
+import { storageObjectInUseProtection } from '../../../admission/plugins/storage-object-in-use-protection.ts';
 import { taintNodesByCondition } from '../../../admission/plugins/taint-nodes-by-condition.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
 import { type MutatingParts, mutatingPolicies } from '../../../admission/policies/mutating-policies.ts';
@@ -53,7 +61,7 @@ import { signerNames } from '../../../dialect/signer-names.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { commonNameOfRequest, readCertificateRequest } from '../../../pki/certificate-request.ts';
 import type { Decision } from '../../../request/access.ts';
-import type { Admission } from '../../../request/admission.ts';
+import type { Admission, AdmissionAttributes } from '../../../request/admission.ts';
 import type { Attributes } from '../../../request/authorization-attributes.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
@@ -79,6 +87,8 @@ export interface AdmissionLookups {
   readonly roleRules: EscalationContext['roleRules'];
   /** A Namespace; undefined if there is none of that name. Includes all writes acknowledged before the call. */
   namespace(name: string): ApiObject | undefined | Promise<ApiObject | undefined>;
+  /** The class of objects that name none, as far as the cache knows. */
+  defaultClass(kind: DefaultedKind): ApiObject | undefined | Promise<ApiObject | undefined>;
   /** Waits for the cache: pods that were acknowledged before the call count. */
   existingPodWarnings(question: ExistingPodsQuestion): Promise<readonly string[]>;
   podSecurityObserved(outcome: PodSecurityOutcome): void;
@@ -89,11 +99,13 @@ export interface AdmissionLookups {
   readonly dynamic: DynamicAdmission;
 }
 
-type LookedUp = 'serviceaccounts' | 'pods' | 'nodes' | PolicyResource;
+type LookedUp = 'serviceaccounts' | 'pods' | 'nodes' | ClassResource | PolicyResource;
+type ClassResource = 'priorityclasses' | 'runtimeclasses' | 'storageclasses';
 
 interface LookupParts {
   readonly dialect: Dialect;
   readonly dynamic: DynamicAdmission;
+  readonly defaultClasses: DefaultClasses;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly configurations: PluginConfigurations;
@@ -115,6 +127,9 @@ export function admissionLookups(parts: LookupParts): AdmissionLookups {
     serviceaccounts: core('serviceaccounts'),
     pods: core('pods'),
     nodes: core('nodes'),
+    priorityclasses: resources.finder(dialect.group('scheduling'), 'v1', 'priorityclasses'),
+    runtimeclasses: resources.finder(dialect.group('node'), 'v1', 'runtimeclasses'),
+    storageclasses: resources.finder(dialect.group('storage'), 'v1', 'storageclasses'),
     validatingadmissionpolicies: resources.finder(policyGroup(dialect), 'v1', 'validatingadmissionpolicies'),
     mutatingadmissionpolicies: resources.finder(policyGroup(dialect), 'v1alpha1', 'mutatingadmissionpolicies'),
   };
@@ -132,6 +147,7 @@ export function admissionLookups(parts: LookupParts): AdmissionLookups {
       if (cache.isFresh()) return parsed.get(namespaces(), name);
       return cache.fresh().then(() => parsed.get(namespaces(), name));
     },
+    defaultClass: (kind) => parts.defaultClasses.find(kind),
     async existingPodWarnings(question) {
       if (!cache.isFresh()) await cache.fresh();
       return warningsOfExistingPods(question, podsIn(served.pods(), question.namespace), clock);
@@ -226,9 +242,14 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       selectors: configurations.podNodeSelectors,
       namespace: (name) => lookups.namespace(name),
     }),
+  Priority: ({ dialect, lookups }) =>
+    priority({ group: dialect.group('scheduling'), classes: defaultedClasses(lookups, 'priorityclasses') }),
   DefaultTolerationSeconds: ({ dialect, configurations }) =>
     defaultTolerationSeconds({ dialect, seconds: configurations.tolerationSeconds }),
   EventRateLimit: ({ dialect, lookups }) => eventRateLimit({ dialect, take: (event) => lookups.countEvent(event) }),
+  DefaultStorageClass: ({ dialect, lookups }) =>
+    defaultStorageClass({ dialect, classes: defaultedClasses(lookups, 'storageclasses') }),
+  StorageObjectInUseProtection: ({ dialect }) => storageObjectInUseProtection(dialect),
   OwnerReferencesPermissionEnforcement: ({ lookups }) =>
     ownerReferencesPermissionEnforcement({
       authorize: async (question, user, request) => {
@@ -237,6 +258,9 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       },
       resourcesOf: (apiVersion, kind) => lookups.resourcesOf(apiVersion, kind),
     }),
+  PersistentVolumeClaimResize: ({ dialect, lookups }) =>
+    persistentVolumeClaimResize({ dialect, classes: classes(lookups, 'storageclasses') }),
+  RuntimeClass: ({ lookups }) => runtimeClass({ classes: classes(lookups, 'runtimeclasses') }),
   CertificateApproval: (parts) => certificateApproval(signerPlugins(parts)),
   CertificateSigning: (parts) => certificateSigning(signerPlugins(parts)),
   ClusterTrustBundleAttest: (parts) => clusterTrustBundleAttest(signerPlugins(parts)),
@@ -246,6 +270,8 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       clientSigner: signerNames(dialect).client,
       organizations: async (request) => (await readCertificateRequest(Buffer.from(request, 'base64'))).organizations,
     }),
+  DefaultIngressClass: ({ dialect, lookups }) =>
+    defaultIngressClass({ dialect, classes: defaultOf(lookups, 'ingressclasses') }),
   MutatingAdmissionPolicy: (parts) => mutatingPolicies(dynamicParts(parts)),
   MutatingAdmissionWebhook: (parts) => mutatingWebhooks(dynamicParts(parts)),
   ValidatingAdmissionPolicy: (parts) => validatingPolicies(dynamicParts(parts)),
@@ -267,6 +293,25 @@ const dynamicParts = ({
   },
   authorize: (attributes, user, request) => lookups.authorize(attributes, user, request),
 });
+
+const classes = (lookups: AdmissionLookups, resource: ClassResource): Classes => ({
+  named: (name, write) => whenUpToDate(lookups, write, () => lookups.object(resource, '', name)),
+});
+
+const defaultOf = (lookups: AdmissionLookups, kind: DefaultedKind): Pick<DefaultedClasses, 'byDefault'> => ({
+  byDefault: (write) => whenUpToDate(lookups, write, () => lookups.defaultClass(kind)),
+});
+
+const defaultedClasses = (lookups: AdmissionLookups, kind: ClassResource & DefaultedKind): DefaultedClasses => ({
+  ...classes(lookups, kind),
+  ...defaultOf(lookups, kind),
+});
+
+/** Looks up in a cache that has what was acknowledged before the write came. */
+function whenUpToDate<T>({ dynamic }: AdmissionLookups, { signal }: AdmissionAttributes, find: () => T | Promise<T>) {
+  const waiting = dynamic.upToDate(signal);
+  return waiting ? waiting.then(find) : find();
+}
 
 const signerPlugins = ({ dialect, lookups }: AdmissionParts): SignerPlugins => ({
   group: dialect.group('certificates'),

@@ -4,9 +4,16 @@ import type { AdmissionLookups } from './admission.ts';
 /** Test support: a server without namespaces, webhooks and policies. */
 export const withoutConfigurations: Pick<
   AdmissionLookups,
-  'namespace' | 'existingPodWarnings' | 'podSecurityObserved' | 'countEvent' | 'provisionNamespace' | 'dynamic'
+  | 'namespace'
+  | 'defaultClass'
+  | 'existingPodWarnings'
+  | 'podSecurityObserved'
+  | 'countEvent'
+  | 'provisionNamespace'
+  | 'dynamic'
 > = {
   namespace: () => undefined,
+  defaultClass: () => undefined,
   existingPodWarnings: async () => [],
   podSecurityObserved() {},
   countEvent: () => undefined,
