@@ -2,7 +2,7 @@ import type { Dialect } from '../dialect/dialect.ts';
 import { isDefaultIngressClass } from '../kinds/networking/ingress-class.ts';
 import { asPriorityClass } from '../kinds/scheduling/priority-class.ts';
 import { isDefaultStorageClass } from '../kinds/storage/storage-class.ts';
-import { type ApiObject, nameOf } from '../meta/api-object.ts';
+import { type ApiObject, byName, nameOf } from '../meta/api-object.ts';
 
 interface ClassRule {
   /** Short name of the API group. */
@@ -12,8 +12,6 @@ interface ClassRule {
   /** Order of preference where there are several. */
   readonly compare: (a: ApiObject, b: ApiObject) => number;
 }
-
-const byName = (a: ApiObject, b: ApiObject): number => (nameOf(a) < nameOf(b) ? -1 : 1);
 
 function newestFirst(a: ApiObject, b: ApiObject): number {
   const { creationTimestamp: ofA = '' } = a.metadata;

@@ -21,6 +21,8 @@ import { startNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecyc
 import { startPolicyStatus } from './policy-status/policy-status.ts';
 import { startServiceAccountTokens } from './service-account-tokens/service-account-tokens.ts';
 import { startServingBundlePublisher } from './serving-bundle/serving-bundle-publisher.ts';
+import { startClaimProtection } from './storage-protection/claim-protection.ts';
+import { startVolumeProtection } from './storage-protection/volume-protection.ts';
 
 /** Names that stand for several controllers: of what would run on nodes. */
 const controllerGroups = ['workloads'] as const;
@@ -123,6 +125,18 @@ const entries = {
     help: 'checks the expressions of admission policies against the types that they match',
     account: 'validatingadmissionpolicy-status-controller',
     start: startPolicyStatus,
+  },
+  'persistentvolumeclaim-protection-controller': {
+    aliases: ['pvc-protection'],
+    help: 'lets claims that are being deleted go when no pod uses them',
+    account: 'pvc-protection-controller',
+    start: startClaimProtection,
+  },
+  'persistentvolume-protection-controller': {
+    aliases: ['pv-protection'],
+    help: 'lets volumes that are being deleted go when no claim is bound to them',
+    account: 'pv-protection-controller',
+    start: startVolumeProtection,
   },
   'bootstrap-signer-controller': {
     aliases: ['bootstrapsigner'],

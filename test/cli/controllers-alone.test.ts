@@ -259,6 +259,30 @@ const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
       };
     },
   },
+  'persistentvolumeclaim-protection-controller': {
+    account: 'pvc-protection-controller',
+    published: ['get,list,watch,update persistentvolumeclaims', 'get,list,watch pods', events],
+    async work() {
+      const claims = inDefault('persistentvolumeclaims');
+      const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+      await apart.make(claims, { metadata: { name: 'unused' }, spec });
+      await apart.remove(`${claims}/unused`);
+      await apart.has(`${claims}/unused`);
+      return () => apart.gone(`${claims}/unused`);
+    },
+  },
+  'persistentvolume-protection-controller': {
+    account: 'pv-protection-controller',
+    published: ['get,list,watch,update persistentvolumes', events],
+    async work() {
+      const volumes = '/api/v1/persistentvolumes';
+      const spec = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' }, hostPath: { path: '/data' } };
+      await apart.make(volumes, { metadata: { name: 'unbound' }, spec });
+      await apart.remove(`${volumes}/unbound`);
+      await apart.has(`${volumes}/unbound`);
+      return () => apart.gone(`${volumes}/unbound`);
+    },
+  },
   'bootstrap-signer-controller': {
     account: 'bootstrap-signer',
     published: [
