@@ -45,7 +45,7 @@ export interface Counted {
  * `prepare` functions modify `object` in place, others must not; `old` is the stored object and must never be modified.
  */
 export interface Strategy {
-  /** Defaults that depend on other fields. Runs on create, and on every update before `prepareForUpdate`. */
+  /** Defaults that depend on other fields. Runs on create, after `completeNew`, and on every update before `prepareForUpdate`. */
   readonly default?: (object: ApiObject, context: StrategyContext) => void;
   /** Clears or sets fields that the client may not set: status of a new object, generated fields. */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;

@@ -68,7 +68,10 @@ function created(kind: Kind, sent: Sent): Validated {
   const object = read(kind, sent);
   kind.strategy.default?.(object, context);
   kind.strategy.prepareForCreate?.(object, context);
-  kind.strategy.completeNew?.(object, context);
+  if (kind.strategy.completeNew) {
+    kind.strategy.completeNew(object, context);
+    kind.strategy.default?.(object, context);
+  }
   kind.strategy.allocate?.(object, undefined, context);
   const errors = allErrors(
     validate(kind.schema, object),

@@ -186,7 +186,11 @@ export class ObjectWriter {
     const kind = context.served.written;
     const strategyContext = this.strategyContext(context);
     setNewMetadata(object, this.#parts.clock, this.#parts.random);
-    kind.strategy.completeNew?.(object, strategyContext);
+    if (kind.strategy.completeNew) {
+      kind.strategy.completeNew(object, strategyContext);
+      // kube-apiserver sets defaults whenever an object is read, so those that follow from what was completed count too.
+      kind.strategy.default?.(object, strategyContext);
+    }
     kind.strategy.allocate?.(object, undefined, strategyContext);
     const validating = validateNew(this.#parts, context, object, strategyContext);
     if (validating) await validating;
