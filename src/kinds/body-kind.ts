@@ -1,6 +1,6 @@
 import type { StructSchema } from '../schema/schema.ts';
 import { scale } from './autoscaling/scale.ts';
-import type { GroupVersionKind, Kind, Subresource } from './kind.ts';
+import type { Column, GroupVersionKind, Kind, Subresource } from './kind.ts';
 
 /** A kind of bodies and answers. */
 export type BodyKind = GroupVersionKind & { readonly schema: StructSchema };
@@ -21,4 +21,10 @@ export function subresourceKind(kind: Kind, subresource: Subresource): BodyKind 
 export function bodyKind(kind: Kind, subresource: string): BodyKind {
   const found = subresource === '' ? undefined : kind.subresources.find(({ name }) => name === subresource);
   return found ? subresourceKind(kind, found) : kind;
+}
+
+/** The columns of tables at a path of a kind. */
+export function columnsOf(kind: Kind, subresource: string): readonly Column[] {
+  const found = subresource === '' ? undefined : kind.subresources.find(({ name }) => name === subresource);
+  return (found?.type === 'scale' ? found.columns : undefined) ?? kind.columns;
 }

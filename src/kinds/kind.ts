@@ -157,6 +157,8 @@ export interface ScaleSubresource {
    * schema may say anything.
    */
   readonly selectorForm?: 'labels' | 'labelSelector';
+  /** Columns of a Scale in a table. Default: those of the kind. */
+  readonly columns?: readonly Column[];
 }
 
 export type Subresource = ViewSubresource | ActionSubresource | ScaleSubresource;

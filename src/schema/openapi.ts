@@ -125,7 +125,7 @@ class Emitter {
   #kindsOf(struct: StructSchema): readonly OpenapiKind[] | undefined {
     const [made, itsKinds] = this.#madeOf ?? [];
     const all = struct === made ? itsKinds : this.#options.kinds?.get(struct);
-    const kinds = all?.map(({ group, version, kind }) => ({ group, version, kind }));
+    const kinds = all?.map(({ group, version, kind }) => ({ group, kind, version }));
     return kinds && kinds.length > 0 ? kinds : undefined;
   }
 

@@ -34,6 +34,11 @@ interface Found extends ApiObject {
   readonly status: Readonly<Record<string, unknown>>;
 }
 
+interface Table {
+  readonly columnDefinitions: readonly { readonly name: string }[];
+  readonly rows: readonly { readonly cells: readonly unknown[] }[];
+}
+
 describe('workloads', () => {
   let server: OrchProcess;
   before(async () => {
@@ -105,6 +110,10 @@ describe('workloads', () => {
       [scale.kind, scale.spec, scale.status],
       ['Scale', { replicas: 1 }, { replicas: 0, selector: 'app=web' }],
     );
+    const table = { headers: { accept: 'application/json;as=Table;v=v1;g=meta.orch.io' } };
+    const { json } = await server.get<Table>(`${path}/web/scale`, table);
+    const shown = Object.fromEntries(json.columnDefinitions.map(({ name }, at) => [name, json.rows[0]?.cells[at]]));
+    assert.deepEqual(shown, { Name: 'web', Desired: 1, Available: 0, Age: shown['Age'] });
     await send('PUT', `${path}/web/scale`, 200, { ...scale, spec: { replicas: 3 } });
     await send('PATCH', `${path}/web/scale`, 422, { spec: { replicas: -1 } }, 'merge-patch+json');
     const wanted = (await send('GET', `${path}/web`, 200)).object;

@@ -32,6 +32,7 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
   if (!magic.equals(bytes.subarray(0, magic.length))) {
     throw badRequest('error decoding protobuf: the body must begin with the bytes 6b 38 73 00');
   }
+  if (bytes.length === magic.length) throw badRequest('error decoding protobuf: empty body');
   return readSent(() => readEnvelope(new WireReader(bytes.subarray(magic.length))));
 }
 

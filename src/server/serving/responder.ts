@@ -146,7 +146,7 @@ export class Responder {
       type: 'resource',
       info,
       served,
-      presentation: this.#representation.presentation(negotiated, served.kind, info.query),
+      presentation: this.#representation.presentation(negotiated, served.kind, info.query, info.subresource),
       form: bodyForm(exchange, { info, served }, this.#negotiator),
       seat: seatOf(info, served, this.#parts.config.dialect),
     };

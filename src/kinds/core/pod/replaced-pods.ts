@@ -70,6 +70,12 @@ export const replicasScale = (selectorForm: NonNullable<ScaleSubresource['select
   statusReplicas: ['status', 'replicas'],
   labelSelector: ['spec', 'selector'],
   selectorForm,
+  columns: [
+    column('Name', 'Name of the object.', '.metadata.name'),
+    countColumn('Desired', 'Wanted number of replicas.', '.spec.replicas'),
+    countColumn('Available', 'Actual number of replicas.', '.status.replicas'),
+    ageColumn,
+  ],
 });
 
 /** A number at a path; 0 if there is none. */

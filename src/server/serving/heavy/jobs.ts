@@ -223,9 +223,10 @@ const bodyJob =
 
 function presented({ dialect, bytes, negotiated, target, now }: RepresentInput, known: readonly Kind[]) {
   const info = parseRequestInfo('GET', target);
-  const kind = info.type === 'resource' ? kindAt(info, known) : undefined;
+  const isResource = info.type === 'resource';
+  const kind = isResource ? kindAt(info, known) : undefined;
   const representation = new Representation(dialects[dialect], clockAt(now));
-  const presentation = representation.presentation(negotiated, kind, info.query);
+  const presentation = representation.presentation(negotiated, kind, info.query, isResource ? info.subresource : '');
   return { representation, presentation, bytes: asBuffer(bytes) };
 }
 
