@@ -12,7 +12,7 @@ const micros = '2024-01-02T03:04:05.000000Z';
 const selector = { matchLabels: { app: 'x' } };
 const labels = { app: 'x' };
 
-export const podTemplate = (spec: Content = {}, container: Content = {}) => ({
+const podTemplate = (spec: Content = {}, container: Content = {}) => ({
   metadata: { labels },
   spec: { containers: [{ name: 'c', image: 'img:1', ...container }], ...spec },
 });
