@@ -587,6 +587,8 @@ export const limits = {
   /** Pods that are checked when a namespace enforces a stricter level, and how long that takes (kube-apiserver: the same). */
   podSecurityPodsMax: 3_000,
   podSecurityMsMax: 1_000,
+  /** Pods of a budget whose evictions its controller has yet to confirm (kube-apiserver: the same). */
+  disruptedPodsMax: 2_000,
   /** Lines of a log that are written together. */
   logChunkBytes: 1024 * 1024,
   /** How long the reader of a full pipe is waited for before the next attempt. */

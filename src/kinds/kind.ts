@@ -4,6 +4,7 @@ import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import type { SelectableField } from '../meta/selectable-field.ts';
+import type { ResourceName } from '../meta/status-error.ts';
 import type { PatchType } from '../patch/apply-patch.ts';
 import type { ResourceVerb } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
@@ -110,6 +111,8 @@ export interface AnswerContext extends StrategyContext {
 export interface ActionTarget {
   readonly namespace: string;
   readonly name: string;
+  /** The request asks that nothing is stored. */
+  readonly dryRun: boolean;
   /** A consistent read: includes every write acknowledged before the call. Rejects if the object is not found. */
   read(): Promise<ApiObject>;
   /**
@@ -117,7 +120,17 @@ export interface ActionTarget {
    * found.
    */
   update(change: (object: ApiObject, resourceVersion: string) => void): Promise<ApiObject>;
+  /** Rejects if the object is not found, or does not meet the preconditions of the options. */
   delete(options: ApiObject): Promise<void>;
+  /** Objects of another kind in the namespace of this one for which `holds` does. As fresh as `read`. */
+  related(of: RelatedResource, holds: (object: ApiObject) => boolean): Promise<readonly ApiObject[]>;
+  /** As `update`, for the status of such an object. The server owns what it changes, whoever asked for the action. */
+  updateStatus(of: RelatedResource, name: string, change: (object: ApiObject) => void): Promise<void>;
+}
+
+/** A resource whose objects an action looks at beside its own. */
+export interface RelatedResource extends ResourceName {
+  readonly version: string;
 }
 
 /** A subresource that is an operation, with a body of its own kind: `binding`, `eviction`, `token`. */

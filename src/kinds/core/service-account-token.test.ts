@@ -73,8 +73,11 @@ const target: ActionTarget = {
   namespace: 'tok',
   name: 'alice',
   read: async () => account,
+  dryRun: false,
   update: never,
   delete: never,
+  related: never,
+  updateStatus: never,
 };
 
 const bound = (kind: string, name: string, more: Sent = {}): Sent => ({

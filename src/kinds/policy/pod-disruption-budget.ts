@@ -34,7 +34,10 @@ const schema = kindSchema('api.policy.v1.PodDisruptionBudget', 'A limit on how m
   status: always(3, budgetStatus, 'What there is.'),
 });
 
-const specOf = (object: ApiObject): Infer<typeof budgetSpec> => typed(schema, object).spec ?? {};
+/** The fields of a budget that was decoded. */
+export const asBudget = (object: ApiObject): Infer<typeof schema> => typed(schema, object);
+
+const specOf = (object: ApiObject): Infer<typeof budgetSpec> => asBudget(object).spec ?? {};
 
 function validate(object: ApiObject): FieldError[] {
   const spec = specOf(object);
@@ -48,7 +51,7 @@ function validate(object: ApiObject): FieldError[] {
 const notNegative = (value: number, path: string): FieldError[] => (value < 0 ? [invalid(path, value, 'must be greater than or equal to 0')] : []);
 
 function validateStatus(object: ApiObject): FieldError[] {
-  const { conditions = [], ...numbers } = typed(schema, object).status ?? {};
+  const { conditions = [], ...numbers } = asBudget(object).status ?? {};
   const counts = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const;
   return [...conditionsErrors(conditions, 'status.conditions'), ...counts.flatMap((name) => notNegative(numbers[name] ?? 0, `status.${name}`))];
 }

@@ -1,11 +1,12 @@
 import { untilAborted } from '../../base/time/until-aborted.ts';
 import { stringifyJson } from '../../codec/json.ts';
-import type { ActionSubresource, ActionTarget } from '../../kinds/kind.ts';
+import { components } from '../../dialect/components.ts';
+import type { ActionSubresource, ActionTarget, RelatedResource } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { badRequest, notFound } from '../../meta/status-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import type { ServedResource } from '../../resources/resource.ts';
-import { freshObject } from '../read/fresh-object.ts';
+import { freshObject, freshObjects, storedResource } from '../read/fresh-object.ts';
 import type { Reply } from '../reply.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { admitUnstored } from '../write/admit-unstored.ts';
@@ -40,7 +41,7 @@ export async function act(
   const context = answerContext(parts, writer, request);
   const name = on ? body.metadata.name : request.info.name;
   if (name === undefined) throw badRequest(`a ${action.body.kind} must have the name of what it is for`);
-  const target = targetOf(parts, writer, request.signal, {
+  const target = targetOf(parts, writer, request, {
     ...write,
     ...(on && { served: on, info: { ...write.info, resource: on.name.resource, name, subresource: action.name } }),
     admission: 'done',
@@ -61,29 +62,50 @@ export async function act(
 function targetOf(
   parts: RegistryParts,
   writer: ObjectWriter,
-  signal: AbortSignal,
+  request: VerbRequest,
   context: WriteContext,
 ): ActionTarget {
   const { info, served } = context;
+  const { signal, owner } = request;
+  const relatedContext = (of: RelatedResource, name: string): WriteContext => ({
+    ...context,
+    served: storedResource(parts.resources, of),
+    info: { ...info, ...of, name, subresource: 'status' },
+    manager: components(parts.dialect).apiServer,
+    turn: { current: undefined },
+  });
   return {
     namespace: info.namespace,
     name: info.name,
+    dryRun: context.dryRun,
     read: async () => {
       const found = await freshObject(parts.cache, served, { ...info, signal });
       if (!found) throw notFound(served.name, info.name);
       return found;
     },
-    update: async (change) => {
-      const written = await writer.change(context, info.name, async (stored) => {
-        const object: ApiObject = cloneJson(stored.object);
-        change(object, String(stored.revision));
-        return writer.prepareUpdate(context, object, stored, {});
-      });
-      return written.object;
-    },
+    update: (change) => updated(writer, context, change),
     delete: async (options) => {
       const parsed = deleteOptionsOf(options, parts.dialect.group('meta'));
       await remove(writer, { ...context, dryRun: context.dryRun || parsed.dryRun }, info.name, parsed);
     },
+    related: (of, holds) =>
+      freshObjects(parts, storedResource(parts.resources, of), { namespace: info.namespace, holds, signal, owner }),
+    updateStatus: async (of, name, change) => {
+      await updated(writer, relatedContext(of, name), change);
+    },
   };
+}
+
+/** The object after the change, which is made again from the newer state when another write came first. */
+async function updated(
+  writer: ObjectWriter,
+  context: WriteContext,
+  change: (object: ApiObject, resourceVersion: string) => void,
+): Promise<ApiObject> {
+  const written = await writer.change(context, context.info.name, async (stored) => {
+    const object: ApiObject = cloneJson(stored.object);
+    change(object, String(stored.revision));
+    return writer.prepareUpdate(context, object, stored, {});
+  });
+  return written.object;
 }

@@ -2,43 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { StatusError } from '../../../meta/status-error.ts';
-import { decode } from '../../../schema/decode.ts';
-import { answerContext } from '../../answer-fixture.ts';
-import type { ActionSubresource, ActionTarget } from '../../kind.ts';
-import { kind, podWith, type Sent, stored } from './pod-fixture.ts';
-
-const actionOf = (name: string): ActionSubresource => {
-  const found = kind.subresources.find((subresource) => subresource.name === name);
-  assert.ok(found?.type === 'action');
-  return found;
-};
-
-/** A stored pod that actions run on; records the options of deletions. */
-function targetOf(object: ApiObject): ActionTarget & { readonly deletions: ApiObject[] } {
-  const deletions: ApiObject[] = [];
-  return {
-    namespace: 'default',
-    name: 'web',
-    deletions,
-    read: async () => object,
-    update: async (change) => {
-      change(object, '7');
-      return object;
-    },
-    delete: async (options) => {
-      deletions.push(options);
-    },
-  };
-}
-
-async function run(name: string, sent: Sent, target: ActionTarget): Promise<ApiObject> {
-  const action = actionOf(name);
-  const { value, errors, unknown } = decode(action.body.schema, sent);
-  assert.deepEqual([...errors, ...unknown], []);
-  const body = value as unknown as ApiObject;
-  await action.prepare?.(body, target, answerContext());
-  return action.create(body, target, answerContext());
-}
+import { runAction, targetOf } from './pod-action-fixture.ts';
+import { podWith, type Sent, stored } from './pod-fixture.ts';
 
 const binding = (metadata: Sent = {}, target: Sent = {}): Sent => ({
   metadata: { name: 'web', ...metadata },
@@ -47,7 +12,7 @@ const binding = (metadata: Sent = {}, target: Sent = {}): Sent => ({
 
 test('binding: assigns a pod to a node', async () => {
   const object = stored(podWith({}, { annotations: { a: '1', b: '1' } }));
-  const answer = await run('binding', binding({ annotations: { b: '2' } }), targetOf(object));
+  const answer = await runAction('binding', binding({ annotations: { b: '2' } }), targetOf(object));
   assert.deepEqual(answer, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
   const { spec, status } = object as unknown as { spec: Sent; status: Sent };
   assert.equal(spec['nodeName'], 'node-1');
@@ -105,7 +70,7 @@ const refusals: readonly (readonly [string, ApiObject, Sent, number, string])[] 
 for (const [what, object, body, code, message] of refusals) {
   test(`binding: refused: ${what}`, async () => {
     const before = structuredClone(object);
-    await assert.rejects(run('binding', body, targetOf(object)), (error) => {
+    await assert.rejects(runAction('binding', body, targetOf(object)), (error) => {
       assert.ok(error instanceof StatusError);
       assert.deepEqual([error.code, error.message], [code, message]);
       return true;
@@ -113,26 +78,3 @@ for (const [what, object, body, code, message] of refusals) {
     assert.deepEqual(object, before);
   });
 }
-
-test('eviction: deletes the pod as its options say', async () => {
-  const target = targetOf(stored(podWith({})));
-  const preconditions = { uid: 'u' };
-  const answer = await run(
-    'eviction',
-    { metadata: { name: 'web' }, deleteOptions: { gracePeriodSeconds: 5, preconditions } },
-    target,
-  );
-  assert.deepEqual([answer['status'], answer['code']], ['Success', 201]);
-  assert.equal(target.deletions.length, 1);
-  assert.deepEqual(
-    [target.deletions[0]?.['gracePeriodSeconds'], target.deletions[0]?.['preconditions']],
-    [5, preconditions],
-  );
-  assert.deepEqual([actionOf('eviction').body.group, actionOf('eviction').body.version], ['policy', 'v1']);
-});
-
-test('eviction: without options, the deletion has none', async () => {
-  const target = targetOf(stored(podWith({})));
-  await run('eviction', { metadata: { name: 'web' } }, target);
-  assert.deepEqual(target.deletions, [{ kind: 'DeleteOptions', apiVersion: 'v1', metadata: {} }]);
-});

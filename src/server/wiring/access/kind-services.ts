@@ -6,8 +6,8 @@ import type { RuleResolver } from '../../../authz/rule-resolver.ts';
 import type { Caller } from '../../../base/caller.ts';
 import type { WatchCache } from '../../../cache/cache.ts';
 import type { KindServices } from '../../../kinds/services.ts';
-import { internalError, noSuchPath } from '../../../meta/status-error.ts';
-import { freshObject } from '../../../registry/read/fresh-object.ts';
+import { noSuchPath } from '../../../meta/status-error.ts';
+import { freshObject, storedResource } from '../../../registry/read/fresh-object.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
 
 /** Dependencies of `kindServices`. */
@@ -49,11 +49,12 @@ export function kindServices(parts: KindServiceParts): (request: Caller) => Kind
           return issued;
         }
       : refuse,
-    object: async (resource, namespace, name) => {
-      const served = resources.finder('', 'v1', resource)();
-      if (!served) throw internalError(new Error(`${resource} are not stored`));
-      return freshObject(cache, served, { namespace, name, signal: request.signal });
-    },
+    object: async (resource, namespace, name) =>
+      freshObject(cache, storedResource(resources, { group: '', version: 'v1', resource }), {
+        namespace,
+        name,
+        signal: request.signal,
+      }),
   });
 }
 
