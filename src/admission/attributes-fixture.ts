@@ -39,6 +39,7 @@ export function attributesOf(write: Write = {}): AdmissionAttributes {
     old: objectOf(write.old),
     user: { username: 'jane', uid: '', groups: [groupMasters], extra: {} },
     dryRun: write.dryRun ?? false,
+    write,
     signal: write.signal ?? new AbortController().signal,
     ...{ span: undefined, deadlineMs: undefined },
     awaitWebhook: (ask) => ask(),

@@ -6,6 +6,7 @@ const defaults = {
   NamespaceAutoProvision: false,
   NamespaceLifecycle: true,
   NamespaceExists: false,
+  LimitRanger: true,
   ServiceAccount: true,
   // Disabled by default in kube-apiserver. Enabled here because the Node authorizer, also a default, does not check the
   // content of writes.
@@ -33,6 +34,8 @@ const defaults = {
   MutatingAdmissionWebhook: true,
   ValidatingAdmissionPolicy: true,
   ValidatingAdmissionWebhook: true,
+  // Last of all: what is charged is not given back.
+  ResourceQuota: true,
 } as const;
 
 export type PluginName = keyof typeof defaults;

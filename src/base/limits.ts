@@ -350,6 +350,12 @@ export const limits = {
   generateNameAttemptsMax: 8,
   /** Retries after a conflict of a write that specified no resourceVersion. */
   writeAttemptsMax: 32,
+  /** Attempts to charge a quota that other servers charge too. kube-apiserver makes 4. */
+  quotaWriteAttemptsMax: 32,
+  /** Longest wait of a write to be charged to its quotas. */
+  quotaChargeMsMax: 10_000,
+  /** Writes that are charged to the quotas of a namespace at once. */
+  quotaBatchMax: 256,
   /** An `Audit-ID` sent by a client; longer ones are replaced. kube-apiserver accepts any length. */
   auditIdCharactersMax: 256,
   /** Truncation of request data in the access log; for audit ids as in kube-apiserver. */

@@ -58,6 +58,8 @@ export interface AdmissionAttributes extends Annotator {
   readonly old: ApiObject | undefined;
   readonly user: UserInfo;
   readonly dryRun: boolean;
+  /** Identifies the write: the same object in all of its attempts. */
+  readonly write: object;
   /** Aborts with the request: the deadline has passed or the client has disconnected. */
   readonly signal: AbortSignal;
   /** Monotonic milliseconds at which the deadline passes, where that is known. */

@@ -1,6 +1,7 @@
 import type { EventLimit } from './event-limits.ts';
 import type { PodNodeSelectors } from './pod-node-selector.ts';
 import { defaultPodSecurity, type PodSecurityConfiguration } from './pod-security/pod-security-configuration.ts';
+import type { LimitedResource } from './resource-quota/check-quotas.ts';
 
 /** How long pods stay on nodes that fail, unless they say otherwise. Seconds. */
 export interface TolerationSeconds {
@@ -14,6 +15,7 @@ export interface PluginConfigurations {
   readonly tolerationSeconds: TolerationSeconds;
   readonly podNodeSelectors: PodNodeSelectors;
   readonly eventLimits: readonly EventLimit[];
+  readonly limitedResources: readonly LimitedResource[];
 }
 
 export const defaultPluginConfigurations: PluginConfigurations = {
@@ -21,4 +23,5 @@ export const defaultPluginConfigurations: PluginConfigurations = {
   tolerationSeconds: { notReady: 300, unreachable: 300 },
   podNodeSelectors: {},
   eventLimits: [],
+  limitedResources: [],
 };

@@ -15,7 +15,7 @@ export interface AbsentPlugins {
 export const ignoredPlugins: readonly AbsentPlugins[] = [
   {
     because: 'what it does about its kinds is not there yet',
-    plugins: ['DenyServiceExternalIPs', 'LimitRanger', 'ResourceQuota'],
+    plugins: ['DenyServiceExternalIPs'],
   },
   {
     because: 'pods are not prepared for nodes with extended resources yet',
@@ -69,7 +69,7 @@ const tolerationSeconds = (taint: 'notReady' | 'unreachable', what: string): Fla
 
 export const admissionFlags = {
   'admission-control-config-file': file({
-    help: 'an AdmissionConfiguration: how EventRateLimit, PodNodeSelector and PodSecurity are configured',
+    help: 'an AdmissionConfiguration: how EventRateLimit, PodNodeSelector, PodSecurity and ResourceQuota are configured',
   }),
   'default-not-ready-toleration-seconds': tolerationSeconds('notReady', 'not ready'),
   'default-unreachable-toleration-seconds': tolerationSeconds('unreachable', 'unreachable'),

@@ -43,7 +43,6 @@ export const controllerManagerPublishedFlags: PublishedFlags = {
           'concurrent-job-syncs',
           'concurrent-rc-syncs',
           'concurrent-replicaset-syncs',
-          'concurrent-resource-quota-syncs',
           'concurrent-service-endpoint-syncs',
           'concurrent-service-syncs',
           'concurrent-statefulset-syncs',
@@ -82,7 +81,6 @@ export const controllerManagerPublishedFlags: PublishedFlags = {
           'node-startup-grace-period',
           'node-sync-period',
           'pvclaimbinder-sync-period',
-          'resource-quota-sync-period',
           'route-reconciliation-period',
         ),
         ...all(
@@ -115,8 +113,20 @@ export const controllerManagerPublishedFlags: PublishedFlags = {
     {
       because: 'how much a controller does at once, and how often, is fixed',
       flags: {
-        ...all(integer, 'concurrent-gc-syncs', 'concurrent-namespace-syncs', 'concurrent-serviceaccount-token-syncs'),
-        ...all(duration, 'controller-start-interval', 'min-resync-period', 'namespace-sync-period'),
+        ...all(
+          integer,
+          'concurrent-gc-syncs',
+          'concurrent-namespace-syncs',
+          'concurrent-resource-quota-syncs',
+          'concurrent-serviceaccount-token-syncs',
+        ),
+        ...all(
+          duration,
+          'controller-start-interval',
+          'min-resync-period',
+          'namespace-sync-period',
+          'resource-quota-sync-period',
+        ),
       },
     },
     {

@@ -30,16 +30,20 @@ const schema = kindSchema('api.core.v1.LimitRange', 'How much the pods, containe
   spec: always(2, limitRangeSpec, 'The limits.'),
 });
 
-type Item = Infer<typeof limitRangeItem>;
+/** The limits of one type of thing. */
+export type RangeLimit = Infer<typeof limitRangeItem>;
+
 type Amounts = Readonly<Record<string, string>>;
 
-const itemsOf = (object: ApiObject): readonly Item[] => typed(schema, object).spec?.limits ?? [];
+/** The limits of a decoded LimitRange. */
+export const limitsOf = (object: ApiObject): readonly RangeLimit[] => typed(schema, object).spec?.limits ?? [];
+
 const types = ['Pod', 'Container', 'PersistentVolumeClaim'];
 const lists = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const;
 
 /** The default limit of containers is the maximum, the default request that limit, or else the minimum. */
 function setDefaults(object: ApiObject): void {
-  for (const item of itemsOf(object)) {
+  for (const item of limitsOf(object)) {
     for (const name of lists) roundUpAmounts(item[name]);
     if (item.type !== 'Container') continue;
     const limits = { ...item.max, ...item.default };
@@ -51,7 +55,7 @@ function setDefaults(object: ApiObject): void {
 
 function validate(object: ApiObject, domain: string): FieldError[] {
   const seen = new Set<string>();
-  return errorsOfEach(itemsOf(object), (item, index) => {
+  return errorsOfEach(limitsOf(object), (item, index) => {
     const { type = '' } = item;
     const at = `spec.limits[${index}]`;
     const isRepeated = seen.has(type);
@@ -69,7 +73,7 @@ function validateType(type: string, field: string): FieldError[] {
 const forbiddenOfPods: readonly string[] = ['default', 'defaultRequest'];
 
 /** Which resources there are limits of. */
-function validateLists(item: Item, path: string, domain: string): FieldError[] {
+function validateLists(item: RangeLimit, path: string, domain: string): FieldError[] {
   const isComputed = item.type === 'Pod' || item.type === 'Container';
   const errors = lists.flatMap((list) => {
     const names = Object.keys(item[list] ?? {});
@@ -81,7 +85,7 @@ function validateLists(item: Item, path: string, domain: string): FieldError[] {
 }
 
 /** How the amounts of each resource go together. */
-function validateAmounts(item: Item, path: string, domain: string): FieldError[] {
+function validateAmounts(item: RangeLimit, path: string, domain: string): FieldError[] {
   const names = new Set(lists.flatMap((list) => Object.keys(item[list] ?? {})));
   return errorsOfEach(names, (name) => [...validateOrder(item, name, path), ...validateRatio(item, name, path), ...validateDefaults(item, name, path, domain)]);
 }
@@ -98,7 +102,7 @@ const orders: readonly { readonly lesser: readonly [List, string]; readonly grea
   { lesser: ['default', 'default'], greater: ['max', 'max'], at: 'default', shows: 'max' },
 ];
 
-function validateOrder(item: Item, name: string, path: string): FieldError[] {
+function validateOrder(item: RangeLimit, name: string, path: string): FieldError[] {
   return orders.flatMap(({ lesser: [less, lessTitle], greater: [more, moreTitle], at, shows }) => {
     // Pods have no defaults, which is an error of its own.
     if (item.type === 'Pod' && (less !== 'min' || more !== 'max')) return [];
@@ -108,7 +112,7 @@ function validateOrder(item: Item, name: string, path: string): FieldError[] {
   });
 }
 
-function validateRatio({ maxLimitRequestRatio, min, max }: Item, name: string, path: string): FieldError[] {
+function validateRatio({ maxLimitRequestRatio, min, max }: RangeLimit, name: string, path: string): FieldError[] {
   const ratio = amountOf(maxLimitRequestRatio, name);
   if (!ratio) return [];
   const [shown, field] = [maxLimitRequestRatio?.[name], `${path}.maxLimitRequestRatio[${name}]`];
@@ -120,7 +124,7 @@ function validateRatio({ maxLimitRequestRatio, min, max }: Item, name: string, p
 }
 
 /** Of what cannot be overcommitted, the default limit is the default request. */
-function validateDefaults(item: Item, name: string, path: string, domain: string): FieldError[] {
+function validateDefaults(item: RangeLimit, name: string, path: string, domain: string): FieldError[] {
   const [limit, request] = [amountOf(item.default, name), amountOf(item.defaultRequest, name)];
   const isShared = isNative(name, domain) && !name.startsWith('hugepages-');
   if (item.type === 'Pod' || isShared || !limit || !request || compareQuantity(limit, request) === 0) return [];

@@ -42,4 +42,4 @@ export function validateResourceAmount(name: string, amount: string, field: stri
 }
 
 /** Resources of others: nodes report them, and they are requested in whole units. */
-const isExtended = (name: string, domain: string): boolean => !isNative(name, domain) && !name.startsWith('requests.') && isQualifiedName(`requests.${name}`).length === 0;
+export const isExtended = (name: string, domain: string): boolean => !isNative(name, domain) && !name.startsWith('requests.') && isQualifiedName(`requests.${name}`).length === 0;

@@ -109,6 +109,10 @@ class WriteAttributes implements AdmissionAttributes {
     return this.#context.dryRun;
   }
 
+  get write(): object {
+    return this.#context.request;
+  }
+
   get signal(): AbortSignal {
     return this.#context.request.signal;
   }

@@ -14,6 +14,7 @@ import { validatePodCreate } from './validation/pod-validation.ts';
 export const podStrategy: Strategy = {
   default: defaultPod,
   prepareForCreate,
+  completeNew: classify,
   validateCreate: (object, { dialect }) => validatePodCreate(object, dialect),
   prepareForUpdate: (object, old) => {
     object['status'] = old['status'];
@@ -34,6 +35,12 @@ function prepareForCreate(object: ApiObject): void {
     setCondition(pod.status, { type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message }, null);
   }
   if (spec.affinity) selectByOwnLabels(spec.affinity, object.metadata.labels ?? {});
+}
+
+/** Admission may have given the containers other resources. */
+function classify(object: ApiObject): void {
+  const { spec, status } = asPod(object);
+  if (spec && status) status.qosClass = qosClass(spec);
 }
 
 type PodAffinityTerm = NonNullable<

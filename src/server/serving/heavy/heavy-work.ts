@@ -1,4 +1,5 @@
 import type { PluginConfigurations } from '../../../admission/plugins/plugin-configurations.ts';
+import type { QuotaRequest } from '../../../admission/plugins/resource-quota/check-quotas.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { identityOf } from '../../../base/collections/shared-content.ts';
@@ -220,6 +221,9 @@ export class HeavyWork {
       provisionNamespace: (args: LookupArguments<'provisionNamespace'>) => provisionNamespace(...args),
       countEvent: (args: LookupArguments<'countEvent'>) => countEvent(...args),
       podSecurityObserved: (args: LookupArguments<'podSecurityObserved'>) => podSecurityObserved(...args),
+      limitRanges: ([namespace]: [string]) => lookups.limitRanges(namespace, signal),
+      countsQuota: ([namespace]: [string]) => lookups.countsQuota(namespace, signal),
+      chargeQuota: ([charged]: [QuotaRequest]) => lookups.chargeQuota(charged, request, signal),
     };
   }
 

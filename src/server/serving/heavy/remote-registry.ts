@@ -3,6 +3,7 @@ import type { ReachedLimit } from '../../../admission/plugins/event-limits.ts';
 import type { NamespacePhase } from '../../../admission/plugins/namespace-lifecycle.ts';
 import type { OwnerResource } from '../../../admission/plugins/owner-references-permission-enforcement.ts';
 import type { PluginConfigurations } from '../../../admission/plugins/plugin-configurations.ts';
+import type { QuotaRefusal } from '../../../admission/plugins/resource-quota/check-quotas.ts';
 import type { PluginName } from '../../../admission/plugins.ts';
 import type { HeldRules } from '../../../authz/rbac/rbac-index.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
@@ -252,6 +253,11 @@ const remoteLookups = (context: JobContext, configurations: AdmissionConfigurati
   provisionNamespace: async (...args) =>
     (await callUntilAborted(context, 'provisionNamespace', args)) as string | undefined,
   countEvent: async (...args) => (await callUntilAborted(context, 'countEvent', args)) as ReachedLimit | undefined,
+  limitRanges: async (namespace) =>
+    (await callUntilAborted(context, 'limitRanges', [namespace])) as readonly ApiObject[],
+  countsQuota: async (namespace) => (await callUntilAborted(context, 'countsQuota', [namespace])) as boolean,
+  chargeQuota: async (request) =>
+    (await callUntilAborted(context, 'chargeQuota', [request])) as QuotaRefusal | undefined,
   podSecurityObserved: (outcome) => void context.call('podSecurityObserved', [outcome]),
   dynamic: remoteAdmission(configurations, context),
   namespacePhase: async (name) => (await callUntilAborted(context, 'namespacePhase', [name])) as NamespacePhase,

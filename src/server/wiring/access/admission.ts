@@ -12,6 +12,7 @@ import { defaultStorageClass } from '../../../admission/plugins/default-storage-
 import { defaultTolerationSeconds } from '../../../admission/plugins/default-toleration-seconds.ts';
 import { type CountedEvent, EventLimits, type ReachedLimit } from '../../../admission/plugins/event-limits.ts';
 import { eventRateLimit } from '../../../admission/plugins/event-rate-limit.ts';
+import { limitRanger } from '../../../admission/plugins/limit-ranger.ts';
 import { namespaceAutoProvision } from '../../../admission/plugins/namespace-auto-provision.ts';
 import { namespaceExists } from '../../../admission/plugins/namespace-exists.ts';
 import { type NamespacePhase, namespaceLifecycle } from '../../../admission/plugins/namespace-lifecycle.ts';
@@ -34,6 +35,9 @@ import {
 } from '../../../admission/plugins/pod-security/pod-security-metrics.ts';
 import { type PolicyResource, policyParameters } from '../../../admission/plugins/policy-parameters.ts';
 import { priority } from '../../../admission/plugins/priority.ts';
+import type { QuotaRefusal, QuotaRequest } from '../../../admission/plugins/resource-quota/check-quotas.ts';
+import { QuotaLedger } from '../../../admission/plugins/resource-quota/quota-ledger.ts';
+import { resourceQuota } from '../../../admission/plugins/resource-quota/resource-quota.ts';
 import { runtimeClass } from '../../../admission/plugins/runtime-class.ts';
 import { serviceAccount } from '../../../admission/plugins/service-account.ts';
 import type { SignerPlugins } from '../../../admission/plugins/signer-permission.ts';
@@ -52,12 +56,12 @@ import type { Caller } from '../../../base/caller.ts';
 import type { Metrics } from '../../../base/metrics.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Clock } from '../../../base/time/clock.ts';
-import type { WatchCache } from '../../../cache/cache.ts';
 import { type ApiClient, ApiError, hasReason } from '../../../client/api-client.ts';
 import { parseStored } from '../../../codec/json.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { insecureNodeRequests } from '../../../dialect/published-feature-gates.ts';
 import { signerNames } from '../../../dialect/signer-names.ts';
+import { Evaluators } from '../../../kinds/quota/evaluators.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { commonNameOfRequest, readCertificateRequest } from '../../../pki/certificate-request.ts';
 import type { Decision } from '../../../request/access.ts';
@@ -66,8 +70,10 @@ import type { Attributes } from '../../../request/authorization-attributes.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
+import { FollowedByNamespace } from '../../admission/follow-by-namespace.ts';
+import { followQuotas } from '../../admission/followed-quotas.ts';
 import type { DynamicAdmission } from '../../admission/open-dynamic-admission.ts';
-import type { LoopbackClients } from '../loopback-clients.ts';
+import type { ScopeParts } from '../scopes/scope-parts.ts';
 import { ParsedNamespaces } from './parsed-namespaces.ts';
 import { escalationPrevention } from './rbac.ts';
 
@@ -96,22 +102,23 @@ export interface AdmissionLookups {
   provisionNamespace(name: string): Promise<string | undefined>;
   /** Counts an event against the limits of this server. */
   countEvent(event: CountedEvent): ReachedLimit | undefined | Promise<ReachedLimit | undefined>;
+  /** The LimitRanges of a namespace, by name. Includes all writes acknowledged before the request. */
+  limitRanges(namespace: string, signal: AbortSignal): readonly ApiObject[] | Promise<readonly ApiObject[]>;
+  /** Whether writes in the namespace may be counted by a quota. The same freshness. */
+  countsQuota(namespace: string, signal: AbortSignal): boolean | Promise<boolean>;
+  /** Charges a write to the quotas of its namespace; `write` is the same object in all of its attempts. */
+  chargeQuota(request: QuotaRequest, write: object, signal: AbortSignal): Promise<QuotaRefusal | undefined>;
   readonly dynamic: DynamicAdmission;
 }
 
 type LookedUp = 'serviceaccounts' | 'pods' | 'nodes' | ClassResource | PolicyResource;
 type ClassResource = 'priorityclasses' | 'runtimeclasses' | 'storageclasses';
 
-interface LookupParts {
-  readonly dialect: Dialect;
+interface LookupParts
+  extends Pick<ScopeParts, 'dialect' | 'clock' | 'metrics' | 'clients' | 'cache' | 'resources' | 'logger' | 'held'> {
   readonly dynamic: DynamicAdmission;
   readonly defaultClasses: DefaultClasses;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
   readonly configurations: PluginConfigurations;
-  readonly clients: Pick<LoopbackClients, 'server'>;
-  readonly cache: WatchCache;
-  readonly resources: ResourceRegistry;
   readonly authorizer: Authorizer;
   readonly rbac: RbacIndex;
 }
@@ -155,7 +162,26 @@ export function admissionLookups(parts: LookupParts): AdmissionLookups {
     podSecurityObserved: podSecurityMetrics(parts.metrics),
     countEvent: (event) => events.take(event),
     provisionNamespace: (name) => provisionNamespace(parts.clients.server, name),
+    ...quotaLookups(parts),
     dynamic,
+  };
+}
+
+/** What namespaces may use. */
+function quotaLookups(parts: LookupParts): Pick<AdmissionLookups, 'limitRanges' | 'countsQuota' | 'chargeQuota'> {
+  const { dialect, clock, dynamic, held, configurations } = parts;
+  const read = (object: ApiObject): ApiObject => object;
+  const ranges = held.add(new FollowedByNamespace({ ...parts, resource: 'limitranges', read }));
+  const ledger = new QuotaLedger({
+    ...{ clock, quotas: followQuotas(parts), evaluators: new Evaluators(dialect) },
+    limited: configurations.limitedResources,
+  });
+  const once = <T>(signal: AbortSignal, look: () => T): T | Promise<T> =>
+    dynamic.upToDate(signal)?.then(look) ?? look();
+  return {
+    limitRanges: (namespace, signal) => once(signal, () => ranges.of(namespace)),
+    countsQuota: (namespace, signal) => once(signal, () => ledger.concerns(namespace)),
+    chargeQuota: (request, write, signal) => ledger.charge(request, write, signal),
   };
 }
 
@@ -211,6 +237,8 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       exempt: new Set([`localsubjectaccessreviews.${dialect.group('authorization')}`]),
     }),
   NamespaceExists: ({ lookups }) => namespaceExists({ phase: (name) => lookups.namespacePhase(name) }),
+  LimitRanger: ({ dialect, lookups }) =>
+    limitRanger({ dialect, limitRanges: (namespace, signal) => lookups.limitRanges(namespace, signal) }),
   ServiceAccount: ({ dialect, clock, random, lookups }) =>
     serviceAccount({
       dialect,
@@ -276,6 +304,13 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
   MutatingAdmissionWebhook: (parts) => mutatingWebhooks(dynamicParts(parts)),
   ValidatingAdmissionPolicy: (parts) => validatingPolicies(dynamicParts(parts)),
   ValidatingAdmissionWebhook: (parts) => validatingWebhooks(dynamicParts(parts)),
+  ResourceQuota: ({ dialect, clock, lookups }) =>
+    resourceQuota({
+      dialect,
+      clock,
+      countsIn: (namespace, signal) => lookups.countsQuota(namespace, signal),
+      charge: (request, { write, signal }) => lookups.chargeQuota(request, write, signal),
+    }),
 };
 
 const dynamicParts = ({

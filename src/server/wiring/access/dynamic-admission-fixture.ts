@@ -1,7 +1,7 @@
 import { AdmissionConfigurations } from '../../../admission/admission-configurations.ts';
 import type { AdmissionLookups } from './admission.ts';
 
-/** Test support: a server without namespaces, webhooks and policies. */
+/** Test support: a server without namespaces, quotas, webhooks and policies. */
 export const withoutConfigurations: Pick<
   AdmissionLookups,
   | 'namespace'
@@ -10,6 +10,9 @@ export const withoutConfigurations: Pick<
   | 'podSecurityObserved'
   | 'countEvent'
   | 'provisionNamespace'
+  | 'limitRanges'
+  | 'countsQuota'
+  | 'chargeQuota'
   | 'dynamic'
 > = {
   namespace: () => undefined,
@@ -18,6 +21,9 @@ export const withoutConfigurations: Pick<
   podSecurityObserved() {},
   countEvent: () => undefined,
   provisionNamespace: () => Promise.resolve('nothing is created'),
+  limitRanges: () => [],
+  countsQuota: () => false,
+  chargeQuota: () => Promise.resolve(undefined),
   dynamic: {
     configurations: new AdmissionConfigurations(),
     upToDate: () => undefined,
