@@ -19,6 +19,7 @@ import { startRootCaPublisher } from './namespace-content/root-ca-publisher.ts';
 import { startServiceAccountController } from './namespace-content/service-account.ts';
 import { startNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { startPolicyStatus } from './policy-status/policy-status.ts';
+import { startResourceQuota } from './resource-quota/resource-quota.ts';
 import { startServiceAccountTokens } from './service-account-tokens/service-account-tokens.ts';
 import { startServingBundlePublisher } from './serving-bundle/serving-bundle-publisher.ts';
 import { startClaimProtection } from './storage-protection/claim-protection.ts';
@@ -72,6 +73,12 @@ const entries = {
     help: 'empties namespaces that are being deleted',
     account: 'namespace-controller',
     start: startNamespaceLifecycle,
+  },
+  'resourcequota-controller': {
+    aliases: ['resourcequota'],
+    help: 'counts what the objects of namespaces with quotas use',
+    account: 'resourcequota-controller',
+    start: startResourceQuota,
   },
   'serviceaccount-controller': {
     aliases: ['serviceaccount'],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { until } from '../../src/base/waits-fixture.ts';
 import { type ControllerName, controllerNames } from '../../src/controllers/controllers.ts';
 import { publishedControllers } from '../../src/dialect/published-controllers.ts';
@@ -116,6 +117,24 @@ const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
       await apart.make(`${namespaces}/leaving/configmaps`, { metadata: { name: 'x' } });
       await apart.remove(`${namespaces}/leaving`);
       return () => apart.gone(`${namespaces}/leaving`);
+    },
+  },
+  'resourcequota-controller': {
+    account: 'resourcequota-controller',
+    published: ['list,watch *@*', 'update resourcequotas/status', events],
+    async work() {
+      const group = 'counted.example.com';
+      const hard = { configmaps: '9', [`count/widgets.${group}`]: '9' };
+      await makeNamespace('counted');
+      await apart.make(`${namespaces}/counted/resourcequotas`, { metadata: { name: 'q' }, spec: { hard } });
+      await apart.make(`${namespaces}/counted/configmaps`, { metadata: { name: 'x' } });
+      await apart.make(definitionPath(), definitionOf({ group }));
+      return async () => {
+        const used = { configmaps: '1', [`count/widgets.${group}`]: '0' };
+        const status = async (): Promise<object> =>
+          (await apart.get<{ status: object }>(`${namespaces}/counted/resourcequotas/q`)).status;
+        await until(async () => isDeepStrictEqual(await status(), { hard, used }), 'it is not counted');
+      };
     },
   },
   'serviceaccount-controller': {

@@ -1,4 +1,5 @@
 import { within } from '../../src/base/waits-fixture.ts';
+import type { ApiServerConfig } from '../../src/server/wiring/config.ts';
 import { type ApiServer, createApiServer } from '../../src/server/wiring/create-api-server.ts';
 import { systemEnvironment } from '../../src/server/wiring/environment.ts';
 import { openMemoryStore } from '../../src/store/drivers/memory/memory-store.ts';
@@ -37,16 +38,16 @@ export class SharedStore implements AsyncDisposable {
   /** Is called before each operation of the store. */
   intercept: Intercept = () => undefined;
 
-  async start(lag = new Lag()): Promise<ApiServer> {
-    const server = await this.open(lag);
+  async start(lag = new Lag(), config: Partial<ApiServerConfig> = {}): Promise<ApiServer> {
+    const server = await this.open(lag, config);
     await within(server.start(), 'the server is not ready');
     return server;
   }
 
   /** A server that answers, and has not started. */
-  async open(lag = new Lag()): Promise<ApiServer> {
+  async open(lag = new Lag(), config: Partial<ApiServerConfig> = {}): Promise<ApiServer> {
     const environment = { ...systemEnvironment, openStore: async () => this.#shared(lag) };
-    const server = await createApiServer(memoryConfiguration, environment);
+    const server = await createApiServer({ ...memoryConfiguration, ...config }, environment);
     this.#servers.add(server);
     return server;
   }

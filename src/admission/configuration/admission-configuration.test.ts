@@ -45,6 +45,12 @@ const events = (limits: readonly object[]) => ({
   ...{ apiVersion: 'eventratelimit.admission.k8s.io/v1alpha1', kind: 'Configuration', limits },
 });
 
+const quotas = (limitedResources: readonly object[], apiVersion = 'apiserver.config.k8s.io/v1') => ({
+  apiVersion,
+  kind: apiVersion.startsWith('apiserver.') ? 'ResourceQuotaConfiguration' : 'Configuration',
+  limitedResources,
+});
+
 describe('valid configurations', () => {
   it('nothing', () => assert.deepEqual(read([]), {}));
   it('a plugin without a configuration', () => assert.deepEqual(read([{ name: 'PodSecurity' }]), {}));
@@ -82,6 +88,25 @@ describe('valid configurations', () => {
       limits[2],
     ]);
   });
+  for (const apiVersion of [
+    'apiserver.config.k8s.io/v1',
+    'resourcequota.admission.k8s.io/v1beta1',
+    'resourcequota.admission.k8s.io/v1alpha1',
+  ]) {
+    it(`ResourceQuota, ${apiVersion}`, () => {
+      const matchScopes = [{ scopeName: 'PriorityClass', operator: 'In', values: ['high'] }];
+      const limited = [
+        { apiGroup: 'apps', resource: 'deployments', matchContains: ['count/'] },
+        { resource: 'pods', matchScopes },
+      ];
+      assert.deepEqual(read([{ name: 'ResourceQuota', configuration: quotas(limited, apiVersion) }]), {
+        limitedResources: [
+          { group: 'apps', resource: 'deployments', matchContains: ['count/'], matchScopes: [] },
+          { group: '', resource: 'pods', matchContains: [], matchScopes },
+        ],
+      });
+    });
+  }
   it('PodNodeSelector, in a file', () => {
     const file = 'podNodeSelectorPluginConfig:\n  clusterDefaultNodeSelector: "a=b, c=d"\n  n: ""\n';
     assert.deepEqual(read([{ name: 'PodNodeSelector', path: 'x.yaml' }], { 'x.yaml': file }), {
@@ -121,6 +146,7 @@ describe('invalid configurations', () => {
   const inLimit = (fields: object): readonly Plugin[] => [
     { name: 'EventRateLimit', configuration: events([{ type: 'User', qps: 1, burst: 1, ...fields }]) },
   ];
+  const inQuota = (fields: object): readonly Plugin[] => [{ name: 'ResourceQuota', configuration: quotas([fields]) }];
   const cases: readonly (readonly [plugins: readonly Plugin[], problem: string])[] = [
     [[{}], 'plugins[0].name: Required value'],
     [[{ name: 'Nonsense' }], 'plugins[0].name: Invalid value: "Nonsense": there is no such admission plugin'],
@@ -169,6 +195,16 @@ describe('invalid configurations', () => {
     [
       inLimit({ cacheSize: -1 }),
       'plugins[0].configuration: limits[0].cacheSize: Invalid value: -1: must not be negative',
+    ],
+    [inQuota({}), 'plugins[0].configuration: limitedResources[0].resource: Required value'],
+    [inQuota({ resource: 'pods', foo: 'bar' }), 'plugins[0].configuration: unknown field "limitedResources[0].foo"'],
+    [
+      inQuota({ resource: 'pods', matchScopes: [{ scopeName: 'PriorityClass', operator: 'Like' }] }),
+      'plugins[0].configuration: limitedResources[0].matchScopes[0].operator: Unsupported value: "Like": supported values: "DoesNotExist", "Exists", "In", "NotIn"',
+    ],
+    [
+      [{ name: 'ResourceQuota', configuration: { ...quotas([]), kind: 'Configuration' } }],
+      'plugins[0].configuration: kind: Unsupported value: "Configuration": supported values: "ResourceQuotaConfiguration"',
     ],
     [
       [{ name: 'PodNodeSelector', configuration: { podNodeSelectorPluginConfig: { n: 'a' } } }],

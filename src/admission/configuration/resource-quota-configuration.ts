@@ -3,8 +3,8 @@ import type { ParsedJson } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { scopeSelectorOf } from '../../kinds/quota/quota.ts';
 import { notSupported, required } from '../../meta/field-error.ts';
-import { always, type Infer, list, opt, string, struct } from '../../schema/schema.ts';
 import { isRecord } from '../../schema/own-property.ts';
+import { always, type Infer, list, opt, string, struct } from '../../schema/schema.ts';
 import type { LimitedResource } from '../plugins/resource-quota/check-quotas.ts';
 
 const scope = struct('plugin.resourcequota.v1.ScopedResourceSelectorRequirement', 'A scope, and which of its values.', {

@@ -8,8 +8,8 @@ import { reflect } from '../../client/reflector.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
 import type { ApiObject, OwnerReference } from '../../meta/api-object.ts';
 import type { ControllerContext } from '../controller.ts';
+import { DiscoveredResources, groupKindOf, type Monitor } from '../discovered-resources.ts';
 import { AwaitedKinds } from './awaited-kinds.ts';
-import { CollectedResources, groupKindOf, type Monitor } from './collected-resources.ts';
 import { ForeignOwners } from './foreign-owners.ts';
 import {
   foregroundFinalizer,
@@ -64,7 +64,7 @@ class GarbageCollector implements Closable {
   readonly #foreignOwners: ForeignOwners;
   readonly #slices = new WorkSlices(limits.collectorStepsPerSlice);
   readonly #stop = new AbortController();
-  readonly #resources: CollectedResources;
+  readonly #resources: DiscoveredResources;
   readonly #awaited = new AwaitedKinds();
 
   constructor(options: GarbageCollectorOptions) {
@@ -75,8 +75,9 @@ class GarbageCollector implements Closable {
     this.#toDelete = queue('attempt_to_delete', (uid) => this.#attemptToDelete(uid));
     this.#toOrphan = queue('attempt_to_orphan', (uid) => this.#attemptToOrphan(uid));
     this.#foreignOwners = new ForeignOwners({ ...options, signal: this.#stop.signal });
-    this.#resources = new CollectedResources({
+    this.#resources = new DiscoveredResources({
       ...options,
+      isFollowed: isCollected,
       entered: (monitor) => this.#follow(monitor),
       left: (monitors) => this.#left(monitors),
     });
@@ -451,6 +452,10 @@ type OwnerState = 'solid' | 'waiting' | 'dangling' | 'orphaned' | 'unknown';
 
 /** A listed object: its node if it is kept in the graph, otherwise its UID. */
 type Listed = GraphNode | string;
+
+/** Events are short-lived and too numerous. */
+const isCollected = ({ resource, verbs }: DiscoveredResource): boolean =>
+  resource !== 'events' && ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb));
 
 const addedEvent = '{"type":"ADDED"';
 const modifiedEvent = '{"type":"MODIFIED"';

@@ -30,7 +30,7 @@ export interface QuotaRefusal {
 }
 
 /** What a write adds to each quota that counts it; empty if it adds nothing. */
-export type QuotaCharges = ReadonlyMap<Quota, Amounts>;
+type QuotaCharges = ReadonlyMap<Quota, Amounts>;
 
 interface Check {
   readonly evaluator: Evaluator;

@@ -1,6 +1,6 @@
-import type { Closable } from '../../base/disposable.ts';
-import { limits } from '../../base/limits.ts';
-import { Backoff, type BackoffPolicy } from '../../base/time/backoff.ts';
+import type { Closable } from '../base/disposable.ts';
+import { limits } from '../base/limits.ts';
+import { Backoff, type BackoffPolicy } from '../base/time/backoff.ts';
 import {
   type Discovered,
   type DiscoveredResource,
@@ -8,9 +8,9 @@ import {
   discoverGroups,
   discoverResources,
   pathOf,
-} from '../../client/discovery-client.ts';
-import type { OwnerReference } from '../../meta/api-object.ts';
-import type { ControllerContext } from '../controller.ts';
+} from '../client/discovery-client.ts';
+import type { OwnerReference } from '../meta/api-object.ts';
+import type { ControllerContext } from './controller.ts';
 
 /** A resource whose objects are followed. */
 export interface Monitor {
@@ -23,8 +23,12 @@ export interface Monitor {
   readonly lists: number;
 }
 
-interface CollectedResourcesOptions
+interface DiscoveredResourcesOptions
   extends Pick<ControllerContext, 'client' | 'clock' | 'random' | 'logger' | 'dialect' | 'onGroupsChanged'> {
+  /** Whether a resource is followed. */
+  readonly isFollowed: (resource: DiscoveredResource) => boolean;
+  /** Called when resources have been looked for, whether or not all of them could be found. */
+  readonly looked?: () => void;
   /** Called for each resource that is found. */
   readonly entered: (monitor: Monitor) => void;
   /** Called with resources that are no longer served, in this version; those found with them have entered before. */
@@ -44,11 +48,11 @@ const discoveryMs = 30_000;
 const discoveryRetries: BackoffPolicy = { firstMs: 1_000, maxMs: discoveryMs };
 
 /**
- * The resources that can have owners or be owners, each in one version: by periodic discovery, and by discovery of the
- * groups that are said to have changed.
+ * The resources that a controller follows whatever they are, each in one version: by periodic discovery, and by discovery of
+ * the groups that are said to have changed.
  */
-export class CollectedResources implements Closable {
-  readonly #options: CollectedResourcesOptions;
+export class DiscoveredResources implements Closable {
+  readonly #options: DiscoveredResourcesOptions;
   /** By path of the collection. */
   readonly #monitors = new Map<string, OwnMonitor>();
   readonly #byKind = new Map<string, OwnMonitor>();
@@ -70,7 +74,7 @@ export class CollectedResources implements Closable {
   /** Completion of the last discovery requested: discoveries run one after another. */
   #discovering: Promise<unknown> = Promise.resolve();
 
-  constructor(options: CollectedResourcesOptions) {
+  constructor(options: DiscoveredResourcesOptions) {
     this.#options = options;
     this.#backoff = new Backoff(discoveryRetries, options.random);
   }
@@ -105,6 +109,7 @@ export class CollectedResources implements Closable {
   async #run(): Promise<void> {
     const failures = await this.#inTurn(() => this.#discoverAll()).catch((error: unknown) => [error]);
     if (this.#stop.signal.aborted) return;
+    this.#options.looked?.();
     if (failures.length > 0) {
       const message = 'resources could not be discovered';
       if (this.#backoff.failures === 0) this.#options.logger.warn(message, { failures });
@@ -199,7 +204,7 @@ export class CollectedResources implements Closable {
   /** Enters resources that are new, and leaves those of `before` that are not among them. */
   async #follow(resources: readonly DiscoveredResource[], before: readonly OwnMonitor[]): Promise<void> {
     const found = new Map<string, DiscoveredResource>();
-    for (const resource of resources) if (isCollected(resource)) found.set(pathOf(resource, ''), resource);
+    for (const resource of resources) if (this.#options.isFollowed(resource)) found.set(pathOf(resource, ''), resource);
     const left = before.filter(({ path, resource }) => !isSameResource(resource, found.get(path)));
     for (const monitor of left) this.#leave(monitor);
     // First those that come: while some are not listed, no object is taken for one without dependents.
@@ -253,12 +258,9 @@ export class CollectedResources implements Closable {
 export const groupKindOf = ({ apiVersion, kind }: Pick<OwnerReference, 'apiVersion' | 'kind'>): string =>
   `${groupOf(apiVersion)}/${kind}`;
 
-const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
-
-/** Events are short-lived and too numerous. */
-function isCollected({ resource, verbs }: DiscoveredResource): boolean {
-  return resource !== 'events' && ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb));
-}
+/** '' for the core group. */
+export const groupOf = (apiVersion: string): string =>
+  apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
 
 /** At one path there may be another resource than before: of another kind, or of another scope. */
 const isSameResource = (before: DiscoveredResource, now: DiscoveredResource | undefined): boolean =>

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { until } from '../../src/base/waits-fixture.ts';
+import { systemEnvironment } from '../../src/server/wiring/environment.ts';
+import { Side, serverForSuite } from '../support/in-process-server.ts';
+import { Lag, SharedStore } from '../support/shared-store.ts';
+
+/** Quotas with their admission and their controller. */
+const controllers = { run: ['resourcequota-controller'], rootAuthority: '' } as const;
+
+interface QuotaStatus {
+  readonly hard?: Readonly<Record<string, string>>;
+  readonly used?: Readonly<Record<string, string>>;
+}
+
+const path = (namespace: string, resource: string, name?: string): string =>
+  `/api/v1/namespaces/${namespace}/${resource}${name === undefined ? '' : `/${name}`}`;
+
+async function statusOf(side: Side, namespace: string, name = 'q'): Promise<QuotaStatus> {
+  return (await side.get(path(namespace, 'resourcequotas', name))).json.status as QuotaStatus;
+}
+
+const makeNamespace = (side: Side, name: string) => side.create('/api/v1/namespaces', { metadata: { name } });
+
+/** Makes a quota, and waits until all of it is known. */
+async function makeQuota(side: Side, namespace: string, spec: object, name = 'q'): Promise<void> {
+  await side.create(path(namespace, 'resourcequotas'), { metadata: { name }, spec });
+  await untilUsed(side, namespace, (used) => Object.keys(used).length > 0, name);
+}
+
+const untilUsed = (
+  side: Side,
+  namespace: string,
+  isSo: (used: Readonly<Record<string, string>>) => boolean,
+  name = 'q',
+): Promise<void> => until(async () => isSo((await statusOf(side, namespace, name)).used ?? {}));
+
+describe('a quota', () => {
+  const running = serverForSuite(systemEnvironment, { controllers });
+  const post = (namespace: string, resource: string, body: object, query = '') =>
+    running.side.send('POST', `${path(namespace, resource)}${query}`, body);
+  const configMap = (name: string) => ({ metadata: { name } });
+
+  it('is charged by creations, gives back what is deleted, and refuses what is too much', async () => {
+    const { side } = running;
+    await makeNamespace(side, 'counted');
+    await side.create(path('counted', 'configmaps'), configMap('before'));
+    await makeQuota(side, 'counted', { hard: { configmaps: '2', 'count/configmaps': '3' } });
+    assert.deepEqual((await statusOf(side, 'counted')).used, { configmaps: '1', 'count/configmaps': '1' });
+    assert.equal((await post('counted', 'configmaps', configMap('dry'), '?dryRun=All')).status, 201);
+    assert.equal((await post('counted', 'configmaps', configMap('a'))).status, 201);
+    assert.deepEqual((await statusOf(side, 'counted')).used, { configmaps: '2', 'count/configmaps': '2' });
+    for (const query of ['', '?dryRun=All']) {
+      const { status, json } = await post('counted', 'configmaps', configMap('b'), query);
+      assert.equal(status, 403);
+      assert.equal(
+        json.message,
+        'configmaps "b" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2',
+      );
+    }
+    await side.send('DELETE', path('counted', 'configmaps', 'before'));
+    await untilUsed(side, 'counted', (used) => used['configmaps'] === '1' && used['count/configmaps'] === '1');
+    assert.equal((await post('counted', 'configmaps', configMap('b'))).status, 201);
+  });
+
+  it('with generated names is charged once for each object', async () => {
+    const { side } = running;
+    await makeNamespace(side, 'generated');
+    await makeQuota(side, 'generated', { hard: { secrets: '100' } });
+    for (let count = 0; count < 5; count++) {
+      assert.equal((await post('generated', 'secrets', { metadata: { generateName: 's-' } })).status, 201);
+    }
+    assert.deepEqual((await statusOf(side, 'generated')).used, { secrets: '5' });
+  });
+
+  it('of a new limit counts anew', async () => {
+    const { side } = running;
+    await makeNamespace(side, 'changed');
+    await makeQuota(side, 'changed', { hard: { configmaps: '1' } });
+    await side.create(path('changed', 'configmaps'), configMap('a'));
+    await side.create(path('changed', 'secrets'), { metadata: { name: 's' } });
+    const { json } = await side.get(path('changed', 'resourcequotas', 'q'));
+    const hard = { configmaps: '2', secrets: '1' };
+    const { status } = await side.send('PUT', path('changed', 'resourcequotas', 'q'), { ...json, spec: { hard } });
+    assert.equal(status, 200);
+    await until(async () => (await statusOf(side, 'changed')).hard?.['secrets'] === '1');
+    assert.deepEqual(await statusOf(side, 'changed'), { hard, used: { configmaps: '1', secrets: '1' } });
+  });
+
+  it('is refused where its usage is unknown', async () => {
+    const { side } = running;
+    await makeNamespace(side, 'unknown');
+    const name = 'count/gadgets.example.com';
+    await side.create(path('unknown', 'resourcequotas'), {
+      metadata: { name: 'q' },
+      spec: { hard: { configmaps: '1' } },
+    });
+    await untilUsed(side, 'unknown', (used) => used['configmaps'] === '0');
+    const { json } = await side.get(path('unknown', 'resourcequotas', 'q'));
+    const status = { hard: { configmaps: '1', [name]: '1' } };
+    await side.send('PUT', path('unknown', 'resourcequotas', 'q/status'), { ...json, status });
+    const answer = await post('unknown', 'configmaps', configMap('a'));
+    assert.equal(answer.status, 403);
+    assert.equal(
+      answer.json.message,
+      'configmaps "a" is forbidden: status unknown for quota: q, resources: configmaps',
+    );
+  });
+});
+
+describe('two servers on one store', () => {
+  it('200 creations at once against a quota of 100: 100 succeed', async () => {
+    await using shared = new SharedStore();
+    const sides = [new Side(await shared.start(new Lag(), { controllers })), new Side(await shared.start())];
+    const [side] = sides as [Side, Side];
+    await makeNamespace(side, 'shared');
+    await makeQuota(side, 'shared', { hard: { configmaps: '100' } });
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, at) =>
+        sides[at % 2]?.send('POST', path('shared', 'configmaps'), { metadata: { name: `c${at}` } }),
+      ),
+    );
+    const count = (status: number): number => answers.filter((answer) => answer?.status === status).length;
+    assert.deepEqual([count(201), count(403)], [100, 100]);
+    assert.equal((await side.names(path('shared', 'configmaps'))).length, 100);
+    assert.deepEqual((await statusOf(side, 'shared')).used, { configmaps: '100' });
+  });
+});
