@@ -1,4 +1,5 @@
 import { expressionLimits } from './expression-limits.ts';
+import { quotaLimits } from './quota-limits.ts';
 import { webhookLimits } from './webhook-limits.ts';
 
 /**
@@ -32,9 +33,7 @@ export const limits = {
   /** A body that is answered but not stored (reviews, token requests, evictions, options): processed on the event loop. */
   unstoredBytesMax: 512 * 1024,
   unstoredPartsMax: 4_000,
-  /**
-   * Heavy requests waiting for the thread; running at once; and the bytes that running requests may process together.
-   */
+  /** Heavy requests waiting for the thread; running at once; and the bytes that running requests may process together. */
   heavyJobsWaitingMax: 200,
   heavyJobsAtOnceMax: 8,
   /** Kinds added at run time that the thread for heavy work caches. */
@@ -350,12 +349,7 @@ export const limits = {
   generateNameAttemptsMax: 8,
   /** Retries after a conflict of a write that specified no resourceVersion. */
   writeAttemptsMax: 32,
-  /** Attempts to charge a quota that other servers charge too. kube-apiserver makes 4. */
-  quotaWriteAttemptsMax: 32,
-  /** Longest wait of a write to be charged to its quotas. */
-  quotaChargeMsMax: 10_000,
-  /** Writes that are charged to the quotas of a namespace at once. */
-  quotaBatchMax: 256,
+  ...quotaLimits,
   /** An `Audit-ID` sent by a client; longer ones are replaced. kube-apiserver accepts any length. */
   auditIdCharactersMax: 256,
   /** Truncation of request data in the access log; for audit ids as in kube-apiserver. */
