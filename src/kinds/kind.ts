@@ -9,6 +9,7 @@ import type { PatchType } from '../patch/apply-patch.ts';
 import type { ResourceVerb } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { StructSchema } from '../schema/schema.ts';
+import type { Claim, Pools } from './allocation.ts';
 import type { KindServices } from './services.ts';
 import type { Validation } from './validation.ts';
 
@@ -52,9 +53,10 @@ export interface Strategy {
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
   /**
    * Fills in what the server chooses or keeps of the stored object (`old`; undefined of a new one), and drops what goes with
-   * it. Runs after mutating admission and before validation, of writes to the object itself.
+   * it. Runs after mutating admission and before validation, of writes to the object itself. The errors are all that is told of
+   * the object; AllocationFailure is told as an internal error.
    */
-  readonly allocate?: (object: ApiObject, old: ApiObject | undefined, context: StrategyContext) => void;
+  readonly allocate?: (object: ApiObject, old: ApiObject | undefined, pools: Pools) => Promise<readonly FieldError[]>;
   /** Sets what follows from the name and the uid of a new object, which it has only after mutating admission. */
   readonly completeNew?: (object: ApiObject, context: StrategyContext) => void;
   readonly validateCreate?: (object: ApiObject, context: StrategyContext) => Validation;
@@ -253,6 +255,8 @@ export interface Kind extends GroupVersionKind {
    */
   readonly acts?: { readonly on: string; readonly action: ActionSubresource };
   readonly strategy: Strategy;
+  /** Values that an object holds alone in its scope. Absent: none. */
+  readonly claims?: (object: ApiObject) => readonly Claim[];
   readonly subresources: readonly Subresource[];
   /** Objects that exist after every start: what is missing is created, what is there stays as it is. */
   readonly initialObjects?: readonly ApiObject[];

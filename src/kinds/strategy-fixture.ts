@@ -6,6 +6,7 @@ import { anonymousUser } from '../request/user-info.ts';
 import { decode } from '../schema/decode.ts';
 import { applyDefaults } from '../schema/defaults.ts';
 import { validate, validateUpdate } from '../schema/validate.ts';
+import type { Pools } from './allocation.ts';
 import type { Kind, StrategyContext, ViewSubresource } from './kind.ts';
 import { validateFinalizerDomains } from './meta/finalizer-names.ts';
 import { allErrors, type Validation } from './validation.ts';
@@ -50,20 +51,37 @@ interface Validated {
   readonly errors: Validation;
 }
 
-export const create = (kind: Kind, sent: Sent): Outcome => immediately(created(kind, sent));
-/** The same for kinds whose validation takes turns of the event loop. */
-export const createLater = (kind: Kind, sent: Sent): Promise<Outcome> => later(created(kind, sent));
+export const create = (kind: Kind, sent: Sent): Outcome => immediately(checkedNew(kind, preparedNew(kind, sent)));
+
+/** The same for kinds whose validation takes turns of the event loop, or that are given values: every one is free. */
+export async function createLater(kind: Kind, sent: Sent): Promise<Outcome> {
+  const object = preparedNew(kind, sent);
+  const errors = (await kind.strategy.allocate?.(object, undefined, everyValue)) ?? [];
+  return later(errors.length > 0 ? { object, errors } : checkedNew(kind, object));
+}
 
 /** Updates `old`, which is passed through `create` first unless it is a stored object; via `subresource` if given. */
 export const update = (kind: Kind, old: Sent | ApiObject, sent: Sent, subresource?: string): Outcome =>
-  immediately(updated(kind, old, sent, subresource));
-export const updateLater = (kind: Kind, old: Sent | ApiObject, sent: Sent): Promise<Outcome> =>
-  later(updated(kind, old, sent));
+  immediately(checkedChange(kind, preparedChange(kind, old, sent, subresource)));
+
+export async function updateLater(kind: Kind, old: Sent | ApiObject, sent: Sent): Promise<Outcome> {
+  const change = preparedChange(kind, old, sent);
+  const { object, stored } = change;
+  const errors = (await kind.strategy.allocate?.(object, stored, everyValue)) ?? [];
+  return later(errors.length > 0 ? { object, errors } : checkedChange(kind, change));
+}
+
+/** Pools of which everything is free. */
+const everyValue: Pools = {
+  names: ['IPv4', 'IPv6', 'nodeports'],
+  choose: async (pool) => ({ value: pool === 'IPv4' ? '10.0.0.99' : pool === 'IPv6' ? 'fd00::99' : '30099' }),
+  take: async (_pool, value) => ({ value }),
+};
 
 const immediately = ({ object, errors }: Validated): Outcome => ({ object, errors: texts(immediate(errors)) });
 const later = async ({ object, errors }: Validated): Promise<Outcome> => ({ object, errors: texts(await errors) });
 
-function created(kind: Kind, sent: Sent): Validated {
+function preparedNew(kind: Kind, sent: Sent): ApiObject {
   const context = contextOf(kind);
   const object = read(kind, sent);
   kind.strategy.default?.(object, context);
@@ -72,7 +90,11 @@ function created(kind: Kind, sent: Sent): Validated {
     kind.strategy.completeNew(object, context);
     kind.strategy.default?.(object, context);
   }
-  kind.strategy.allocate?.(object, undefined, context);
+  return object;
+}
+
+function checkedNew(kind: Kind, object: ApiObject): Validated {
+  const context = contextOf(kind);
   const errors = allErrors(
     validate(kind.schema, object),
     validateFinalizerDomains(kind, object, context.dialect),
@@ -81,9 +103,17 @@ function created(kind: Kind, sent: Sent): Validated {
   return { object, errors };
 }
 
-function updated(kind: Kind, old: Sent | ApiObject, sent: Sent, subresource?: string): Validated {
+interface Change {
+  readonly object: ApiObject;
+  readonly stored: ApiObject;
+  /** The stored object as text. */
+  readonly before: string;
+  readonly view: Pick<ViewSubresource, 'prepareForUpdate' | 'validateUpdate'>;
+}
+
+function preparedChange(kind: Kind, old: Sent | ApiObject, sent: Sent, subresource?: string): Change {
   const context = contextOf(kind);
-  const stored = Object.hasOwn(old, 'kind') ? (old as ApiObject) : created(kind, old).object;
+  const stored = Object.hasOwn(old, 'kind') ? (old as ApiObject) : preparedNew(kind, old);
   const before = JSON.stringify(stored);
   const object = read(kind, sent);
   const view = subresource === undefined ? kind.strategy : viewOf(kind, subresource);
@@ -92,7 +122,11 @@ function updated(kind: Kind, old: Sent | ApiObject, sent: Sent, subresource?: st
   }
   kind.strategy.default?.(object, context);
   view.prepareForUpdate?.(object, stored, context);
-  if (view === kind.strategy) kind.strategy.allocate?.(object, stored, context);
+  return { object, stored, before, view };
+}
+
+function checkedChange(kind: Kind, { object, stored, before, view }: Change): Validated {
+  const context = contextOf(kind);
   const errors = allErrors(
     validate(kind.schema, object),
     validateUpdate(kind.schema, object, stored),

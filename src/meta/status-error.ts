@@ -243,5 +243,9 @@ export const unknownOutcome = (why: string, cause?: unknown): StatusError =>
 export const isUnknownOutcome = ({ details }: StatusError): boolean =>
   details?.causes?.some(({ reason }) => reason === unknownOutcomeCause) ?? false;
 
+/** Values that the server chooses ran out, or are taken, in a way that is no fault of a field. */
+export const allocationFailed = (cause: Error): StatusError =>
+  new StatusError('InternalError', `Internal error occurred: ${cause.message}`, { cause });
+
 export const internalError = (cause: unknown): StatusError =>
   new StatusError('InternalError', 'An internal error occurred; the server log has the details', { cause });

@@ -9,6 +9,7 @@ import { createWatchCache } from '../cache/watch-cache.ts';
 import { type ParsedJson, parseJson } from '../codec/json.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import { orch } from '../dialect/orch.ts';
+import { defaultServiceRanges, type ServiceRanges, servicePools } from '../kinds/core/service/service-pools.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { kinds } from '../kinds/kinds.ts';
 import type { KindServices } from '../kinds/services.ts';
@@ -39,6 +40,7 @@ interface FixtureOptions {
   readonly requireUnsafeDelete?: RegistryParts['requireUnsafeDelete'];
   readonly isSameNamespace?: RegistryParts['isSameNamespace'];
   readonly unsafeDeletion?: boolean;
+  readonly serviceRanges?: ServiceRanges;
   /** Enabled feature gates. Default: none. */
   readonly features?: ReadonlySet<string>;
   /** Served in addition to the built-in kinds. */
@@ -73,7 +75,13 @@ export class RegistryFixture implements AsyncDisposable {
     admission: Admission,
     options: Pick<
       FixtureOptions,
-      'unsafeDeletion' | 'features' | 'requireCreate' | 'requireUnsafeDelete' | 'isSameNamespace' | 'kinds'
+      | 'unsafeDeletion'
+      | 'serviceRanges'
+      | 'features'
+      | 'requireCreate'
+      | 'requireUnsafeDelete'
+      | 'isSameNamespace'
+      | 'kinds'
     >,
   ) {
     this.store = store;
@@ -97,6 +105,7 @@ export class RegistryFixture implements AsyncDisposable {
       cache: this.cache,
       admission,
       servicesFor: () => noServices,
+      pools: servicePools(options.serviceRanges ?? defaultServiceRanges),
       count: kindCounters(this.metrics),
       requireCreate: options.requireCreate ?? (() => {}),
       isSameNamespace: options.isSameNamespace ?? (() => true),

@@ -6,6 +6,7 @@ import type { Clock } from '../base/time/clock.ts';
 import type { WatchCache } from '../cache/cache.ts';
 import type { ParsedJson } from '../codec/json.ts';
 import type { Dialect } from '../dialect/dialect.ts';
+import type { ValuePool } from '../kinds/allocation.ts';
 import type { Counted } from '../kinds/kind.ts';
 import type { KindServices } from '../kinds/services.ts';
 import type { Admission } from '../request/admission.ts';
@@ -33,6 +34,8 @@ export interface RegistryParts {
   readonly requireUnsafeDelete: (info: ResourceRequest, user: UserInfo, request: Caller) => Promise<void> | void;
   /** Whether the namespace of this name at a past revision is the one that exists now (same uid). */
   readonly isSameNamespace: (name: string, at: Revision) => Promise<boolean> | boolean;
+  /** Values that are given to objects of kinds that claim some. */
+  readonly pools: readonly ValuePool[];
   /** Increases a counter of a kind. */
   readonly count: (counted: Counted) => void;
   /**

@@ -66,10 +66,6 @@ const narrower: Readonly<Record<string, { readonly good: readonly string[]; read
     bad: ['10.0.0.0', '10.0.0.0/33', 'a/8', '::/0,::/0,::/0'],
   },
   'cluster-cidr': { good: ['10.0.0.0/16', 'fd00::/64'], bad: ['10.0.0.0', '::/129'] },
-  'service-node-port-range': {
-    good: ['30000-32767', '30000+10', '30000', ''],
-    bad: ['30000-', 'a-b', '2-1', '1-65536', '65535+1'],
-  },
   'show-hidden-metrics-for-version': { good: ['1.31'], bad: ['v1.31', '1', ''] },
   'watch-cache-sizes': { good: ['pods#100,leases.coordination#0', ''], bad: ['pods', 'pods#many', '#1'] },
   'disable-http2-serving': { good: ['false'], bad: ['maybe'] },
@@ -370,7 +366,6 @@ describe('a server', () => {
       '--kubelet-preferred-address-types',
       '--profiling',
       '--proxy-client-cert-file',
-      '--service-cluster-ip-range',
     ]);
   });
 });

@@ -27,8 +27,6 @@ export const apiserverPublishedFlags: PublishedFlags = {
         'apiserver-count': integer,
         'endpoint-reconciler-type': oneOf('master-count', 'lease', 'none'),
         [names.serviceNodePort]: integer,
-        'service-cluster-ip-range': forms.networks,
-        'service-node-port-range': forms.ports,
       },
     },
     {

@@ -24,6 +24,7 @@ import { loggingFlags } from './logging-flags.ts';
 import { metricsFlags } from './metrics-flags.ts';
 import { requestFlags } from './request-flags.ts';
 import { runtimeConfigFlag } from './runtime-config-flag.ts';
+import { serviceFlags } from './service-flags.ts';
 import { tlsFlags } from './tls-flags.ts';
 
 const externalHostname: Flag<ExternalAddress | undefined> = {
@@ -50,6 +51,7 @@ export const serverFlags = {
   ...loggingFlags,
   ...metricsFlags,
   ...requestFlags,
+  ...serviceFlags,
   ...tlsFlags,
   'advertise-address': optionalIpAddress({
     help: 'the address that discovery tells clients, and that generated certificates have too',

@@ -15,6 +15,7 @@ import { readMetrics } from './metrics-flags.ts';
 import { readRequests } from './request-flags.ts';
 import { readRuntimeConfig } from './runtime-config-flag.ts';
 import type { ServerFlagValues } from './server-flags.ts';
+import { readServiceRanges } from './service-flags.ts';
 import { readTracing } from './tracing-options.ts';
 
 /**
@@ -43,6 +44,7 @@ export function readServerOptions(
     timesToLiveMs: { event: values['event-ttl'] },
     features: values['feature-gates'].features,
     wholeStages: values['feature-gates'].wholeStages,
+    serviceRanges: readServiceRanges(values),
     runtimeConfig: readRuntimeConfig(values),
     admissionPlugins,
     ...readPluginConfigurations(values),

@@ -4,21 +4,31 @@ import { untilAborted } from '../../base/time/until-aborted.ts';
 import { encodeObject } from '../../codec/json.ts';
 import { insertResourceVersion } from '../../codec/object-bytes.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import { AllocationFailure } from '../../kinds/allocation.ts';
 import type { StrategyContext } from '../../kinds/kind.ts';
 import type { Validation } from '../../kinds/validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { alreadyExists, conflict, notFound, StatusError, staleObject } from '../../meta/status-error.ts';
+import {
+  allocationFailed,
+  alreadyExists,
+  conflict,
+  notFound,
+  StatusError,
+  staleObject,
+} from '../../meta/status-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import type { Admission, AdmissionAttributes } from '../../request/admission.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { dropDisabledFields } from '../../schema/feature-gates.ts';
-import { isStoreError, StoreError, type StoreRecord, type WriteOptions } from '../../store/store.ts';
+import { type BatchWrite, isStoreError, StoreError, type StoreRecord, type WriteOptions } from '../../store/store.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 import { admissionAttributes } from './admission-attributes.ts';
 import { checkCreation } from './check-creation.ts';
+import { ChosenValues } from './chosen-values.ts';
+import { claimWrites, isClaimTaken } from './claims.ts';
 import { dedupOwnerReferences } from './dedup-owner-references.ts';
 import { identityOf, keepIdentity } from './kept-identity.ts';
 import { requireObjectSize } from './object-size.ts';
@@ -36,7 +46,8 @@ import { type PreparedValue, stillServed } from './still-served.ts';
 import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
 import { type TracedWrite, tracedWrite } from './traced-write.ts';
 import { trackManagedFields } from './track-managed-fields.ts';
-import { validateChanged, validateNew, warnAbout } from './validate-object.ts';
+import { rejectInvalid, validateChanged, validateNew, warnAbout } from './validate-object.ts';
+import { writeWithClaims } from './write-with-claims.ts';
 
 /** The context of a write: who writes what, and how. Shared by all writing verbs. */
 export interface WriteContext {
@@ -132,14 +143,17 @@ export class ObjectWriter {
   async create(context: WriteContext, object: ApiObject): Promise<Written> {
     await this.#prepareCreate(context, object);
     const generated = object.metadata.name === undefined && object.metadata.generateName !== undefined;
+    const chosen = context.served.written.strategy.allocate !== undefined;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#createOnce(context, generated ? cloneJson(object) : object);
+        return await this.#createOnce(context, generated || chosen ? cloneJson(object) : object);
       } catch (error) {
-        const taken = isStoreError(error, 'exists');
-        if (!taken || !generated || attempt === limits.generateNameAttemptsMax) {
-          throw toStatusError(error, context.served.name, object.metadata.name ?? object.metadata.generateName ?? '');
-        }
+        const again = generated ? isStoreError(error, 'exists') : isClaimTaken(error);
+        if (again && attempt < limits.generateNameAttemptsMax) continue;
+        const name = object.metadata.name ?? object.metadata.generateName ?? '';
+        throw isClaimTaken(error)
+          ? conflict(context.served.name, name, takenMeanwhile)
+          : toStatusError(error, context.served.name, name);
       }
     }
   }
@@ -191,7 +205,7 @@ export class ObjectWriter {
       // kube-apiserver sets defaults whenever an object is read, so those that follow from what was completed count too.
       kind.strategy.default?.(object, strategyContext);
     }
-    kind.strategy.allocate?.(object, undefined, strategyContext);
+    if (kind.strategy.allocate) await this.#allocate(context, object, undefined);
     const validating = validateNew(this.#parts, context, object, strategyContext);
     if (validating) await validating;
     warnAbout(context, object, undefined);
@@ -206,9 +220,10 @@ export class ObjectWriter {
     }
     const recorded = this.#record(context, 'create', object, encoded);
     const record = recorded instanceof Promise ? await recorded : recorded;
+    const claims = kind.claims && (await this.#claims(context, key, { before: undefined, after: object }));
     context.request.beforeWrite();
     const { revision } = await this.#storing('Create', context, key, (options) =>
-      this.#parts.store.create(key, record, options),
+      writeWithClaims(this.#parts.store, { verb: 'create', key, value: record }, claims, options),
     );
     object.metadata.resourceVersion = String(revision);
     return { type: 'created', bytes: insertResourceVersion(encoded, revision), object };
@@ -297,6 +312,7 @@ export class ObjectWriter {
 
   async #commit(context: WriteContext, key: string, stored: Stored, step: Step): Promise<Written> {
     const { store } = this.#parts;
+    const { claims: claimed } = context.served.written;
     switch (step.type) {
       case 'keep':
         await this.#requireCurrent(context, key, stored);
@@ -304,8 +320,11 @@ export class ObjectWriter {
       case 'remove':
         if (context.dryRun) await this.#requireCurrent(context, key, stored);
         else {
+          const claims = claimed && (await this.#claims(context, key, { before: stored.object, after: undefined }));
           context.request.beforeWrite();
-          await this.#storing('Delete', context, key, (options) => store.delete(key, stored.revision, options));
+          await this.#storing('Delete', context, key, (options) =>
+            writeWithClaims(store, { verb: 'delete', key, expected: stored.revision }, claims, options),
+          );
         }
         return { type: 'removed', ...shownRemoved(step, stored) };
       case 'put': {
@@ -320,15 +339,39 @@ export class ObjectWriter {
         if (context.dryRun) return { type: 'stored', bytes: insertResourceVersion(encoded, stored.revision), object };
         const recorded = this.#record(context, 'update', object, encoded);
         const record = recorded instanceof Promise ? await recorded : recorded;
+        const claims = claimed && (await this.#claims(context, key, { before: stored.object, after: object }));
+        const update = { verb: 'update', key, value: record, expected: stored.revision } as const;
         context.request.beforeWrite();
         const { revision } = await this.#storing('GuaranteedUpdate', context, key, (options) =>
-          store.update(key, record, stored.revision, { ...options, deletion: step.deletion === true }),
+          writeWithClaims(store, update, claims, { ...options, deletion: step.deletion === true }),
         );
         object.metadata.resourceVersion = String(revision);
         for (const counted of countUpdate?.(object, stored.object) ?? []) this.#parts.count(counted);
         return { type: 'stored', bytes: insertResourceVersion(encoded, revision), object };
       }
     }
+  }
+
+  /** Has the kind fill in what the server chooses. */
+  async #allocate(context: WriteContext, object: ApiObject, old: ApiObject | undefined): Promise<void> {
+    const { pools, store, resources, random, clock } = this.#parts;
+    const { strategy } = context.served.written;
+    const chosen = new ChosenValues({ pools, store, scope: resources.scope, random, clock });
+    const filling = strategy.allocate?.(object, old, chosen) ?? [];
+    const errors = await untilAborted(Promise.resolve(filling), context.request.signal).catch((error) => {
+      throw error instanceof AllocationFailure ? allocationFailed(error) : error;
+    });
+    rejectInvalid(context, object, errors);
+  }
+
+  /** What a write changes of the claims of its object. */
+  #claims(
+    { served, request: { signal } }: WriteContext,
+    key: string,
+    change: { readonly before: ApiObject | undefined; readonly after: ApiObject | undefined },
+  ): Promise<readonly BatchWrite[]> {
+    const { store, resources } = this.#parts;
+    return untilAborted(claimWrites(store, { kind: served.written, scope: resources.scope, key, ...change }), signal);
   }
 
   #storing<T>(
@@ -399,7 +442,7 @@ export class ObjectWriter {
     requireSameState(context, object, old);
     dropDisabled();
     dedupOwnerReferences(object, 'admission', context.request);
-    if (isMain) kind.strategy.allocate?.(object, old, strategyContext);
+    if (isMain && kind.strategy.allocate) await this.#allocate(context, object, old);
     const validating = validateChanged(this.#parts, context, object, { old, view, strategyContext });
     if (validating) await validating;
     warnAbout(context, object, old);
@@ -457,6 +500,8 @@ export class ObjectWriter {
   }
 }
 
+const takenMeanwhile = 'others took the values that were chosen for it; please try again';
+
 const admitted: Admission = { mutate() {}, validate() {} };
 
 /** The object shown for a removal: the state that the request gave it, else the stored one. */
@@ -497,7 +542,7 @@ export interface UpdateView {
 /** Someone else changed, removed or created the object after it was read. */
 const isLostRace = (error: unknown, stored: Stored | undefined): boolean =>
   stored
-    ? isStoreError(error, 'conflict') || isStoreError(error, 'notFound')
+    ? isStoreError(error, 'conflict') || isStoreError(error, 'notFound') || isClaimTaken(error)
     : error instanceof StatusError && error.reason === 'AlreadyExists';
 
 /** Everything that blocks the removal: finalizers, and those of the strategy. */

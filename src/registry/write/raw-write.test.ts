@@ -198,8 +198,8 @@ describe('a raw write', () => {
         writes.test(codeOnly(file.text)),
     );
     assert.deepEqual(writers.map((file) => file.path).sort(), [
-      'src/registry/write/object-writer.ts',
       'src/registry/write/raw-write.ts',
+      'src/registry/write/write-with-claims.ts',
       // On behalf of the writer, on the thread for heavy work.
       'src/server/serving/heavy/heavy-work.ts',
       // A record of the server's own.

@@ -7,14 +7,15 @@ import { validateObjectMeta } from '../../kinds/meta/metadata-validation.ts';
 import { allErrors } from '../../kinds/validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, required } from '../../meta/field-error.ts';
-import { alreadyExists, badRequest, entityTooLarge, invalidObject } from '../../meta/status-error.ts';
+import { alreadyExists, badRequest, conflict, entityTooLarge, invalidObject } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { isRecord } from '../../schema/own-property.ts';
 import { validateRules } from '../../schema/rules/validate-rules.ts';
 import { validate } from '../../schema/validate.ts';
-import { isStoreError, type Revision, type Store, StoreError } from '../../store/store.ts';
+import { type BatchWrite, isStoreError, type Revision, StoreError } from '../../store/store.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts } from '../verb.ts';
+import { claimWrites, isClaimTaken } from './claims.ts';
 import { decodeObject } from './decode-body.ts';
 import { requireObjectSize } from './object-size.ts';
 
@@ -41,7 +42,7 @@ const stored = async (write: PreparedWrite): Promise<PreparedWrite> => ({
  *
  * All objects are checked before anything is written, as for a create: kind and scope, types, unknown fields, metadata, schema,
  * rules, values of a Scale, duplicate keys. They are then one batch of the store (`Store.batch`): all are created or none, also if one of them
- * exists, the disk is full or the process ends. Input too large for one batch is a 413 and nothing is written; only the
+ * exists or holds a value that another one holds, the disk is full or the process ends. Input too large for one batch is a 413 and nothing is written; only the
  * caller knows how to split it and how to handle a partial restore. With an unknown outcome (504) all may exist, or
  * none.
  */
@@ -58,7 +59,7 @@ export async function writeRaw(parts: Parts, objects: readonly unknown[]): Promi
   const writes: PreparedWrite[] = [];
   for (const write of prepared) writes.push(await stored(write));
   refuseDuplicates(writes);
-  return commit(parts.store, writes);
+  return commit(parts, writes);
 }
 
 function servedByKind({ resources }: Parts): ReadonlyMap<string, ServedResource> {
@@ -127,15 +128,23 @@ function refuseDuplicates(writes: readonly PreparedWrite[]): void {
   }
 }
 
-async function commit(store: Store, writes: readonly PreparedWrite[]): Promise<readonly Revision[]> {
+async function commit({ store, resources }: Parts, writes: readonly PreparedWrite[]): Promise<readonly Revision[]> {
   try {
-    const committed = await store.batch(writes.map(({ key, value }) => ({ verb: 'create', key, value })));
-    return committed.map(({ revision }) => revision);
+    const claims: BatchWrite[] = [];
+    for (const { served, key, object } of writes) {
+      const { written: kind } = served;
+      const { scope } = resources;
+      claims.push(...(await claimWrites(store, { kind, scope, key, before: undefined, after: object })));
+    }
+    const created = writes.map(({ key, value }) => ({ verb: 'create', key, value }) as const);
+    const committed = await store.batch([...created, ...claims]);
+    return committed.slice(0, writes.length).map(({ revision }) => revision);
   } catch (error) {
     if (isStoreError(error, 'tooLarge')) {
       const message = `the data store does not take ${writes.length} objects of this size at once: ${error.message}`;
       throw entityTooLarge(message, { cause: error });
     }
+    if (isClaimTaken(error)) throw conflict(noName, '', `somebody else holds ${error.key}`);
     const failed = error instanceof StoreError ? writes.find(({ key }) => key === error.key) : undefined;
     throw toStatusError(error, failed?.served.name ?? noName, failed?.name ?? '');
   }

@@ -133,8 +133,12 @@ function requireValid(
   return undefined;
 }
 
-/** Field paths are reported as in the client's version. */
-function rejectInvalid({ served: { kind } }: WriteContext, object: ApiObject, errors: readonly FieldError[]): void {
+/** Throws if there are errors. Field paths are reported as in the client's version. */
+export function rejectInvalid(
+  { served: { kind } }: WriteContext,
+  object: ApiObject,
+  errors: readonly FieldError[],
+): void {
   if (errors.length === 0) return;
   const { storedAs } = kind;
   const named = storedAs ? errors.map((error) => ({ ...error, field: storedAs.versionPath(error.field) })) : errors;

@@ -14,6 +14,7 @@ import type { FileContent } from '../../base/watched-file.ts';
 import type { CertificateSigning } from '../../controllers/certificate-signing.ts';
 import type { ControllerName } from '../../controllers/controllers.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import type { ServiceRanges } from '../../kinds/core/service/service-pools.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
 import type { TracingSettings } from '../../outbound/tracing/tracing-configuration.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
@@ -51,6 +52,8 @@ export interface ApiServerConfig {
   readonly features: Features;
   /** Stages whose features were switched on as a whole: shown in the metric of gates. Default: none. */
   readonly wholeStages?: ReadonlySet<WholeStage>;
+  /** Addresses and ports of nodes that services are given. Default: those of kube-apiserver. */
+  readonly serviceRanges?: ServiceRanges;
   /** Validated by `checkRuntimeConfig`. */
   readonly runtimeConfig: RuntimeConfig;
   /** Enabled admission plugins, in order. */

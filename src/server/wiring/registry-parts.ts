@@ -1,6 +1,7 @@
 import { defaultPluginConfigurations } from '../../admission/plugins/plugin-configurations.ts';
 import { requirePermission, requireUnsafeDelete } from '../../authz/authorizer.ts';
 import type { Caller } from '../../base/caller.ts';
+import { defaultServiceRanges, servicePools } from '../../kinds/core/service/service-pools.ts';
 import type { KindServices } from '../../kinds/services.ts';
 import { kindCounters } from '../../registry/kind-counters.ts';
 import type { RegistryParts } from '../../registry/verb.ts';
@@ -37,6 +38,7 @@ export function registryParts(
       requirePermission(authorizer, { ...info, verb: 'create' }, user, request),
     isSameNamespace: namespaceIdentity(resources.finder('', 'v1', 'namespaces'), store),
     requireUnsafeDelete: (info, user, request) => requireUnsafeDelete(authorizer, info, user, request),
+    pools: servicePools(config.serviceRanges ?? defaultServiceRanges),
     count: kindCounters(metrics),
     inline: true,
     features,

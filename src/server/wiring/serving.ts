@@ -2,6 +2,7 @@ import type { AdmissionConfigurations } from '../../admission/admission-configur
 import { defaultPluginConfigurations } from '../../admission/plugins/plugin-configurations.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import { defaultServiceRanges } from '../../kinds/core/service/service-pools.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
@@ -66,9 +67,11 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
 function openRegistry(config: ApiServerConfig, parts: ServingParts) {
   const { thread } = parts;
   const { admissionPlugins, pluginConfigurations = defaultPluginConfigurations, runtimeConfig } = config;
+  const { serviceRanges = defaultServiceRanges } = config;
   const made = registryParts(config, parts);
   const registry = new Registry(made);
-  const heavy = new HeavyWork({ ...made, admissionPlugins, pluginConfigurations, runtimeConfig, registry, thread });
+  const configured = { admissionPlugins, pluginConfigurations, runtimeConfig, serviceRanges };
+  const heavy = new HeavyWork({ ...made, ...configured, registry, thread });
   return { registry, heavy, configurations: made.lookups.dynamic.configurations };
 }
 

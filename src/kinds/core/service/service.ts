@@ -1,5 +1,4 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
-import type { ApiObject } from '../../../meta/api-object.ts';
 import { type FieldError, forbidden, invalid } from '../../../meta/field-error.ts';
 import { selectable } from '../../../meta/selectable-field.ts';
 import { defineKind } from '../../define-kind.ts';
@@ -7,22 +6,13 @@ import type { Kind } from '../../kind.ts';
 import { clearStatus, statusView } from '../../meta/status-view.ts';
 import { typed } from '../../typed.ts';
 import { clusterIpChangeErrors } from './cluster-ip-errors.ts';
-import { alignClusterIps, dropUnused, keepAllocated } from './service-changes.ts';
+import { allocateService, serviceClaims } from './service-allocation.ts';
 import { serviceColumns } from './service-columns.ts';
 import { setServiceDefaults } from './service-defaults.ts';
 import { serviceErrors, serviceStatusErrors } from './service-errors.ts';
 import { type ServiceSpec, serviceSchema } from './service-schema.ts';
 import { needsHealthCheck, specOf } from './service-spec.ts';
 import { serviceWarnings } from './service-warnings.ts';
-
-function allocate(object: ApiObject, before: ApiObject | undefined): void {
-  const [spec, old] = [specOf(object), before && specOf(before)];
-  if (old) keepAllocated(spec, old);
-  alignClusterIps(spec, old);
-  if (old) dropUnused(spec, old);
-  const { status } = typed(serviceSchema, object);
-  if (status && spec.type !== 'LoadBalancer') status.loadBalancer = {};
-}
 
 function changeErrors(spec: ServiceSpec, old: ServiceSpec): FieldError[] {
   const { type, loadBalancerClass, healthCheckNodePort } = spec;
@@ -47,12 +37,13 @@ export const service = (dialect: Dialect): Kind =>
     strategy: {
       default: setServiceDefaults,
       prepareForCreate: clearStatus(serviceSchema),
-      allocate,
+      allocate: allocateService,
       validateCreate: (object) => serviceErrors(object, dialect),
       validateUpdate: (object, old) => [...changeErrors(specOf(object), specOf(old)), ...serviceErrors(object, dialect)],
       warnings: (object) => serviceWarnings(object, dialect),
     },
     subresources: [statusView((object) => serviceStatusErrors(typed(serviceSchema, object).status ?? {}, specOf(object)))],
+    claims: serviceClaims,
     createOnUpdate: true,
     deleteReturnsObject: true,
   });

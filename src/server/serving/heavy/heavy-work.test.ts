@@ -15,6 +15,7 @@ import type { Negotiated } from '../../../content/negotiation.ts';
 import { Representation } from '../../../content/representation.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { orch } from '../../../dialect/orch.ts';
+import { defaultServiceRanges, servicePools } from '../../../kinds/core/service/service-pools.ts';
 import { defineKind } from '../../../kinds/define-kind.ts';
 import { gadget } from '../../../kinds/gated-kind-fixture.ts';
 import type { Kind } from '../../../kinds/kind.ts';
@@ -117,6 +118,7 @@ class Side implements AsyncDisposable {
       isSameNamespace: () => true,
       features: new Set(['Fresh']),
       unsafeDeletion: false,
+      pools: servicePools(defaultServiceRanges),
       count() {},
       dialect: orch,
       clock: systemClock,
@@ -138,6 +140,7 @@ class Side implements AsyncDisposable {
       admissionPlugins: plugins,
       pluginConfigurations: defaultPluginConfigurations,
       runtimeConfig: new Map(),
+      serviceRanges: defaultServiceRanges,
     });
   }
 

@@ -11,6 +11,7 @@ import type { DocumentForm } from '../../../content/document-forms.ts';
 import { formatNamed } from '../../../content/formats/formats.ts';
 import { yaml } from '../../../content/formats/yaml.ts';
 import type { Presentation } from '../../../content/representation.ts';
+import type { ServiceRanges } from '../../../kinds/core/service/service-pools.ts';
 import { type Kind, storesObjects } from '../../../kinds/kind.ts';
 import { kindData } from '../../../kinds/kind-data.ts';
 import { lazySchemaOf } from '../../../kinds/lazy-schema.ts';
@@ -26,7 +27,7 @@ import type { ResourceRequest } from '../../../request/request-info.ts';
 import { askingFor } from '../../../resources/custom-versions.ts';
 import type { Resource, ServedResource } from '../../../resources/resource.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
-import type { UpdateOptions } from '../../../store/store.ts';
+import type { BatchWrite, ListOptions, UpdateOptions } from '../../../store/store.ts';
 import type { AdmissionLookups } from '../../wiring/access/admission.ts';
 import type { SentIdentity } from '../audit/sent-identity.ts';
 import { bodyAsJson } from './body-as-json.ts';
@@ -69,6 +70,7 @@ interface HeavyWorkParts
   readonly admissionPlugins: readonly PluginName[];
   readonly pluginConfigurations: PluginConfigurations;
   readonly runtimeConfig: RuntimeConfig;
+  readonly serviceRanges: ServiceRanges;
   readonly lookups: AdmissionLookups;
 }
 
@@ -146,6 +148,7 @@ export class HeavyWork {
       features: this.#parts.features,
       runtimeConfig: this.#parts.runtimeConfig,
       unsafeDeletion: this.#parts.unsafeDeletion,
+      serviceRanges: this.#parts.serviceRanges,
       ...{ method, target, user, userAgent, form },
       body: ownBytes(bytes),
       entry: entry && { ...entry, bytes: ownBytes(entry.bytes) },
@@ -185,6 +188,21 @@ export class HeavyWork {
         request.beforeWrite();
         return tracedWrite({ ...write, operation: 'Delete', key: removed }, (traced) =>
           store.delete(removed, expected, traced),
+        );
+      },
+      list: async ({ prefix, options }: { readonly prefix: string; readonly options: ListOptions }) => {
+        const page = await store.list(prefix, options);
+        return { ...page, records: page.records.map((record) => ({ ...record, value: ownBytes(record.value) })) };
+      },
+      // An object with its claims; the object comes first.
+      batch: async ([first, ...claims]: readonly BatchWrite[]) => {
+        if (!first) return [];
+        const record =
+          first.verb !== 'delete' &&
+          (await stillServed(resources, { ...prepared, operation: first.verb, value: asBuffer(first.value) }));
+        request.beforeWrite();
+        return tracedWrite({ ...write, operation: tracedAs[first.verb], key: first.key }, () =>
+          store.batch([record ? { ...first, value: record } : first, ...claims]),
         );
       },
       fresh: async ({ known }: { readonly known: number | undefined }): Promise<Freshness> => {
@@ -374,11 +392,13 @@ interface StepOptions {
 
 type LookupArguments<Name extends Exclude<keyof AdmissionLookups, 'dynamic'>> = Parameters<AdmissionLookups[Name]>;
 
+const tracedAs = { create: 'Create', update: 'GuaranteedUpdate', delete: 'Delete' } as const;
+
 /** Calls of a write that ask a webhook. */
 const asks: ReadonlySet<string> = new Set(['convert', 'sendReview']);
 
 /** Calls of a write that change the store. */
-const commits: ReadonlySet<string> = new Set(['create', 'update', 'delete']);
+const commits: ReadonlySet<string> = new Set(['create', 'update', 'delete', 'batch']);
 
 function knownEntry(served: ServedResource, key: string): KnownEntry | undefined {
   const entry = served.collection.get(key);

@@ -13,6 +13,7 @@ import type { Negotiated } from '../../../content/negotiation.ts';
 import { type Presentation, Representation } from '../../../content/representation.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { dialects } from '../../../dialect/dialects.ts';
+import type { ServiceRanges } from '../../../kinds/core/service/service-pools.ts';
 import { DefinedSchemas } from '../../../kinds/custom/defined-schemas.ts';
 import type { Kind } from '../../../kinds/kind.ts';
 import { type KindData, kindsOfData, type RestoredKind, restoreKind } from '../../../kinds/kind-data.ts';
@@ -44,6 +45,7 @@ export interface WriteInput {
   readonly features: ReadonlySet<string>;
   readonly runtimeConfig: RuntimeConfig;
   readonly unsafeDeletion: boolean;
+  readonly serviceRanges: ServiceRanges;
   readonly method: string;
   readonly target: string;
   readonly user: UserInfo;
@@ -129,6 +131,7 @@ async function write(input: WriteInput, context: JobContext, { kindsOf, configur
     features,
     runtimeConfig,
     unsafeDeletion,
+    serviceRanges,
     entry,
     user,
     userAgent,
@@ -147,6 +150,7 @@ async function write(input: WriteInput, context: JobContext, { kindsOf, configur
     features,
     runtimeConfig,
     unsafeDeletion,
+    serviceRanges,
     entry,
     context,
     clock: clockAt(input.now),

@@ -13,6 +13,7 @@ import type { Clock } from '../../../base/time/clock.ts';
 import { untilAborted } from '../../../base/time/until-aborted.ts';
 import type { CacheEntry, Collection, WatchCache } from '../../../cache/cache.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
+import { type ServiceRanges, servicePools } from '../../../kinds/core/service/service-pools.ts';
 import type { Kind } from '../../../kinds/kind.ts';
 import type { PolicyRule } from '../../../kinds/rbac/policy-rule.ts';
 import type { KindServices } from '../../../kinds/services.ts';
@@ -25,7 +26,7 @@ import type { CustomVersions } from '../../../resources/custom-versions.ts';
 import { enabledKinds } from '../../../resources/enabled-kinds.ts';
 import { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
-import type { Committed, Store, StoreRecord } from '../../../store/store.ts';
+import type { Committed, Page, Store, StoreRecord } from '../../../store/store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/access/admission.ts';
 import type { SharedVersions } from './jobs.ts';
 import { ownBytes } from './messages.ts';
@@ -53,6 +54,7 @@ interface RemoteRegistryOptions {
   readonly features: ReadonlySet<string>;
   readonly runtimeConfig: RuntimeConfig;
   readonly unsafeDeletion: boolean;
+  readonly serviceRanges: ServiceRanges;
   /** The object named by the request, if cached. */
   readonly entry: KnownEntry | undefined;
   readonly context: JobContext;
@@ -88,6 +90,7 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
       lookups: remoteLookups(context, options.configurations),
     }),
     servicesFor: () => noServices,
+    pools: servicePools(options.serviceRanges),
     count: (counted) => void context.call('count', counted),
     requireCreate: async () => void (await callUntilAborted(context, 'requireCreate', undefined)),
     requireUnsafeDelete: async () => void (await callUntilAborted(context, 'requireUnsafeDelete', undefined)),
@@ -148,9 +151,12 @@ const remoteStore = (context: JobContext): Store => ({
   update: async (key, value, expected, options) =>
     (await context.call('update', { key, value: ownBytes(value), expected, options })) as Committed,
   delete: async (key, expected) => (await context.call('delete', { key, expected })) as Committed,
-  batch: unavailable,
+  batch: async (writes) => {
+    const sent = writes.map((write) => (write.verb === 'delete' ? write : { ...write, value: ownBytes(write.value) }));
+    return (await context.call('batch', sent)) as readonly Committed[];
+  },
+  list: async (prefix, options) => (await callUntilAborted(context, 'list', { prefix, options })) as Page,
   head: unavailable,
-  list: unavailable,
   changes: unavailable,
   compact: unavailable,
   size: unavailable,

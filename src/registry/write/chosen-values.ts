@@ -1,0 +1,111 @@
+import { limits } from '../../base/limits.ts';
+import type { Random } from '../../base/random.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
+import { type Allocated, type Pools, poolIsFull, type ValuePool } from '../../kinds/allocation.ts';
+import type { Scope } from '../../meta/scope.ts';
+import type { Store } from '../../store/store.ts';
+import { claimPrefix } from './claims.ts';
+
+interface ChosenValuesOptions {
+  readonly pools: readonly ValuePool[];
+  readonly store: Pick<Store, 'get' | 'list'>;
+  readonly scope: Scope;
+  readonly random: Random;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+/**
+ * The pools as one write sees them. That a value is free is what the store says now: whether the write gets it, the batch
+ * decides that it is written in.
+ */
+export class ChosenValues implements Pools {
+  readonly #options: ChosenValuesOptions;
+  /** Keys of what the write was given. */
+  readonly #given = new Set<string>();
+
+  constructor(options: ChosenValuesOptions) {
+    this.#options = options;
+  }
+
+  get names(): readonly string[] {
+    return this.#options.pools.map(({ name }) => name);
+  }
+
+  async take(name: string, value: string): Promise<Allocated> {
+    const pool = this.#pool(name);
+    const canonical = pool.canonical(value);
+    if (canonical === undefined) return { problem: pool.outside(value) };
+    return (await this.#give(pool, canonical)) ?? { problem: pool.taken };
+  }
+
+  /** At random, from the upper part of the range as long as there is something left in it. */
+  async choose(name: string): Promise<Allocated> {
+    const pool = this.#pool(name);
+    const { size, reserved } = pool;
+    if (size > reserved) {
+      for (let probe = 0; probe < limits.poolProbesMax; probe++) {
+        const found = await this.#give(pool, pool.valueAt(reserved + this.#below(size - reserved)));
+        if (found) return found;
+      }
+    }
+    const taken = await this.#taken(pool);
+    const free = (await this.#scan(pool, taken, reserved, size)) ?? (await this.#scan(pool, taken, 0, reserved));
+    if (free === undefined) return { problem: poolIsFull };
+    this.#given.add(this.#key(pool, free));
+    return { value: free };
+  }
+
+  #pool(name: string): ValuePool {
+    const pool = this.#options.pools.find((each) => each.name === name);
+    if (!pool) throw new Error(`there is no pool ${name}`);
+    return pool;
+  }
+
+  #key(pool: ValuePool, value: string): string {
+    return `${claimPrefix(this.#options.scope, pool.folder)}${value}`;
+  }
+
+  async #give(pool: ValuePool, value: string): Promise<Allocated | undefined> {
+    const key = this.#key(pool, value);
+    if (this.#given.has(key) || (await this.#options.store.get(key))) return undefined;
+    this.#given.add(key);
+    return { value };
+  }
+
+  /** Keys of all claims of the folder. */
+  async #taken(pool: ValuePool): Promise<ReadonlySet<string>> {
+    const taken = new Set(this.#given);
+    const prefix = claimPrefix(this.#options.scope, pool.folder);
+    for (let after: string | undefined; ; ) {
+      const { records } = await this.#options.store.list(prefix, {
+        limit: limits.poolPageMax,
+        remaining: 'whether',
+        ...(after !== undefined && { after }),
+      });
+      for (const { key } of records) taken.add(key);
+      after = records.at(-1)?.key;
+      if (records.length < limits.poolPageMax) return taken;
+    }
+  }
+
+  /** The first free value from a random one on, in a part of the pool. */
+  async #scan(pool: ValuePool, taken: ReadonlySet<string>, from: number, to: number): Promise<string | undefined> {
+    const count = to - from;
+    if (count <= 0) return undefined;
+    const start = this.#below(count);
+    const slice = new TimeSlice(this.#options.clock);
+    for (let step = 0; step < count; step++) {
+      if (slice.over) await slice.next();
+      const value = pool.valueAt(from + ((start + step) % count));
+      if (!taken.has(this.#key(pool, value))) return value;
+    }
+    return undefined;
+  }
+
+  /** A random number below `count`, at most 2^32. */
+  #below(count: number): number {
+    const [a = 0, b = 0, c = 0, d = 0] = this.#options.random.bytes(4);
+    return Math.floor(((a * 2 ** 24 + b * 2 ** 16 + c * 2 ** 8 + d) / 2 ** 32) * count);
+  }
+}

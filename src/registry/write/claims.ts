@@ -1,0 +1,85 @@
+import type { Kind } from '../../kinds/kind.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import type { Scope } from '../../meta/scope.ts';
+import { type BatchWrite, isStoreError, type Store, type StoreError } from '../../store/store.ts';
+
+/**
+ * Claims in the store: a key for each value that an object holds, whose creation fails while somebody else holds it. It stands
+ * outside of all prefixes of resources, so that the cache does not see it. Written in one batch with the object.
+ */
+
+/** No API group has that name. */
+const folder = '/.claims/';
+
+export const claimPrefix = (scope: Scope, folderName = ''): string =>
+  `${scope.keyPrefix}${folder}${folderName === '' ? '' : `${folderName}/`}`;
+
+/** What an object holds. */
+interface Holder {
+  /** Key of the object in the store. */
+  readonly key: string;
+  readonly uid: string;
+}
+
+const holderOf = (key: string, object: ApiObject): Holder => ({ key, uid: object.metadata.uid ?? '' });
+
+const claimValue = ({ key, uid }: Holder): Buffer => Buffer.from(JSON.stringify({ key, uid }));
+
+/** Undefined for what is no claim. */
+function readClaim(value: Uint8Array): Holder | undefined {
+  try {
+    const { key, uid } = JSON.parse(Buffer.from(value).toString()) as Partial<Holder>;
+    return typeof key === 'string' && typeof uid === 'string' ? { key, uid } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isSameHolder = (some: Holder | undefined, other: Holder): boolean =>
+  some?.key === other.key && some.uid === other.uid;
+
+/** Keys of the claims of an object. */
+function claimKeys(kind: Pick<Kind, 'claims'>, scope: Scope, object: ApiObject | undefined): readonly string[] {
+  if (!kind.claims || !object) return [];
+  return kind.claims(object).map((claim) => `${claimPrefix(scope, claim.folder)}${claim.value}`);
+}
+
+/** Whether a write failed because somebody else holds a value. */
+export const isClaimTaken = (error: unknown): error is StoreError =>
+  isStoreError(error, 'exists') && error.key?.includes(folder) === true;
+
+interface ClaimChange {
+  readonly kind: Pick<Kind, 'claims'>;
+  readonly scope: Scope;
+  /** Key of the object. */
+  readonly key: string;
+  /** Undefined of an object that is created. */
+  readonly before: ApiObject | undefined;
+  /** Undefined of an object that is removed. */
+  readonly after: ApiObject | undefined;
+}
+
+/**
+ * The writes that keep claims in line with a write of their object, for the same batch. What the object does not hold any more
+ * is released unless somebody else holds it, which only a repair could have caused.
+ */
+export async function claimWrites(
+  store: Pick<Store, 'get'>,
+  { kind, scope, key, before, after }: ClaimChange,
+): Promise<readonly BatchWrite[]> {
+  const [held, wanted] = [claimKeys(kind, scope, before), claimKeys(kind, scope, after)];
+  const created = wanted.filter((each) => !held.includes(each));
+  const released = held.filter((each) => !wanted.includes(each));
+  const value = after && claimValue(holderOf(key, after));
+  const deletions = await Promise.all(
+    released.map(async (each): Promise<BatchWrite[]> => {
+      const record = await store.get(each);
+      if (!record || !before || !isSameHolder(readClaim(record.value), holderOf(key, before))) return [];
+      return [{ verb: 'delete', key: each, expected: record.revision }];
+    }),
+  );
+  return [
+    ...created.flatMap((each): BatchWrite[] => (value ? [{ verb: 'create', key: each, value }] : [])),
+    ...deletions.flat(),
+  ];
+}
