@@ -1,5 +1,6 @@
 import { expressionLimits } from './expression-limits.ts';
 import { quotaLimits } from './quota-limits.ts';
+import { serviceLimits } from './service-limits.ts';
 import { webhookLimits } from './webhook-limits.ts';
 
 /**
@@ -217,13 +218,6 @@ export const limits = {
   /** Beyond it, a job that counts failures for each index may have fewer pods at a time. */
   jobCompletionsSoftMax: 100_000,
   jobParallelismOfManyMax: 10_000,
-  /** Addresses of a range of IPv6 that are given to services; published. */
-  ipv6PoolMax: 65_536,
-  /** Random tries for a free value of a pool, before all that are taken are read; and how many are read at once. */
-  poolProbesMax: 8,
-  poolPageMax: 1_000,
-  /** Seconds for which a client of a service stays with a pod; published. */
-  affinitySecondsMax: 86_400,
   /** Of one EndpointSlice, and of one endpoint in it; published. */
   sliceEndpointsMax: 1_000,
   slicePortsMax: 20_000,
@@ -412,6 +406,7 @@ export const limits = {
   /** Characters of a bearer token; longer ones identify nobody. */
   tokenLengthMax: 64 * 1024,
   ...expressionLimits,
+  ...serviceLimits,
   ...webhookLimits,
   /** Results that a token cache keeps, and the total characters of their identities, or of their tokens. */
   tokenCacheEntriesMax: 32 * 1024,
