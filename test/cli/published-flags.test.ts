@@ -147,7 +147,7 @@ async function run(...args: readonly string[]): Promise<{ readonly code: number;
 }
 
 const ignoredNames = ({ ignored }: PublishedFlags): string[] => ignored.flatMap(({ flags }) => Object.keys(flags));
-const refusedNames = ({ refused }: PublishedFlags): string[] => refused.flatMap(({ flags = [] }) => flags);
+const refusedNames = ({ refused }: PublishedFlags): string[] => refused.flatMap(({ flags = {} }) => Object.keys(flags));
 
 for (const [name, { command, published, ending }] of Object.entries(programs)) {
   const own = Object.keys(command.flags);
@@ -307,9 +307,9 @@ describe('the documents', () => {
       flag.endsWith('*') ? all.filter((each) => each.startsWith(flag.slice(0, -1))) : [flag];
     const groups = [
       ...table.ignored.map(({ because, flags }) => ({ because, flags: Object.keys(flags) })),
-      ...table.refused.map(({ because, flags = [], values = {} }) => ({
+      ...table.refused.map(({ because, flags = {}, values = {} }) => ({
         because,
-        flags: [...flags, ...Object.entries(values).map(([flag, value]) => `${flag}=${value.shown}`)],
+        flags: [...Object.keys(flags), ...Object.entries(values).map(([flag, value]) => `${flag}=${value.shown}`)],
       })),
     ];
     for (const { because, flags } of groups) {

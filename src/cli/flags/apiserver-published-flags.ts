@@ -120,20 +120,20 @@ export const apiserverPublishedFlags: PublishedFlags = {
   refused: [
     {
       because: 'objects are not encrypted by this server yet: encrypt the disk, and leave it out',
-      flags: ['encryption-provider-config', 'encryption-provider-config-automatic-reload'],
+      flags: { 'encryption-provider-config': text, 'encryption-provider-config-automatic-reload': forms.switch },
     },
     {
       because: 'use --enable-admission-plugins and --disable-admission-plugins',
-      flags: ['admission-control'],
+      flags: { 'admission-control': text },
     },
     {
       because: 'this server always connects directly: leave it out where that is allowed',
-      flags: ['egress-selector-config-file'],
+      flags: { 'egress-selector-config-file': text },
     },
-    { because: 'all objects are kept in one store: see --etcd-servers', flags: ['etcd-servers-overrides'] },
+    { because: 'all objects are kept in one store: see --etcd-servers', flags: { 'etcd-servers-overrides': text } },
     {
       because: 'keys are read from files only: see --service-account-signing-key-file',
-      flags: ['service-account-signing-endpoint'],
+      flags: { 'service-account-signing-endpoint': text },
     },
     {
       because: 'privileged containers cannot be forbidden by a flag: leave it out',

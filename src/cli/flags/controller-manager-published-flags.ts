@@ -171,7 +171,7 @@ export const controllerManagerPublishedFlags: PublishedFlags = {
     },
   ],
   refused: [
-    { because: 'the connection file says where the server is: see --kubeconfig', flags: ['master'] },
+    { because: 'the connection file says where the server is: see --kubeconfig', flags: { master: forms.text } },
     {
       because: 'leave garbage-collector-controller out of --controllers: --controllers=*,-garbage-collector-controller',
       values: { 'enable-garbage-collector': off },

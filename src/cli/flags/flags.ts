@@ -168,9 +168,32 @@ export const choices = <const T extends string>(
 /** Timers of the runtime hold 31 bits of milliseconds: 24 days. */
 const durationMsMax = 2 ** 31 - 1;
 
+/** What is wrong with a command line. */
+export type FlagProblem =
+  /** `dashes` and `name` as they were written. */
+  | { readonly type: 'unknown' | 'noValue'; readonly dashes: string; readonly name: string }
+  | {
+      readonly type: 'badValue';
+      readonly dashes: string;
+      readonly name: string;
+      readonly value: string;
+      readonly reason: string;
+    }
+  | { readonly type: 'argument'; readonly argument: string };
+
+/** A command line that does not fit its flags. */
+export class FlagError extends UsageError {
+  readonly problem: FlagProblem;
+
+  constructor(problem: FlagProblem, message: string) {
+    super(message);
+    this.problem = problem;
+  }
+}
+
 /**
  * Parses `--name=value`, `--name value`, `--name` for switches, and one-letter names with one dash. The last occurrence
- * wins, except for lists. Throws a UsageError that names the flag.
+ * wins, except for lists. Throws a FlagError that names the flag.
  */
 export function parseFlags<Table extends FlagTable>(table: Table, args: readonly string[]): FlagValues<Table> {
   const values: Record<string, unknown> = {};
@@ -178,14 +201,20 @@ export function parseFlags<Table extends FlagTable>(table: Table, args: readonly
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
     const { dashes, name, inline } = splitArgument(arg, table);
     const known = Object.hasOwn(table, name) ? table[name] : undefined;
-    if (!known) throw new UsageError(`unknown flag ${dashes}${name}${suggestion(name, Object.keys(table))}`);
+    const flag = `${dashes}${name}`;
+    if (!known) {
+      const hint = suggestion(name, Object.keys(table));
+      throw new FlagError({ type: 'unknown', dashes, name }, `unknown flag ${flag}${hint}`);
+    }
     const value = inline ?? (known.isSwitch ? 'true' : nextValue(rest));
-    if (value === undefined)
-      throw new UsageError(`${dashes}${name} needs a value: ${dashes}${name}=${known.placeholder}`);
+    if (value === undefined) {
+      throw new FlagError({ type: 'noValue', dashes, name }, `${flag} needs a value: ${flag}=${known.placeholder}`);
+    }
     try {
       values[name] = known.parse(value, values[name]);
     } catch (error) {
-      throw new UsageError(`${dashes}${name}: ${error instanceof Error ? error.message : String(error)}`);
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new FlagError({ type: 'badValue', dashes, name, value, reason }, `${flag}: ${reason}`);
     }
   }
   const defaults = Object.entries(table).map(([name, each]) => [name, each.default]);
@@ -206,11 +235,11 @@ function splitArgument(arg: string, table: FlagTable): Argument {
   const [, dashes, name, , inline] = /^(--?)([^=]+)(=([\s\S]*))?$/.exec(arg) ?? [];
   if (dashes === undefined || name === undefined || name.startsWith('-')) {
     const hint = /^(true|false)$/.test(arg) ? ': write switches as --flag=false' : '';
-    throw new UsageError(`unexpected argument ${quote(arg)}${hint}`);
+    throw new FlagError({ type: 'argument', argument: arg }, `unexpected argument ${quote(arg)}${hint}`);
   }
   if (dashes === '-' && name.length > 1) {
     const meant = Object.hasOwn(table, name) ? `; did you mean --${name}?` : '';
-    throw new UsageError(`unknown flag -${name}${meant}`);
+    throw new FlagError({ type: 'unknown', dashes, name }, `unknown flag -${name}${meant}`);
   }
   // As in kube-apiserver, `_` is accepted for `-` in names.
   const dashed = name.replaceAll('_', '-');

@@ -23,7 +23,8 @@ interface IgnoredFlags {
 interface RefusedFlags {
   /** The reason, and what to do instead. */
   readonly because: string;
-  readonly flags?: readonly string[];
+  /** With the forms that the published program reads. */
+  readonly flags?: Readonly<Record<string, Form>>;
   /** Refused values of flags that are otherwise ignored. */
   readonly values?: Readonly<Record<string, RefusedValue>>;
 }
@@ -48,11 +49,17 @@ export function publishedFlagTable({ ignored, refused }: PublishedFlags): FlagTa
   const taken = ignored.flatMap(({ flags }) =>
     Object.entries(flags).map(([name, form]) => [name, published(form, refusalOf(refused, name))] as const),
   );
-  const never = refused.flatMap(({ because, flags = [] }) =>
-    flags.map((name) => [name, published(refusing(because), () => {})] as const),
+  const never = refused.flatMap(({ because, flags = {} }) =>
+    Object.keys(flags).map((name) => [name, published(refusing(because), () => {})] as const),
   );
   return Object.fromEntries([...taken, ...never]);
 }
+
+/** The same flags, none of them refused: for programs that nobody relies on. */
+export const takingAll = ({ ignored, refused }: PublishedFlags): PublishedFlags => ({
+  ignored: [...ignored, ...refused.flatMap(({ because, flags }) => (flags ? [{ because, flags }] : []))],
+  refused: [],
+});
 
 const published = (form: Form, check: (value: unknown) => void): Flag<unknown> => ({
   ...form,
