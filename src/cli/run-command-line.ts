@@ -11,6 +11,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     first === undefined || first === '--help' || first === '-h' ? 'help' : first === '--version' ? 'version' : first;
   try {
     const command = await load(name);
+    if (command.readsAll) return await command.run(rest, terminal);
     if (!rest.includes('--help') && !rest.includes('-h')) {
       const asksVersion = rest.some((arg) => /^--version(=true|=raw)?$/.test(arg));
       return await (asksVersion ? (await load('version')).run([], terminal) : command.run(rest, terminal));

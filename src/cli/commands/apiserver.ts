@@ -1,11 +1,6 @@
-import { join } from 'node:path';
-import { makePrivateDirectory } from '../../base/atomic-file.ts';
-import { systemRandom } from '../../base/random.ts';
 import { systemClock } from '../../base/time/clock.ts';
-import { ensureSelfSigned } from '../../pki/ca.ts';
 import { httpsUrl } from '../../server/wiring/addresses.ts';
 import type { ServerConfig } from '../../server/wiring/config.ts';
-import { servedHosts } from '../addresses.ts';
 import { ignoredPluginFlags } from '../flags/admission-flags.ts';
 import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
 import { warnOfAudit } from '../flags/audit-options.ts';
@@ -14,12 +9,12 @@ import { warnOfGates } from '../flags/feature-gate-flag.ts';
 import { serverLoggers } from '../flags/logging-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
 import { ignoredApis } from '../flags/runtime-config-flag.ts';
-import { type ServerFlagValues, serverFlags } from '../flags/server-flags.ts';
-import { certificateDirectory, readServerOptions } from '../flags/server-options.ts';
+import { serverFlags } from '../flags/server-flags.ts';
+import { readServerOptions } from '../flags/server-options.ts';
 import { readTls } from '../flags/tls-flags.ts';
 import { defineCommand } from './command.ts';
 import { runServer } from './run-server.ts';
-import { givenServing, type ServingCertificate, servingConfig } from './serving-certificate.ts';
+import { givenServing, ownServing, servingConfig } from './serving-certificate.ts';
 
 export const apiserver = defineCommand({
   summary: 'The API server for production: only what the flags say',
@@ -49,13 +44,3 @@ export const apiserver = defineCommand({
     return runServer(config, ({ address, port }) => logger.info('serving', { url: httpsUrl(address, port) }));
   },
 });
-
-/** A self-signed pair in --cert-dir; an existing one is reused. */
-function ownServing(values: ServerFlagValues): ServingCertificate {
-  const directory = certificateDirectory(values);
-  makePrivateDirectory(directory);
-  const files = { certificate: join(directory, 'apiserver.crt'), key: join(directory, 'apiserver.key') };
-  const purpose = { subject: { commonName: 'orch-apiserver' }, use: 'serverAuth' } as const;
-  const context = { clock: systemClock, random: systemRandom };
-  return { files, read: () => ensureSelfSigned(files, { ...purpose, hosts: servedHosts(values) }, context) };
-}

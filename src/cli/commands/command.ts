@@ -19,6 +19,8 @@ export interface Command {
   readonly flags: FlagTable;
   /** Flags of the published program that the command accepts in addition. */
   readonly published: PublishedFlags;
+  /** True if it answers `--help` and `--version` itself. */
+  readonly readsAll?: boolean;
   /** Runs the command. Resolves to the exit code; the caller shows UsageErrors and other errors. */
   run(args: readonly string[], terminal: Terminal): Promise<number>;
 }

@@ -38,7 +38,8 @@ export function commandHelp(name: string, command: Command): string {
   );
 }
 
-const describeFlags = (flags: FlagTable): string =>
+/** The rows of flags in a help text. */
+export const describeFlags = (flags: FlagTable): string =>
   Object.entries(flags)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, flag]) => {

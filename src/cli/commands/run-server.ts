@@ -1,12 +1,17 @@
 import type { RunningServer, ServerConfig } from '../../server/wiring/config.ts';
+import type { Environment } from '../../server/wiring/environment.ts';
 import { untilStopped } from '../until-stopped.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Runs a server until a signal stops it in order. Resolves to the exit code. */
-export async function runServer(config: ServerConfig, started: (server: RunningServer) => void): Promise<number> {
+export async function runServer(
+  config: ServerConfig,
+  started: (server: RunningServer) => void,
+  environment?: Environment,
+): Promise<number> {
   const { startServer } = await import('../../server/wiring/start-server.ts');
   return untilStopped(config.logger, async (stopped) => {
-    const server = await startServer(config).catch((error: unknown) => {
+    const server = await startServer(config, environment).catch((error: unknown) => {
       throw explainListenError(error, config);
     });
     started(server);

@@ -1,10 +1,16 @@
+import { join } from 'node:path';
+import { makePrivateDirectory } from '../../base/atomic-file.ts';
 import type { Logger } from '../../base/logger.ts';
+import { systemRandom } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';
+import { systemClock } from '../../base/time/clock.ts';
+import { ensureSelfSigned } from '../../pki/ca.ts';
 import { type KeyPair, type KeyPairFiles, readKeyPair } from '../../pki/key-pair-files.ts';
 import { WatchedKeyPair } from '../../pki/watched-key-pair.ts';
 import type { KeyPairPem, ServerConfig } from '../../server/wiring/config.ts';
+import { servedHosts } from '../addresses.ts';
 import type { ServerFlagValues } from '../flags/server-flags.ts';
-import { readServingPair } from '../flags/server-options.ts';
+import { certificateDirectory, readServingPair } from '../flags/server-options.ts';
 
 /** A serving certificate: its files, and how it is read and renewed. */
 export interface ServingCertificate {
@@ -18,6 +24,16 @@ export function givenServing(values: ServerFlagValues): ServingCertificate | und
   if (!readServingPair(values)) return undefined;
   const files = { certificate: values['tls-cert-file'] ?? '', key: values['tls-private-key-file'] ?? '' };
   return { files, read: () => readKeyPair(files) };
+}
+
+/** A self-signed pair in --cert-dir; an existing one is reused. */
+export function ownServing(values: ServerFlagValues): ServingCertificate {
+  const directory = certificateDirectory(values);
+  makePrivateDirectory(directory);
+  const files = { certificate: join(directory, 'apiserver.crt'), key: join(directory, 'apiserver.key') };
+  const purpose = { subject: { commonName: 'orch-apiserver' }, use: 'serverAuth' } as const;
+  const context = { clock: systemClock, random: systemRandom };
+  return { files, read: () => ensureSelfSigned(files, { ...purpose, hosts: servedHosts(values) }, context) };
 }
 
 export const pemOf = ({ certificatePem, keyPem }: KeyPair): KeyPairPem => ({

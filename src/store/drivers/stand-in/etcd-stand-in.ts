@@ -1,16 +1,10 @@
-import {
-  createServer,
-  type IncomingMessage,
-  request as openRequest,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
-import { type AddressInfo, isIPv4 } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type AddressInfo, createServer, isIPv4, type Server, type Socket } from 'node:net';
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Store } from '../../store.ts';
 import { openMemoryStore } from '../memory/memory-store.ts';
+import { protocol, storePath } from './protocol.ts';
+import { type RequestHead, readHead } from './request-head.ts';
 import { serveStore } from './serve-store.ts';
 
 /**
@@ -27,10 +21,6 @@ interface ListenAddress {
   readonly port: number;
 }
 
-/** The protocol that an API server upgrades to. A server of another version is taken for none. */
-const protocol = 'orch-store-1';
-const storePath = '/orch/store';
-
 /** The release that `/version` tells. */
 export const etcdRelease = '3.5.16';
 
@@ -46,14 +36,11 @@ const documents: Readonly<Record<string, string>> = {
 export async function openEtcdStandIn(addresses: readonly ListenAddress[]): Promise<EtcdStandIn> {
   const store = openMemoryStore();
   const servers: Server[] = [];
-  const connections = new Set<Duplex>();
+  const connections = new Set<Socket>();
   const close = (): void => {
     void store.close();
     for (const connection of connections) connection.destroy();
-    for (const server of servers) {
-      server.close();
-      server.closeAllConnections();
-    }
+    for (const server of servers) server.close();
   };
   try {
     for (const address of addresses) {
@@ -68,38 +55,52 @@ export async function openEtcdStandIn(addresses: readonly ListenAddress[]): Prom
   return { addresses: servers.map((server) => server.address() as AddressInfo), close };
 }
 
-function standInServer(store: Store, connections: Set<Duplex>): Server {
-  const server = createServer(answer);
-  server.maxConnections = limits.connectionsMax;
-  server.on('upgrade', (request, socket, head) => {
+function standInServer(store: Store, connections: Set<Socket>): Server {
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     socket.on('error', () => {});
-    if (request.url !== storePath || request.headers.upgrade !== protocol || !isFromHere(request)) {
-      socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-      return;
-    }
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`);
-    if (head.length > 0) socket.unshift(head);
     connections.add(socket);
-    void serveStore(store, socket).then(() => connections.delete(socket));
+    socket.once('close', () => connections.delete(socket));
+    void serve(store, socket);
   });
+  server.maxConnections = limits.connectionsMax;
   return server;
 }
 
+/** Answers the one request of a connection, whose end follows, or makes it one to the store. */
+async function serve(store: Store, socket: Socket): Promise<void> {
+  socket.setTimeout(limits.headersMsMax, () => socket.destroy());
+  const head = await readHead(socket);
+  if (head?.path === storePath && head.upgrade === protocol && isFromHere(socket)) {
+    socket.setTimeout(0);
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`);
+    await serveStore(store, socket);
+    return;
+  }
+  socket.end(answer(head));
+  // Closing while something is unread would reset the connection, and the answer be lost.
+  socket.resume();
+}
+
 /** Data is for programs of this machine, whatever address is listened on. */
-function isFromHere({ socket: { remoteAddress = '', localAddress } }: IncomingMessage): boolean {
+function isFromHere({ remoteAddress = '', localAddress }: Socket): boolean {
   const address = remoteAddress.replace(/^::ffff:/, '');
   return remoteAddress === localAddress || address === '::1' || (isIPv4(address) && address.startsWith('127.'));
 }
 
-function answer({ method = '', url = '' }: IncomingMessage, response: ServerResponse): void {
-  const path = url.replace(/\?.*$/s, '');
+function answer(head: RequestHead | undefined): string {
+  if (!head) return response('400 Bad Request', 'bad request\n');
+  const { method, path } = head;
+  if (path === storePath) return response('403 Forbidden', 'for API servers of this machine\n');
   const body = Object.hasOwn(documents, path) ? documents[path] : undefined;
-  if (body === undefined) response.writeHead(404).end('404 page not found\n');
-  else if (method !== 'GET' && method !== 'HEAD') response.writeHead(405, { allow: 'GET' }).end('Method Not Allowed\n');
-  else {
-    const type = body.startsWith('{') ? 'application/json' : 'text/plain; charset=utf-8';
-    response.writeHead(200, { 'content-type': type }).end(body);
-  }
+  if (body === undefined) return response('404 Not Found', '404 page not found\n');
+  if (method !== 'GET' && method !== 'HEAD') return response('405 Method Not Allowed', 'Method Not Allowed\n');
+  return response('200 OK', body, method);
+}
+
+function response(status: string, body: string, method = 'GET'): string {
+  const type = body.startsWith('{') ? 'application/json' : 'text/plain; charset=utf-8';
+  const fields = `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`;
+  return `HTTP/1.1 ${status}\r\n${fields}\r\n\r\n${method === 'HEAD' ? '' : body}`;
 }
 
 function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
@@ -109,30 +110,5 @@ function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
     server.off('error', reject);
     resolve();
   });
-  return promise;
-}
-
-/** Who is at an address that should be etcd's: a connection to the store of a stand-in, or another program. */
-type Found = { readonly type: 'standIn'; readonly connection: Duplex } | { readonly type: 'other' };
-
-/** Looks who answers at a URL. Rejects with the error of the system if nobody does. */
-export function findStandIn(url: URL): Promise<Found> {
-  const { promise, resolve, reject } = Promise.withResolvers<Found>();
-  const headers = { connection: 'Upgrade', upgrade: protocol };
-  const asked = openRequest(new URL(storePath, url), { headers, agent: false, timeout: limits.standInAnswerMsMax });
-  asked.on('timeout', () => asked.destroy(new Error('no answer')));
-  asked.on('error', reject);
-  asked.on('response', (response) => {
-    response.resume();
-    asked.destroy();
-    resolve({ type: 'other' });
-  });
-  asked.on('upgrade', (_response, socket, head) => {
-    socket.setTimeout(0);
-    socket.setNoDelay(true);
-    if (head.length > 0) socket.unshift(head);
-    resolve({ type: 'standIn', connection: socket });
-  });
-  asked.end();
   return promise;
 }

@@ -152,6 +152,7 @@ describe('the HTTP of a stand-in', () => {
     ['POST /health', 405, /Not Allowed/],
     ['GET /toString', 404, /not found/],
     ['GET /v2/keys', 404, /not found/],
+    ['GET /orch/store', 403, /of this machine/],
   ] as const) {
     it(`${request}: ${status}`, async () => {
       const standIn = await openEtcdStandIn(anyPort);
@@ -164,15 +165,17 @@ describe('the HTTP of a stand-in', () => {
   }
 
   for (const [what, head] of [
-    ['another path', upgrade.replace('/orch/store', '/')],
-    ['another protocol', upgrade.replace('orch-store-1', 'websocket')],
+    ['404 for another path', upgrade.replace('/orch/store', '/')],
+    ['403 for another protocol', upgrade.replace('orch-store-1', 'websocket')],
+    ['400 for what is no request', 'nonsense\r\n\r\n'],
+    ['400 for a head without an end', 'x'.repeat(limits.headerBytesMax + 1)],
   ] as const) {
-    it(`refuses an upgrade to ${what}`, async () => {
+    it(`answers ${what}`, async () => {
       const standIn = await openEtcdStandIn(anyPort);
       const socket = connect(standIn.addresses[0]?.port ?? 0, '127.0.0.1');
       socket.write(head);
       const [answer] = await within(once(socket, 'data'), 'an answer');
-      assert.match(String(answer), /^HTTP\/1\.1 403 /);
+      assert.ok(String(answer).startsWith(`HTTP/1.1 ${what.slice(0, 3)} `), String(answer));
       socket.destroy();
       standIn.close();
     });

@@ -17,7 +17,7 @@ import { encodeFrame, FrameError, readFrames } from './frames.ts';
 import { type Answer, type Call, errorOf } from './messages.ts';
 
 /** Opens a connection to the store. Rejects if there is nobody. */
-export type Connect = () => Promise<Duplex>;
+type Connect = () => Promise<Duplex>;
 
 /** A store in another process, which others may use too. It ends with that process: then everything in it is lost. */
 export const openRemoteStore = async (connect: Connect): Promise<Store> => new RemoteStore(await connect(), connect);

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { limits } from '../../../base/limits.ts';
 import { type Clock, pauseAlive } from '../../../base/time/clock.ts';
 import type { Store } from '../../store.ts';
-import { findStandIn } from './etcd-stand-in.ts';
+import { findStandIn } from './find-stand-in.ts';
 import { openRemoteStore } from './remote-store.ts';
 
 /**
