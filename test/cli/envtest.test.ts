@@ -15,7 +15,8 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { within } from '../../src/base/waits-fixture.ts';
 import { etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
-import { freePort, TestEnvironment } from '../support/test-environment.ts';
+import { freePort } from '../support/orch-process.ts';
+import { TestEnvironment } from '../support/test-environment.ts';
 
 const launcher = new URL('../../bin/orch', import.meta.url).pathname;
 const root = mkdtempSync(join(tmpdir(), 'orch-envtest-'));

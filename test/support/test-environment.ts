@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until, within } from '../../src/base/waits-fixture.ts';
 import { makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { generateKey, keyToPem } from '../../src/pki/keys.ts';
+import { freePort } from './orch-process.ts';
 
 const launcher = new URL('../../bin/orch', import.meta.url).pathname;
 
@@ -91,7 +91,7 @@ interface RunningApiserver {
 }
 
 /** A program of the environment. */
-export class Program {
+class Program {
   readonly #child: ChildProcess;
   log = '';
 
@@ -141,13 +141,4 @@ async function statusOf(
     );
     request.on('error', () => resolve(undefined));
   });
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { readonly port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
