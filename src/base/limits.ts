@@ -596,11 +596,4 @@ export const limits = {
   /** Writes of one batch, and bytes of their keys and values. etcd accepts less: see `Store.batch`. */
   storeBatchWritesMax: 1_000,
   storeBatchBytesMax: 16 * 1024 * 1024,
-  /** A message to a store in another process: the largest batch, with the text around its writes. */
-  standInFrameBytesMax: 18 * 1024 * 1024,
-  /** How long a program that should be etcd may take to answer who it is. */
-  standInAnswerMsMax: 2_000,
-  /** How long such a program is waited for, and how often it is looked for. */
-  standInStartMsMax: 20_000,
-  standInLookMs: 10,
 } as const;

@@ -1,6 +1,7 @@
 import { request as openRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { limits } from '../../../base/limits.ts';
+import { standInLimits } from '../../../base/stand-in-limits.ts';
 import { protocol, storePath } from './protocol.ts';
 
 /** Who is at an address that should be etcd's: a connection to the store of a stand-in, or another program. */
@@ -10,7 +11,7 @@ type Found = { readonly type: 'standIn'; readonly connection: Duplex } | { reado
 export function findStandIn(url: URL): Promise<Found> {
   const { promise, resolve, reject } = Promise.withResolvers<Found>();
   const headers = { connection: 'Upgrade', upgrade: protocol };
-  const asked = openRequest(new URL(storePath, url), { headers, agent: false, timeout: limits.standInAnswerMsMax });
+  const asked = openRequest(new URL(storePath, url), { headers, agent: false, timeout: standInLimits.answerMsMax });
   asked.on('timeout', () => asked.destroy(new Error('no answer')));
   asked.on('error', reject);
   asked.on('response', (response) => {

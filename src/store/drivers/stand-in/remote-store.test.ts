@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { limits } from '../../../base/limits.ts';
+import { standInLimits } from '../../../base/stand-in-limits.ts';
 import { systemClock } from '../../../base/time/clock.ts';
 import { within } from '../../../base/waits-fixture.ts';
 import { conformance } from '../../conformance/conformance.ts';
@@ -107,7 +108,7 @@ describe('what does not keep to the protocol is cut off, and the others go on', 
   };
   for (const [what, sent] of [
     ['no frame', length(0)],
-    ['a frame that is too long', length(limits.standInFrameBytesMax)],
+    ['a frame that is too long', length(standInLimits.frameBytesMax)],
     ['a head longer than its frame', Buffer.from('0000000500000009aa', 'hex')],
     ['a head that is no JSON', Buffer.concat([Buffer.from('0000000500000001', 'hex'), bytes('{')])],
     ['a value beyond the end', Buffer.concat([Buffer.from('000000100000000c', 'hex'), bytes('{"bytes":99}')])],

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { limits } from '../../../base/limits.ts';
+import { standInLimits } from '../../../base/stand-in-limits.ts';
 import { checkBatch } from '../../batch.ts';
 import {
   type BatchWrite,
@@ -126,8 +127,8 @@ class RemoteStore implements Store {
   async #call<T>(call: Call, onLoss: StoreErrorCode = 'unavailable'): Promise<T> {
     this.#assertOpen();
     const frame = encodeFrame(call);
-    if (frame.length > limits.standInFrameBytesMax) {
-      throw new StoreError('tooLarge', `a write has at most ${limits.standInFrameBytesMax} bytes`);
+    if (frame.length > standInLimits.frameBytesMax) {
+      throw new StoreError('tooLarge', `a write has at most ${standInLimits.frameBytesMax} bytes`);
     }
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#waiting.push({ resolve, reject, onLoss });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { limits } from '../../../base/limits.ts';
+import { standInLimits } from '../../../base/stand-in-limits.ts';
 import type { BatchWrite, Committed, Revision, Store } from '../../store.ts';
 import { encodeFrame, readFrames } from './frames.ts';
 import { type Call, failureOf, readCall } from './messages.ts';
@@ -18,7 +19,7 @@ export async function serveStore(store: Store, connection: Duplex): Promise<void
   let changes: Promise<void> | undefined;
   let orderly = false;
   try {
-    for await (const message of readFrames(connection, limits.standInFrameBytesMax)) {
+    for await (const message of readFrames(connection, standInLimits.frameBytesMax)) {
       const call = readCall(message);
       // A stream of changes ends with its connection, and takes no further calls.
       if (!call || changes) return;

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { limits } from '../../../base/limits.ts';
+import { standInLimits } from '../../../base/stand-in-limits.ts';
 import { type Clock, pauseAlive } from '../../../base/time/clock.ts';
 import type { Store } from '../../store.ts';
 import { findStandIn } from './find-stand-in.ts';
@@ -11,12 +12,12 @@ import { openRemoteStore } from './remote-store.ts';
  */
 export async function openStandInStore(endpoints: readonly string[], clock: Clock): Promise<Store | undefined> {
   const urls = endpoints.map((endpoint) => new URL(endpoint)).filter(({ protocol }) => protocol === 'http:');
-  const deadline = clock.monotonic() + limits.standInStartMsMax;
+  const deadline = clock.monotonic() + standInLimits.startMsMax;
   while (urls.length > 0) {
     const { found, silent } = await look(urls);
     if (found) return openRemoteStore(found);
     if (!silent || clock.monotonic() > deadline) return undefined;
-    await pauseAlive(clock, limits.standInLookMs, new AbortController().signal);
+    await pauseAlive(clock, standInLimits.lookMs, new AbortController().signal);
   }
   return undefined;
 }
