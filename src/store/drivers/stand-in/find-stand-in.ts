@@ -1,6 +1,5 @@
 import { request as openRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { limits } from '../../../base/limits.ts';
 import { standInLimits } from '../../../base/stand-in-limits.ts';
 import { protocol, storePath } from './protocol.ts';
 

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
-import { limits } from '../../../base/limits.ts';
 import { standInLimits } from '../../../base/stand-in-limits.ts';
 import type { BatchWrite, Committed, Revision, Store } from '../../store.ts';
 import { encodeFrame, readFrames } from './frames.ts';

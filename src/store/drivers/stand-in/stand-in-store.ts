@@ -1,5 +1,4 @@
 import type { Duplex } from 'node:stream';
-import { limits } from '../../../base/limits.ts';
 import { standInLimits } from '../../../base/stand-in-limits.ts';
 import { type Clock, pauseAlive } from '../../../base/time/clock.ts';
 import type { Store } from '../../store.ts';
