@@ -5,15 +5,35 @@
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { builtinModules } from './builtin-modules.ts';
 import { logPlaces } from './log-places.ts';
+import { type Merged, mergeModules } from './merge-modules.ts';
 
 /** What `dist/` begins with: outer file name without `.js`, and the source. */
 const entries: Readonly<Record<string, string>> = {
   main: 'src/cli/main.ts',
   library: 'src/library/library.ts',
-  'sqlite-worker': 'src/store/drivers/sqlite/sqlite-worker.ts',
   'heavy-worker': 'src/server/serving/heavy/heavy-worker.ts',
 };
+
+/** Threads that need little: by themselves, so that they load one small file. */
+const threads: Readonly<Record<string, string>> = {
+  'sqlite-worker': 'src/store/drivers/sqlite/sqlite-worker.ts',
+};
+
+/** What every command loads, and what every server does. */
+const merged: readonly Merged[] = [
+  { name: 'shell', roots: ['src/cli/run-command-line.ts', 'src/cli/error-output.ts', 'src/cli/commands/version.ts'] },
+  {
+    name: 'server',
+    roots: [
+      'src/cli/commands/up.ts',
+      'src/cli/commands/apiserver.ts',
+      'src/server/wiring/start-server.ts',
+      'src/store/drivers/sqlite/sqlite-store.ts',
+    ],
+  },
+];
 
 /**
  * The first file that runs. The compile cache must be on before anything big is loaded; it lies in `dist/`, so that
@@ -41,14 +61,12 @@ export async function build(root: string): Promise<BuildResult> {
   const started = new Date();
   const { build: bundle } = await import('esbuild');
   const dist = join(root, 'dist');
-  const result = await bundle({
+  const shared = {
     absWorkingDir: root,
-    entryPoints: Object.entries(entries)
-      .filter(([, source]) => existsSync(join(root, source)))
-      .map(([out, source]) => ({ in: source, out })),
+    // A copy of the package may have its sources by a link.
+    preserveSymlinks: true,
     outdir: dist,
     bundle: true,
-    splitting: true,
     platform: 'node',
     format: 'esm',
     target: 'node24',
@@ -60,18 +78,30 @@ export async function build(root: string): Promise<BuildResult> {
     sourcesContent: false,
     logLevel: 'silent',
     write: false,
+  } as const;
+  const [own, alone] = [entries, threads].map((sources) => existing(root, sources));
+  const { files: together, plugin } = await mergeModules({
+    ...{ bundle, root },
+    entries: Object.values(own ?? {}),
+    files: merged.filter(({ roots }) => roots.every((source) => existsSync(join(root, source)))),
   });
+  const builtins = builtinModules(root);
+  const results = await Promise.all([
+    bundle({ ...shared, splitting: true, entryPoints: { ...own, ...together }, plugins: [builtins, plugin] }),
+    bundle({ ...shared, entryPoints: { ...alone }, plugins: [builtins] }),
+  ]);
   // A warning here is, for one, an import that cannot be found and that the code guards: then it fails when it runs.
-  const [warning] = result.warnings;
+  const [warning] = results.flatMap(({ warnings }) => warnings);
   if (warning) throw new Error(`${warning.location?.file ?? ''}:${warning.location?.line ?? ''} ${warning.text}`);
-  const files = result.outputFiles.filter(({ path }) => path.endsWith('.js'));
+  const outputFiles = results.flatMap((result) => result.outputFiles);
+  const files = outputFiles.filter(({ path }) => path.endsWith('.js'));
   for (const { path, text } of files) refuseWide(path, text);
   mkdirSync(dist, { recursive: true });
   const written = new Set<string>();
   let bytes = 0;
   // What others import is there before what imports it: someone may start the product while we write.
   const outputs = files.sort((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)));
-  const places = Buffer.from(JSON.stringify(logPlaces(result.outputFiles)));
+  const places = Buffer.from(JSON.stringify(logPlaces(outputFiles)));
   const made = [
     { path: join(dist, 'log-places.json'), contents: places },
     ...outputs,
@@ -90,13 +120,17 @@ export async function build(root: string): Promise<BuildResult> {
   return { files: written.size, bytes };
 }
 
+/** Of these sources, those that are there: a checkout for a test may have few. */
+const existing = (root: string, sources: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(sources).filter(([, source]) => existsSync(join(root, source))));
+
 /** A single character beyond Latin-1 makes the runtime keep the whole file with two bytes for each. */
 function refuseWide(path: string, text: string): void {
   const wide = /[^\0-\xff].{0,40}/.exec(text);
   if (wide) throw new Error(`${basename(path)}: a character beyond Latin-1, to be written as \\u…: ${wide[0]}`);
 }
 
-const isEntry = (path: string): boolean => basename(path).replace(/\.js$/, '') in entries;
+const isEntry = (path: string): boolean => basename(path).replace(/\.js$/, '') in { ...entries, ...threads };
 
 function replaceFile(path: string, contents: Uint8Array): void {
   const temporary = `${path}.${process.pid}`;
