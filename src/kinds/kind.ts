@@ -250,6 +250,11 @@ export interface Kind extends GroupVersionKind {
    */
   readonly answer?: (object: ApiObject, context: AnswerContext) => Promise<ApiObject> | ApiObject;
   /**
+   * For kinds whose objects are what the server observes, and never stored (component statuses): all of them, in order of
+   * their names. Only `get` and `list` are served.
+   */
+  readonly observe?: (context: AnswerContext) => Promise<readonly ApiObject[]>;
+  /**
    * For kinds that act on an object of another resource of the same group and version and are never stored (core
    * `bindings`): creating one runs the action on the object with the name in the body. Only `create` is served.
    */
@@ -292,6 +297,9 @@ export interface Kind extends GroupVersionKind {
   readonly orphansByDefault?: { readonly warning?: string };
 }
 
-/** False for kinds with `answer` or `acts`, whose objects are never stored. */
-export const storesObjects = ({ answer, acts }: Pick<Kind, 'answer' | 'acts'>): boolean =>
-  answer === undefined && acts === undefined;
+/** False for kinds with `answer`, `acts` or `observe`, whose objects are never stored. */
+export const storesObjects = ({ answer, acts, observe }: Pick<Kind, 'answer' | 'acts' | 'observe'>): boolean =>
+  answer === undefined && acts === undefined && observe === undefined;
+
+/** Whether lists of the kind are served. */
+export const hasLists = (kind: Kind): boolean => storesObjects(kind) || kind.observe !== undefined;

@@ -61,6 +61,7 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'Event', 'events', 'ev', 'Namespaced', '', '1100'],
     ['v1', 'Event', 'events', 'ev', 'Namespaced', '', '1100'],
     ['v1', 'Binding', 'bindings', '', 'Namespaced', '', '0000'],
+    ['v1', 'ComponentStatus', 'componentstatuses', 'cs', 'Cluster', '', '0000'],
     ['v1', 'ControllerRevision', 'controllerrevisions', '', 'Namespaced', '', '0100'],
     ['v1', 'DaemonSet', 'daemonsets', 'ds', 'Namespaced', 'status', '0101'],
     ['v1', 'Deployment', 'deployments', 'deploy', 'Namespaced', 'status,scale', '0101'],

@@ -25,6 +25,7 @@ import { certificateSigningRequest } from './certificates/certificate-signing-re
 import { betaClusterTrustBundle, clusterTrustBundle } from './certificates/cluster-trust-bundle.ts';
 import { lease } from './coordination/lease.ts';
 import { binding } from './core/binding.ts';
+import { componentStatus } from './core/component-status.ts';
 import { configMap } from './core/config-map.ts';
 import { endpoints } from './core/endpoints.ts';
 import { event } from './core/event.ts';
@@ -79,6 +80,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     coreEvent,
     eventsEvent(dialect, coreEvent),
     binding,
+    componentStatus,
     ...[controllerRevision, daemonSet, deployment, replicaSet, statefulSet, job, cronJob].map((make) =>
       refusingFinalizers(make(dialect)),
     ),

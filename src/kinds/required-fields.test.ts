@@ -96,6 +96,7 @@ const published: Readonly<Record<string, string>> = {
   'api.core.v1.CinderPersistentVolumeSource': 'volumeID',
   'api.core.v1.CinderVolumeSource': 'volumeID',
   'api.core.v1.ClusterTrustBundleProjection': 'path',
+  'api.core.v1.ComponentCondition': 'status type',
   'api.core.v1.ConfigMapKeySelector': 'key',
   'api.core.v1.ConfigMapNodeConfigSource': 'kubeletConfigKey name namespace',
   'api.core.v1.Container': 'name',

@@ -26,6 +26,15 @@ export interface KindServices {
   issueToken(grant: TokenGrant): IssuedToken | Promise<IssuedToken>;
   /** A consistent read of a core group object: includes every write acknowledged before the call. Undefined if not found. */
   object(resource: string, namespace: string, name: string): Promise<ApiObject | undefined>;
+  /** Health of the control plane's components, in order of their names. */
+  componentHealth(): Promise<readonly ComponentHealth[]>;
+}
+
+/** Health of a part of the control plane, by its published name. */
+export interface ComponentHealth {
+  readonly name: string;
+  /** What is wrong. */
+  readonly problem?: string;
 }
 
 export interface AuthenticatedToken {

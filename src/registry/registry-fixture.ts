@@ -166,10 +166,17 @@ export class RegistryFixture implements AsyncDisposable {
   }
 
   /** The list of the reply. Throws for other replies. */
-  async list(target: string): Promise<{ readonly metadata: ListMetadata; readonly items: readonly ApiObject[] }> {
+  async list(target: string): Promise<{
+    readonly metadata: Required<Pick<ListMetadata, 'resourceVersion'>> & ListMetadata;
+    readonly items: readonly ApiObject[];
+  }> {
     const reply = await this.call('GET', target);
     if (reply.type !== 'list') throw new Error(`GET ${target} answers ${reply.type}`);
-    return { metadata: reply.metadata, items: [...reply.items].map(({ bytes }) => JSON.parse(bytes.toString())) };
+    const { resourceVersion = '' } = reply.metadata;
+    return {
+      metadata: { ...reply.metadata, resourceVersion },
+      items: [...reply.items].map(({ bytes }) => JSON.parse(bytes.toString())),
+    };
   }
 
   /** The error that the request fails with. Throws if it succeeds. */

@@ -18,6 +18,7 @@ import { deleteObject } from './verbs/delete.ts';
 import { deleteCollection } from './verbs/delete-collection.ts';
 import { get } from './verbs/get.ts';
 import { list } from './verbs/list.ts';
+import { observe } from './verbs/observe.ts';
 import { patch } from './verbs/patch.ts';
 import { getScale, writeScale } from './verbs/scale.ts';
 import { update } from './verbs/update.ts';
@@ -50,6 +51,8 @@ export class Registry {
 
   #serveObject(request: VerbRequest): Reply | Promise<Reply> {
     const { verb } = request.info;
+    const look = request.served.kind.observe;
+    if (look) return observe(this.#parts, this.#writer, request, look);
     switch (verb) {
       case 'get':
         return get(this.#parts, request);
@@ -139,6 +142,7 @@ export function allowedVerbs(served: ServedResource, subresource: string, named:
     const found = findSubresource(served, subresource);
     return found === undefined ? [] : found.type === 'action' ? ['create'] : found.verbs;
   }
+  if (served.kind.observe) return named ? ['get', 'list'] : ['list'];
   if (!storesObjects(served.kind)) return named ? [] : ['create'];
   const without = served.kind.withoutVerbs ?? [];
   return (named ? objectVerbs : collectionVerbs).filter((verb) => !without.includes(verb));

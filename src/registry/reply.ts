@@ -33,7 +33,8 @@ export interface ListReply {
 }
 
 export interface ListMetadata {
-  readonly resourceVersion: string;
+  /** Absent if the items are not stored. */
+  readonly resourceVersion?: string;
   readonly continue?: string;
   readonly remainingItemCount?: number;
 }

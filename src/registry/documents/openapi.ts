@@ -2,7 +2,7 @@ import { cborTypes } from '../../codec/cbor/format.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { subresourceKind } from '../../kinds/body-kind.ts';
 import { describedSchema, namedOutlineOf } from '../../kinds/documented-schema.ts';
-import { type GroupVersionKind, storesObjects } from '../../kinds/kind.ts';
+import { type GroupVersionKind, hasLists } from '../../kinds/kind.ts';
 import { isLazy } from '../../kinds/lazy-schema.ts';
 import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../../kinds/meta/delete-options.ts';
@@ -135,7 +135,7 @@ function* schemas(
     groupVersions.set(`${kind.group}/${kind.version}`, kind);
     const schema = namedOutlineOf(kind);
     kinds.set(schema, [kind]);
-    if (storesObjects(kind)) kinds.set(listSchema(schema), [{ ...gvk(kind), kind: kind.listKind }]);
+    if (hasLists(kind)) kinds.set(listSchema(schema), [{ ...gvk(kind), kind: kind.listKind }]);
     if (isLazy(kind)) {
       const known = kept?.of(kind, schema.name);
       later.push({ name: schema.name, kinds: [kind], known, make: () => describedSchema(kind) });

@@ -177,12 +177,12 @@ for (const dialect of [orch, kubernetes]) {
     test('every verb that is served has an operation', () => {
       const verbsOf = (resource: ServedResource, subresource: string, name: boolean): ReadonlySet<string> =>
         new Set(
-          operations(resource)
-            .map(requestOf)
-            .filter((info) => info.type === 'resource')
-            .filter((info) => info.watchPath === undefined)
-            .filter((info) => info.subresource === subresource && (info.name !== '') === name)
-            .flatMap(({ verb }) => (verb === 'list' ? ['list', 'watch'] : [verb])),
+          operations(resource).flatMap((operation) => {
+            const info = requestOf(operation);
+            if (info.type !== 'resource' || info.watchPath !== undefined) return [];
+            if (info.subresource !== subresource || (info.name !== '') !== name) return [];
+            return operation.streams ? [info.verb, 'watch'] : [info.verb];
+          }),
         );
       for (const resource of all) {
         // A list or watch of one object is that of its collection with a name selector.

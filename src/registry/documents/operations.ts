@@ -177,18 +177,20 @@ const verbOf = {
   deletecollection: 'deletecollection',
 } as const satisfies Record<Action, ResourceVerb>;
 
-const listOperation = (served: ServedResource, path: string, suffix: string): Operation =>
-  operation(served, {
+function listOperation(served: ServedResource, path: string, suffix: string): Operation {
+  const watched = allowedVerbs(served, '', false).includes('watch');
+  return operation(served, {
     path,
     method: 'get',
     verb: 'list',
     action: 'list',
-    description: `list or watch ${served.kind.resource}`,
-    set: 'list',
+    description: `list ${watched ? 'or watch ' : ''}${served.kind.resource}`,
+    set: watched ? 'list' : 'listOnly',
     responses: { 200: listRef(served.kind) },
     suffix,
-    streams: true,
+    streams: watched,
   });
+}
 
 const acrossNamespaces = (served: ServedResource): Operation =>
   listOperation(served, `${root(served)}/${served.kind.resource}`, 'ForAllNamespaces');

@@ -44,6 +44,7 @@ const watchOnly = ['allowWatchBookmarks', 'watch'];
 export const parameterSets = {
   get: [pretty],
   list: parametersOf(listOptions),
+  listOnly: parametersOf(listOptions).filter(({ name }) => !watchOnly.includes(name)),
   write: parametersOf(createOptions),
   patch: parametersOf(patchOptions),
   delete: parametersOf(deleteOptions),

@@ -71,6 +71,11 @@ export class Health {
     return this.#checks.paths;
   }
 
+  /** See HealthOptions. */
+  get storeProblem(): HealthOptions['storeProblem'] {
+    return this.#options.storeProblem;
+  }
+
   /** As `HealthChecks.answer`. */
   answer(path: string, query: URLSearchParams): ReturnType<HealthChecks['answer']> {
     return this.#checks.answer(path, query);

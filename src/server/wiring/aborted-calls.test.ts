@@ -66,6 +66,7 @@ class SilentWorld {
     const { resources } = fixture;
     return kindServices({
       ...{ authorizer, rules: authorizer, tokens: this.tokens(), apiAudiences: ['api'], resources },
+      componentHealth: async () => [],
       cache: { isFresh: () => false, fresh: (signal) => this.silence(signal as AbortSignal) },
     });
   }

@@ -9,6 +9,7 @@ import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import { followDefaultClasses } from '../admission/follow-default-classes.ts';
 import { openDynamicAdmission } from '../admission/open-dynamic-admission.ts';
+import { componentHealth } from '../upkeep/component-health.ts';
 import type { Access } from './access/access.ts';
 import { type AdmissionLookups, admissionLookups, composeAdmission } from './access/admission.ts';
 import { kindServices } from './access/kind-services.ts';
@@ -22,8 +23,8 @@ export function registryParts(
   config: ApiServerConfig,
   parts: ScopeParts & Access,
 ): RegistryParts & { readonly lookups: AdmissionLookups } {
-  const { dialect, clock, random, logger, metrics, store, cache, resources, identities, ...access } = parts;
-  const { authorizer, index: rbac } = access.authorization;
+  const { dialect, clock, random, logger, metrics, store, cache, resources, authorization } = parts;
+  const { authorizer, index: rbac } = authorization;
   const dynamic = openDynamicAdmission(parts, config.webhookUsers);
   const defaultClasses = followDefaultClasses(parts);
   const features = namesOfEnabled(config.features);
@@ -33,7 +34,7 @@ export function registryParts(
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },
     admission: composeAdmission(admissionPlugins, admitting),
-    servicesFor: servicesOfKinds(config, { cache, resources, identities, ...access }),
+    servicesFor: servicesOfKinds(config, parts),
     requireCreate: (info: ResourceRequest, user: UserInfo, request: Caller) =>
       requirePermission(authorizer, { ...info, verb: 'create' }, user, request),
     isSameNamespace: namespaceIdentity(resources.finder('', 'v1', 'namespaces'), store),
@@ -48,20 +49,19 @@ export function registryParts(
   };
 }
 
-function servicesOfKinds(
-  { dialect, authentication: { apiAudiences } }: Pick<ApiServerConfig, 'authentication' | 'dialect'>,
-  {
-    authentication,
-    authorization,
-    cache,
-    resources,
-    identities,
-  }: Access & Pick<ScopeParts, 'cache' | 'resources' | 'identities'>,
-): (request: Caller) => KindServices {
+function servicesOfKinds(config: ApiServerConfig, parts: ScopeParts & Access): (request: Caller) => KindServices {
+  const { dialect, controllers } = config;
+  const { authentication, authorization, cache, resources, identities, clock, health } = parts;
   const { tokens, serviceAccounts } = authentication;
+  const { apiAudiences } = config.authentication;
   const issuer = serviceAccounts?.issuer;
   const tokenLifetime = identities.serviceAccounts?.lifetime;
   const annotationKey = `authentication.${dialect.domain}/issued-credential-id`;
   const issuing = issuer && tokenLifetime && { tokenLifetime, issueToken: issuer.issue, annotationKey };
-  return kindServices({ ...authorization, tokens, apiAudiences, cache, resources, ...(issuing && { issuing }) });
+  const { storeProblem } = health;
+  const runsControllers = controllers.run.length > 0;
+  return kindServices({
+    ...{ ...authorization, tokens, apiAudiences, cache, resources, ...(issuing && { issuing }) },
+    componentHealth: componentHealth({ dialect, clock, resources, storeProblem, runsControllers }),
+  });
 }

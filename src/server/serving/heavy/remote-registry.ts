@@ -136,6 +136,7 @@ const noServices: KindServices = {
   tokenLifetime: unavailable,
   issueToken: unavailable,
   object: unavailable,
+  componentHealth: unavailable,
 };
 
 /** A call that is abandoned when the request ends. Not for writes, whose outcome must be awaited. */

@@ -17,6 +17,7 @@ const servicesOver = ({ cache, resources }: RegistryFixture, parts: Partial<Kind
     apiAudiences: ['api'],
     cache,
     resources,
+    componentHealth: async () => [],
     ...parts,
   })(new AbortController());
 

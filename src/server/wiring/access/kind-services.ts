@@ -19,6 +19,7 @@ export interface KindServiceParts {
   readonly apiAudiences: readonly string[];
   readonly cache: Pick<WatchCache, 'isFresh' | 'fresh'>;
   readonly resources: ResourceRegistry;
+  readonly componentHealth: KindServices['componentHealth'];
   /** Absent if the server has no key to sign tokens. */
   readonly issuing?: Pick<KindServices, 'tokenLifetime'> & {
     readonly issueToken: TokenIssuer['issue'];
@@ -32,7 +33,7 @@ export interface KindServiceParts {
  * it.
  */
 export function kindServices(parts: KindServiceParts): (request: Caller) => KindServices {
-  const { authorizer, rules, tokens, apiAudiences, cache, resources, issuing } = parts;
+  const { authorizer, rules, tokens, apiAudiences, cache, resources, componentHealth, issuing } = parts;
   return (request) => ({
     apiAudiences,
     authenticateToken: async (token, audiences) => {
@@ -49,6 +50,7 @@ export function kindServices(parts: KindServiceParts): (request: Caller) => Kind
           return issued;
         }
       : refuse,
+    componentHealth,
     object: async (resource, namespace, name) =>
       freshObject(cache, storedResource(resources, { group: '', version: 'v1', resource }), {
         namespace,
