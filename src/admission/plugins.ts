@@ -6,6 +6,7 @@ const defaults = {
   NamespaceAutoProvision: false,
   NamespaceLifecycle: true,
   NamespaceExists: false,
+  LimitPodHardAntiAffinityTopology: false,
   LimitRanger: true,
   ServiceAccount: true,
   // Disabled by default in kube-apiserver. Enabled here because the Node authorizer, also a default, does not check the
@@ -17,7 +18,9 @@ const defaults = {
   PodNodeSelector: false,
   Priority: true,
   DefaultTolerationSeconds: true,
+  PodTolerationRestriction: false,
   EventRateLimit: false,
+  ExtendedResourceToleration: false,
   DefaultStorageClass: true,
   StorageObjectInUseProtection: true,
   OwnerReferencesPermissionEnforcement: false,
@@ -28,6 +31,7 @@ const defaults = {
   ClusterTrustBundleAttest: true,
   CertificateSubjectRestriction: true,
   DefaultIngressClass: true,
+  DenyServiceExternalIPs: false,
   // Behind all that the server does by itself.
   // Does nothing unless the feature gate of this name is on, since there are no policies then.
   MutatingAdmissionPolicy: true,

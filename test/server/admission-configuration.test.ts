@@ -25,6 +25,17 @@ describe('a configured server', () => {
         configuration: { podNodeSelectorPluginConfig: { clusterDefaultNodeSelector: 'a=b' } },
       },
       {
+        name: 'PodTolerationRestriction',
+        configuration: {
+          ...{ apiVersion: 'podtolerationrestriction.admission.orch.io/v1alpha1', kind: 'Configuration' },
+          default: [{ key: 'pool', operator: 'Exists' }],
+          whitelist: [
+            { key: 'pool', operator: 'Exists' },
+            { operator: 'Exists', effect: 'NoExecute' },
+          ],
+        },
+      },
+      {
         name: 'PodSecurity',
         configuration: {
           ...{ apiVersion: 'pod-security.admission.config.orch.io/v1', kind: 'PodSecurityConfiguration' },
@@ -45,7 +56,7 @@ describe('a configured server', () => {
     server = await OrchProcess.start({
       flags: [
         `--admission-control-config-file=${join(directory, 'admission.json')}`,
-        '--enable-admission-plugins=EventRateLimit,PodNodeSelector',
+        '--enable-admission-plugins=EventRateLimit,PodNodeSelector,PodTolerationRestriction',
       ],
     });
     const { status } = await server.post(namespaces, { metadata: { name: 'exempt' } });
@@ -70,6 +81,26 @@ describe('a configured server', () => {
       pod('p'),
     );
     assert.deepEqual(made.json.spec.nodeSelector, { a: 'b' });
+  });
+
+  it('PodTolerationRestriction has a default, and a list of what is allowed, for small and heavy pods', async () => {
+    for (const note of ['', 'x'.repeat(limits.lightBytesMax)]) {
+      const create = (more: object) => {
+        const { metadata, spec } = pod('p', more);
+        const object = { metadata: { ...metadata, annotations: { note } }, spec };
+        return server.post<{ readonly spec: { readonly tolerations: readonly { readonly key: string }[] } }>(
+          `${namespaces}/default/pods?dryRun=All`,
+          object,
+        );
+      };
+      const { status, json, text } = await create({});
+      assert.equal(status, 201, text);
+      const keys = json.spec.tolerations.map(({ key }) => key);
+      assert.deepEqual(keys.sort(), ['node.orch.io/not-ready', 'node.orch.io/unreachable', 'pool']);
+      const refused = await create({ tolerations: [{ key: 'other', operator: 'Exists' }] });
+      assert.equal(refused.status, 500);
+      assert.match(refused.text, /pod tolerations .* conflict with its cluster whitelist/);
+    }
   });
 
   it('EventRateLimit limits small and heavy events together, and says when to come back', async () => {

@@ -45,6 +45,11 @@ const events = (limits: readonly object[]) => ({
   ...{ apiVersion: 'eventratelimit.admission.k8s.io/v1alpha1', kind: 'Configuration', limits },
 });
 
+const tolerations = (fields: object, version = 'v1alpha1') => ({
+  ...{ apiVersion: `podtolerationrestriction.admission.k8s.io/${version}`, kind: 'Configuration' },
+  ...fields,
+});
+
 const quotas = (limitedResources: readonly object[], apiVersion = 'apiserver.config.k8s.io/v1') => ({
   apiVersion,
   kind: apiVersion.startsWith('apiserver.') ? 'ResourceQuotaConfiguration' : 'Configuration',
@@ -107,6 +112,12 @@ describe('valid configurations', () => {
       });
     });
   }
+  it('PodTolerationRestriction', () => {
+    const pool = { key: 'pool', operator: 'Exists' };
+    const configuration = tolerations({ default: [pool], whitelist: [pool] });
+    const podTolerations = { default: [pool], allowed: [pool] };
+    assert.deepEqual(read([{ name: 'PodTolerationRestriction', configuration }]), { podTolerations });
+  });
   it('PodNodeSelector, in a file', () => {
     const file = 'podNodeSelectorPluginConfig:\n  clusterDefaultNodeSelector: "a=b, c=d"\n  n: ""\n';
     assert.deepEqual(read([{ name: 'PodNodeSelector', path: 'x.yaml' }], { 'x.yaml': file }), {
@@ -239,6 +250,14 @@ describe('invalid configurations', () => {
         ],
       ],
     ),
+    [
+      [{ name: 'PodTolerationRestriction', configuration: tolerations({}, 'v1') }],
+      'plugins[0].configuration: apiVersion: Unsupported value: "podtolerationrestriction.admission.k8s.io/v1": supported values: "podtolerationrestriction.admission.k8s.io/v1alpha1"',
+    ],
+    [
+      [{ name: 'PodTolerationRestriction', configuration: tolerations({ whitelist: [{ operator: 'Equal' }] }) }],
+      'plugins[0].configuration: whitelist[0].operator: Invalid value: "Equal": operator must be Exists when `key` is empty, which means "match all values and all keys"',
+    ],
     [[{ name: 'PodNodeSelector', configuration: { other: {} } }], 'plugins[0].configuration: unknown field "other"'],
   ];
   for (const [plugins, problem] of cases) {

@@ -9,6 +9,7 @@ import type { PluginConfigurations } from '../plugins/plugin-configurations.ts';
 import { readEventRateLimit } from './event-rate-limit-configuration.ts';
 import { readPodNodeSelector } from './pod-node-selector-configuration.ts';
 import { readPodSecurity } from './pod-security-document.ts';
+import { readPodTolerationRestriction } from './pod-toleration-restriction-configuration.ts';
 import { readResourceQuota } from './resource-quota-configuration.ts';
 import { readWebhookAdmission } from './webhook-admission-configuration.ts';
 
@@ -33,6 +34,9 @@ const readers: Readonly<Record<string, (document: ParsedJson, options: ReadOptio
   MutatingAdmissionWebhook: (document, options) => ({ mutatingWebhookUsers: readWebhookAdmission(document, options) }),
   PodNodeSelector: (document) => ({ podNodeSelectors: readPodNodeSelector(document) }),
   PodSecurity: (document, { dialect }) => ({ podSecurity: readPodSecurity(document, dialect) }),
+  PodTolerationRestriction: (document, { dialect }) => ({
+    podTolerations: readPodTolerationRestriction(document, dialect),
+  }),
   ResourceQuota: (document, { dialect }) => ({ limitedResources: readResourceQuota(document, dialect) }),
   ValidatingAdmissionWebhook: (document, options) => ({
     validatingWebhookUsers: readWebhookAdmission(document, options),

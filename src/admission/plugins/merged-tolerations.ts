@@ -11,13 +11,13 @@ export function mergedTolerations(first: readonly Toleration[], second: readonly
     if (!distinct.has(content)) distinct.set(content, each);
   }
   const all = [...distinct.values()];
-  const later = new Inclusions();
+  const later = new IncludedTolerations();
   const superseded = new Set<Toleration>();
   for (const each of all.toReversed()) {
     if (later.includes(each)) superseded.add(each);
     later.add(each);
   }
-  const kept = new Inclusions();
+  const kept = new IncludedTolerations();
   return all.filter((each) => {
     if (superseded.has(each) || kept.includes(each)) return false;
     kept.add(each);
@@ -31,21 +31,26 @@ const normal = ({ key = '', operator, value = '', effect, tolerationSeconds }: T
   tolerationSeconds === undefined ? null : Number(tolerationSeconds),
 ];
 
-/** A set of tolerations, and what it tolerates already. */
-class Inclusions {
+/** What a set of tolerations tolerates. */
+export class IncludedTolerations {
+  /** All of them, as texts. */
+  readonly #all = new Set<string>();
   /** The longest time that is tolerated, by key, effect and, with the operator `Equal`, value. */
   readonly #seconds = new Map<string, number>();
 
   add(toleration: Toleration): void {
     const { key = '', operator, value = '', effect = '' } = toleration;
     const place = operator === 'Exists' ? [key, effect] : [key, effect, value];
+    this.#all.add(JSON.stringify(normal(toleration)));
     const name = JSON.stringify(place);
     // Only where pods are evicted the time counts.
     const seconds = effect === 'NoExecute' ? secondsOf(toleration) : Infinity;
     this.#seconds.set(name, Math.max(this.#seconds.get(name) ?? -Infinity, seconds));
   }
 
+  /** One of them tolerates as much, or is the same. */
   includes(toleration: Toleration): boolean {
+    if (this.#all.has(JSON.stringify(normal(toleration)))) return true;
     const { key = '', operator, value = '', effect = '' } = toleration;
     const effects = effect === '' ? [''] : [effect, ''];
     const keys = key === '' ? [''] : [key, ''];

@@ -1,6 +1,7 @@
 import type { EventLimit } from './event-limits.ts';
 import type { PodNodeSelectors } from './pod-node-selector.ts';
 import { defaultPodSecurity, type PodSecurityConfiguration } from './pod-security/pod-security-configuration.ts';
+import type { PodTolerations } from './pod-toleration-restriction.ts';
 import type { LimitedResource } from './resource-quota/check-quotas.ts';
 
 /** How long pods stay on nodes that fail, unless they say otherwise. Seconds. */
@@ -14,6 +15,7 @@ export interface PluginConfigurations {
   readonly podSecurity: PodSecurityConfiguration;
   readonly tolerationSeconds: TolerationSeconds;
   readonly podNodeSelectors: PodNodeSelectors;
+  readonly podTolerations: PodTolerations;
   readonly eventLimits: readonly EventLimit[];
   readonly limitedResources: readonly LimitedResource[];
 }
@@ -22,6 +24,7 @@ export const defaultPluginConfigurations: PluginConfigurations = {
   podSecurity: defaultPodSecurity,
   tolerationSeconds: { notReady: 300, unreachable: 300 },
   podNodeSelectors: {},
+  podTolerations: { default: [], allowed: [] },
   eventLimits: [],
   limitedResources: [],
 };

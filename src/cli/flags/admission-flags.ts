@@ -13,22 +13,14 @@ export interface AbsentPlugins {
 
 /** They may be enabled, with a warning each: without them, nothing is admitted that they would refuse. */
 export const ignoredPlugins: readonly AbsentPlugins[] = [
-  {
-    because: 'what it does about its kinds is not there yet',
-    plugins: ['DenyServiceExternalIPs'],
-  },
-  {
-    because: 'pods are not prepared for nodes with extended resources yet',
-    plugins: ['ExtendedResourceToleration'],
-  },
   { because: 'it never does anything', plugins: ['AlwaysAdmit'] },
 ];
 
 /** They may not be enabled: clients would rely on what they refuse or set. */
 export const refusedPlugins: readonly AbsentPlugins[] = [
   {
-    because: 'pods are not checked or changed by it yet: leave it out where you can do without',
-    plugins: ['ImagePolicyWebhook', 'LimitPodHardAntiAffinityTopology', 'PodTolerationRestriction'],
+    because: 'pods are not checked by it yet: leave it out where you can do without',
+    plugins: ['ImagePolicyWebhook'],
   },
   { because: 'use --authorization-mode=AlwaysDeny', plugins: ['AlwaysDeny'] },
 ];
@@ -69,7 +61,7 @@ const tolerationSeconds = (taint: 'notReady' | 'unreachable', what: string): Fla
 
 export const admissionFlags = {
   'admission-control-config-file': file({
-    help: 'an AdmissionConfiguration: how EventRateLimit, PodNodeSelector, PodSecurity and ResourceQuota are configured',
+    help: 'an AdmissionConfiguration: how EventRateLimit, PodNodeSelector, PodSecurity, PodTolerationRestriction and ResourceQuota are configured',
   }),
   'default-not-ready-toleration-seconds': tolerationSeconds('notReady', 'not ready'),
   'default-unreachable-toleration-seconds': tolerationSeconds('unreachable', 'unreachable'),

@@ -10,8 +10,11 @@ import { clusterTrustBundleAttest } from '../../../admission/plugins/cluster-tru
 import { defaultIngressClass } from '../../../admission/plugins/default-ingress-class.ts';
 import { defaultStorageClass } from '../../../admission/plugins/default-storage-class.ts';
 import { defaultTolerationSeconds } from '../../../admission/plugins/default-toleration-seconds.ts';
+import { denyServiceExternalIps } from '../../../admission/plugins/deny-service-external-ips.ts';
 import { type CountedEvent, EventLimits, type ReachedLimit } from '../../../admission/plugins/event-limits.ts';
 import { eventRateLimit } from '../../../admission/plugins/event-rate-limit.ts';
+import { extendedResourceToleration } from '../../../admission/plugins/extended-resource-toleration.ts';
+import { limitPodHardAntiAffinityTopology } from '../../../admission/plugins/limit-pod-hard-anti-affinity-topology.ts';
 import { limitRanger } from '../../../admission/plugins/limit-ranger.ts';
 import { namespaceAutoProvision } from '../../../admission/plugins/namespace-auto-provision.ts';
 import { namespaceExists } from '../../../admission/plugins/namespace-exists.ts';
@@ -33,6 +36,7 @@ import {
   type PodSecurityOutcome,
   podSecurityMetrics,
 } from '../../../admission/plugins/pod-security/pod-security-metrics.ts';
+import { podTolerationRestriction } from '../../../admission/plugins/pod-toleration-restriction.ts';
 import { type PolicyResource, policyParameters } from '../../../admission/plugins/policy-parameters.ts';
 import { priority } from '../../../admission/plugins/priority.ts';
 import type { QuotaRefusal, QuotaRequest } from '../../../admission/plugins/resource-quota/check-quotas.ts';
@@ -236,6 +240,7 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
       immortal: new Set(['default', dialect.namespaces.system, dialect.namespaces.public]),
       exempt: new Set([`localsubjectaccessreviews.${dialect.group('authorization')}`]),
     }),
+  LimitPodHardAntiAffinityTopology: ({ dialect }) => limitPodHardAntiAffinityTopology(dialect),
   NamespaceExists: ({ lookups }) => namespaceExists({ phase: (name) => lookups.namespacePhase(name) }),
   LimitRanger: ({ dialect, lookups }) =>
     limitRanger({ dialect, limitRanges: (namespace, signal) => lookups.limitRanges(namespace, signal) }),
@@ -274,7 +279,14 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
     priority({ group: dialect.group('scheduling'), classes: defaultedClasses(lookups, 'priorityclasses') }),
   DefaultTolerationSeconds: ({ dialect, configurations }) =>
     defaultTolerationSeconds({ dialect, seconds: configurations.tolerationSeconds }),
+  PodTolerationRestriction: ({ dialect, configurations, lookups }) =>
+    podTolerationRestriction({
+      dialect,
+      tolerations: configurations.podTolerations,
+      namespace: (name) => lookups.namespace(name),
+    }),
   EventRateLimit: ({ dialect, lookups }) => eventRateLimit({ dialect, take: (event) => lookups.countEvent(event) }),
+  ExtendedResourceToleration: ({ dialect }) => extendedResourceToleration(dialect),
   DefaultStorageClass: ({ dialect, lookups }) =>
     defaultStorageClass({ dialect, classes: defaultedClasses(lookups, 'storageclasses') }),
   StorageObjectInUseProtection: ({ dialect }) => storageObjectInUseProtection(dialect),
@@ -300,6 +312,7 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
     }),
   DefaultIngressClass: ({ dialect, lookups }) =>
     defaultIngressClass({ dialect, classes: defaultOf(lookups, 'ingressclasses') }),
+  DenyServiceExternalIPs: denyServiceExternalIps,
   MutatingAdmissionPolicy: (parts) => mutatingPolicies(dynamicParts(parts)),
   MutatingAdmissionWebhook: (parts) => mutatingWebhooks(dynamicParts(parts)),
   ValidatingAdmissionPolicy: (parts) => validatingPolicies(dynamicParts(parts)),
