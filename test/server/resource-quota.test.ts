@@ -125,4 +125,27 @@ describe('two servers on one store', () => {
     assert.equal((await side.names(path('shared', 'configmaps'))).length, 100);
     assert.deepEqual((await statusOf(side, 'shared')).used, { configmaps: '100' });
   });
+
+  it('what was charged for a write under way is not given to others by a count', async () => {
+    await using shared = new SharedStore();
+    const side = new Side(await shared.start(new Lag(), { controllers }));
+    const at = path('held', 'configmaps');
+    const create = async (name: string) => (await side.send('POST', at, { metadata: { name } })).status;
+    await makeNamespace(side, 'held');
+    await side.create(at, { metadata: { name: 'old' } });
+    await makeQuota(side, 'held', { hard: { configmaps: '2' } });
+    const held = Promise.withResolvers<void>();
+    const isHeld = (method: string, key: unknown) => method === 'create' && String(key).endsWith('/slow');
+    shared.intercept = (method, [key]) => (isHeld(method, key) ? held.promise : undefined);
+    const slow = create('slow');
+    await untilUsed(side, 'held', (used) => used['configmaps'] === '2');
+    await side.send('DELETE', `${at}/old`);
+    await untilUsed(side, 'held', (used) => used['configmaps'] !== '2');
+    assert.deepEqual((await statusOf(side, 'held')).used, { configmaps: '1' });
+    assert.equal(await create('a'), 201);
+    assert.equal(await create('b'), 403);
+    held.resolve();
+    assert.equal(await slow, 201);
+    assert.equal((await side.names(at)).length, 2);
+  });
 });

@@ -4,7 +4,7 @@ import type { ObjectEvent } from '../../client/api-client.ts';
 import { type DiscoveredResource, pathOf } from '../../client/discovery-client.ts';
 import { readMetadata, readMetadataEvent } from '../../client/read-metadata.ts';
 import { reflect } from '../../client/reflector.ts';
-import { type Amounts, addTo, describeAmounts } from '../../kinds/quota/amounts.ts';
+import { type Amounts, addTo, describeAmounts, excess } from '../../kinds/quota/amounts.ts';
 import { type Evaluator, type Measured, usageAt } from '../../kinds/quota/evaluator.ts';
 import { isInScopes, type Quota } from '../../kinds/quota/quota.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -16,8 +16,18 @@ interface CountedObjectsOptions extends Pick<ControllerContext, 'clock' | 'rando
   readonly evaluator: Evaluator;
   /** Called when an object of the namespace is gone, or uses something else than before. */
   readonly changed: (namespace: string) => void;
+  /** Called when an object comes that was not there when all were listed first, or uses more than before. */
+  readonly grown: (growth: Growth) => void;
   /** Called when all objects were listed, and when that failed. */
   readonly settled: () => void;
+}
+
+/** What an object uses more than before. */
+export interface Growth {
+  readonly namespace: string;
+  readonly measured: Measured;
+  readonly more: Amounts;
+  readonly revision: number;
 }
 
 /** The objects of a namespace. */
@@ -44,12 +54,12 @@ export class CountedObjects implements Closable {
   constructor(options: CountedObjectsOptions) {
     this.#options = options;
     const { evaluator, resource, reader } = options;
-    void reflect<Listed>({
+    void reflect<Seen>({
       ...options,
       client: reader,
       path: pathOf(resource, ''),
       signal: this.#stop.signal,
-      select: (object) => ({ ...placeOf(object), measured: evaluator.measure(object) }),
+      select: (object) => seen(object, evaluator.measure(object)),
       listed: (items) => this.#listed(items),
       changed: (event) => this.#changed(event),
       failed: () => this.#failed(),
@@ -81,17 +91,18 @@ export class CountedObjects implements Closable {
     return usage;
   }
 
-  async #listed(items: readonly Listed[]): Promise<void> {
+  async #listed(items: readonly Seen[]): Promise<void> {
     const found = new Map<string, Set<string>>();
-    for (const { namespace, name, measured } of items) {
+    for (const each of items) {
       await this.#slices.step();
+      const { namespace, name } = each;
       found.set(namespace, (found.get(namespace) ?? new Set()).add(name));
-      this.#set(namespace, name, measured);
+      this.#set(each);
     }
     for (const [namespace, { byName }] of [...this.#byNamespace]) {
       for (const name of [...byName.keys()]) {
         await this.#slices.step();
-        if (!found.get(namespace)?.has(name)) this.#set(namespace, name, undefined);
+        if (!found.get(namespace)?.has(name)) this.#set({ namespace, name, measured: undefined, revision: 0 });
       }
     }
     this.#state = 'listed';
@@ -105,14 +116,13 @@ export class CountedObjects implements Closable {
   }
 
   #changed({ type, object }: ObjectEvent): void {
-    const { namespace, name } = placeOf(object);
-    this.#set(namespace, name, type === 'DELETED' ? undefined : this.#options.evaluator.measure(object));
+    this.#set(seen(object, type === 'DELETED' ? undefined : this.#options.evaluator.measure(object)));
   }
 
-  #set(namespace: string, name: string, next: Measured | undefined): void {
+  #set({ namespace, name, measured, revision }: Seen): void {
     const content = this.#byNamespace.get(namespace) ?? { byName: new Map(), counts: new Map() };
     const before = content.byName.get(name);
-    const now = next && this.#share(next);
+    const now = measured && this.#share(measured);
     if (before) this.#release(before);
     if (now === before) return;
     if (before) addCount(content.counts, before, -1);
@@ -124,8 +134,10 @@ export class CountedObjects implements Closable {
       content.byName.delete(name);
       if (content.byName.size === 0) this.#byNamespace.delete(namespace);
     }
-    // What is new was charged when it was written.
     if (before) this.#options.changed(namespace);
+    if (!now || this.#state === 'unlisted') return;
+    const more = excess(now.usage, before?.usage ?? new Map());
+    if (more.size > 0) this.#options.grown({ namespace, measured: now, more, revision });
   }
 
   #share(measured: Measured): Measured {
@@ -148,13 +160,18 @@ export class CountedObjects implements Closable {
   }
 }
 
-interface Listed {
+interface Seen {
   readonly namespace: string;
   readonly name: string;
-  readonly measured: Measured;
+  readonly revision: number;
+  /** Undefined: it is gone. */
+  readonly measured: Measured | undefined;
 }
 
-const placeOf = ({ metadata: { namespace = '', name = '' } }: ApiObject) => ({ namespace, name });
+const seen = ({ metadata: { namespace = '', name = '', resourceVersion } }: ApiObject, measured?: Measured): Seen => ({
+  ...{ namespace, name, measured },
+  revision: Number(resourceVersion),
+});
 
 function addCount(counts: Map<Measured, number>, measured: Measured, added: 1 | -1): void {
   const count = (counts.get(measured) ?? 0) + added;

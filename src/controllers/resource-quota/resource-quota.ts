@@ -1,26 +1,31 @@
 import type { Closable } from '../../base/disposable.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { isAbsence } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
 import { resourcePath } from '../../client/resource-path.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
-import { type Amounts, addTo, equalAmounts, textsOf } from '../../kinds/quota/amounts.ts';
+import { type Amounts, addTo, among, equalAmounts, excess, textsOf } from '../../kinds/quota/amounts.ts';
 import type { Evaluator } from '../../kinds/quota/evaluator.ts';
 import { Evaluators } from '../../kinds/quota/evaluators.ts';
-import { type Quota, readQuota } from '../../kinds/quota/quota.ts';
+import { isInScopes, type Quota, readQuota } from '../../kinds/quota/quota.ts';
 import type { Quantity } from '../../meta/quantity.ts';
 import type { ControllerContext } from '../controller.ts';
 import { ControllerStack } from '../controller-stack.ts';
 import { DiscoveredResources, groupOf, type Monitor } from '../discovered-resources.ts';
-import { CountedObjects } from './counted-objects.ts';
+import { CountedObjects, type Growth } from './counted-objects.ts';
+import { chargePendingMs, PendingCharges } from './pending-charges.ts';
 
 const parallel = 5;
 /** Interval of counting everything anew, whatever was seen. */
 const resyncMs = 5 * 60_000;
 
+/** Delay of a count for an object that was not charged, as far as is known: its charge may be on its way. */
+const unchargedMs = 1_000;
+
 /**
  * Keeps the status of every ResourceQuota: what is enforced, and how much of it is used. Admission adds what it lets pass;
- * this counts what there is, when a quota is new or changed, when an object that it counts is gone or uses something else,
- * and from time to time. Only what some quota counts is followed.
+ * this counts what there is and what is under way: when a quota is new or changed, when an object that it counts is gone or
+ * uses something else, and from time to time. Only what some quota counts is followed.
  */
 export const startResourceQuota = (context: ControllerContext): Closable => new ResourceQuotaController(context);
 
@@ -33,6 +38,17 @@ interface Countable {
   counted: CountedObjects | undefined;
 }
 
+/** What is known of the writes of a quota. */
+interface Written {
+  readonly uid: string | undefined;
+  readonly charges: PendingCharges;
+  /** Raised by others, or by our own write, which has not been answered yet. */
+  raised: { readonly revision: number; readonly amounts: Amounts }[];
+  isWriting: boolean;
+  /** Of our last write. */
+  ownRevision: number;
+}
+
 class ResourceQuotaController implements Closable {
   readonly #context: ControllerContext;
   readonly #held = new ControllerStack();
@@ -40,8 +56,11 @@ class ResourceQuotaController implements Closable {
   /** Quotas that are new or were changed go first. */
   readonly #priority: WorkQueue<string>;
   readonly #primary: WorkQueue<string>;
+  /** A quota may be in both. */
+  readonly #inTurn = new KeyedMutex();
   readonly #quotas: Informer<Quota>;
-  /** Names of the quotas of each namespace. */
+  readonly #written = new Map<string, Written>();
+  /** Keys of the quotas of each namespace. */
   readonly #byNamespace = new Map<string, Set<string>>();
   /** In how many quotas there is each name. */
   readonly #names = new Map<string, number>();
@@ -56,7 +75,12 @@ class ResourceQuotaController implements Closable {
     this.#evaluators = new Evaluators(context.dialect);
     const queue = (name: string): WorkQueue<string> =>
       this.#held.add(
-        new WorkQueue({ ...context, name: `resourcequota_${name}`, parallel, work: (key) => this.#count(key) }),
+        new WorkQueue({
+          ...context,
+          name: `resourcequota_${name}`,
+          parallel,
+          work: (key) => this.#inTurn.run(key, () => this.#count(key)),
+        }),
       );
     this.#priority = queue('priority');
     this.#primary = queue('primary');
@@ -85,6 +109,7 @@ class ResourceQuotaController implements Closable {
 
   #quotaChanged(key: string, now: Quota | undefined, before: Quota | undefined): void {
     this.#place(key, now !== undefined);
+    this.#noteCharge(key, now, before);
     if (now && before && equalAmounts(now.wanted, before.wanted)) return;
     for (const name of now?.wanted.keys() ?? []) this.#nameUsed(name, 1);
     for (const name of before?.wanted.keys() ?? []) this.#nameUsed(name, -1);
@@ -92,6 +117,34 @@ class ResourceQuotaController implements Closable {
     this.#discover();
     const isKnown = equalAmounts(now.wanted, now.hard) && [...now.hard.keys()].every((name) => now.used.has(name));
     (isKnown ? this.#primary : this.#priority).add(key);
+  }
+
+  /** What is used grows by charges, and by our own counts. */
+  #noteCharge(key: string, now: Quota | undefined, before: Quota | undefined): void {
+    if (!now) {
+      this.#written.delete(key);
+      return;
+    }
+    const { uid, resourceVersion } = now.object.metadata;
+    const known = this.#written.get(key);
+    if (known?.uid !== uid || !known) {
+      this.#written.set(key, { uid, charges: new PendingCharges(), raised: [], isWriting: false, ownRevision: 0 });
+      return;
+    }
+    const amounts = excess(now.used, before?.used ?? now.used);
+    if (amounts.size === 0) return;
+    known.raised.push({ revision: Number(resourceVersion), amounts });
+    this.#takeRaised(key, known);
+  }
+
+  #takeRaised(key: string, written: Written): void {
+    if (written.isWriting) return;
+    const raised = written.raised.filter(({ revision }) => revision !== written.ownRevision);
+    written.raised = [];
+    for (const { amounts, revision } of raised) {
+      written.charges.charged(amounts, revision, this.#context.clock.monotonic());
+      this.#primary.addAfter(key, chargePendingMs);
+    }
   }
 
   #place(key: string, isThere: boolean): void {
@@ -124,8 +177,19 @@ class ResourceQuotaController implements Closable {
       ...this.#context,
       ...{ resource, evaluator },
       changed: (namespace) => this.#countIn(namespace, evaluator),
+      grown: (growth) => this.#grown(growth),
       settled: () => this.#countFor(evaluator),
     });
+  }
+
+  #grown({ namespace, measured, more, revision }: Growth): void {
+    for (const key of this.#byNamespace.get(namespace) ?? []) {
+      const quota = this.#quotas.get(key);
+      if (!quota || !isInScopes(quota, measured)) continue;
+      const amounts = among(more, quota.wanted);
+      const isCharged = amounts.size === 0 || this.#written.get(key)?.charges.arrived(amounts, revision);
+      if (!isCharged) this.#primary.addAfter(key, unchargedMs);
+    }
   }
 
   /** Counts the quotas of a namespace anew which this concerns. */
@@ -184,39 +248,51 @@ class ResourceQuotaController implements Closable {
     const quota = this.#quotas.get(key);
     // It comes back when it is known what can be counted.
     if (!quota || !this.#looked) return;
-    const used = await this.#usage(namespaceOf(key), quota);
+    const used = await this.#usage(key, quota);
     if (!used) return;
     if (equalAmounts(quota.wanted, quota.hard) && equalAmounts(used, quota.used)) return;
-    await this.#write(quota, used);
+    await this.#write(key, quota, used);
   }
 
   /** Undefined if it is not known yet. What cannot be known stays as it was. */
-  async #usage(namespace: string, quota: Quota): Promise<Amounts | undefined> {
+  async #usage(key: string, quota: Quota): Promise<Amounts | undefined> {
     const names = [...quota.wanted.keys()];
     const used = new Map<string, Quantity>([...quota.used].filter(([name]) => quota.wanted.has(name)));
-    const nowMs = this.#context.clock.now();
+    const { clock } = this.#context;
+    const nowMs = clock.now();
+    // Before what is there is counted: what comes meanwhile may count twice for a moment, but is not left out.
+    const pending = this.#written.get(key)?.charges.pending(clock.monotonic()) ?? new Map<string, Quantity>();
     const seen = new Map<string, Quantity>();
     for (const { evaluator, counted } of this.#countable) {
       const own = names.filter(evaluator.counts);
       if (own.length === 0) continue;
       if (!counted || counted.state === 'unlisted') return undefined;
       if (counted.state === 'unreadable') continue;
-      const usage = await counted.usage(namespace, quota, nowMs);
+      const usage = await counted.usage(namespaceOf(key), quota, nowMs);
       addTo(seen, new Map(own.map((name) => [name, usage.get(name) ?? zero])));
     }
+    addTo(seen, among(pending, seen));
     for (const [name, quantity] of seen) used.set(name, quantity);
     return used;
   }
 
   /** Rejects if somebody else wrote the quota meanwhile. */
-  async #write({ object, name, wanted }: Quota, used: Amounts): Promise<void> {
+  async #write(key: string, { object, name, wanted }: Quota, used: Amounts): Promise<void> {
     const { namespace } = object.metadata;
     const path = resourcePath({ resource: 'resourcequotas', namespace, name, subresource: 'status' });
     const status = { hard: textsOf(wanted), used: textsOf(used) };
+    const written = this.#written.get(key);
+    if (written) written.isWriting = true;
     try {
-      await this.#context.client.update(path, { ...object, status }, this.#held.signal);
+      const { metadata } = await this.#context.client.update(path, { ...object, status }, this.#held.signal);
+      if (written) written.ownRevision = Number(metadata.resourceVersion);
     } catch (error) {
       if (!isAbsence(error)) throw error;
+    } finally {
+      if (written) {
+        written.isWriting = false;
+        this.#takeRaised(key, written);
+      }
     }
   }
 
