@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { limits } from '../../src/base/limits.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { systemEnvironment } from '../../src/server/wiring/environment.ts';
+import { definitionOf, definitionPath } from '../support/custom-resources.ts';
 import { Side, serverForSuite } from '../support/in-process-server.ts';
 import { Lag, SharedStore } from '../support/shared-store.ts';
 
@@ -105,6 +107,139 @@ describe('a quota', () => {
       answer.json.message,
       'configmaps "a" is forbidden: status unknown for quota: q, resources: configmaps',
     );
+  });
+});
+
+describe('what quotas count', () => {
+  const running = serverForSuite(systemEnvironment, { controllers });
+  const post = (namespace: string, resource: string, body: object) =>
+    running.side.send('POST', path(namespace, resource), body);
+
+  it('pods by what they request, until they are finished, and as objects while they are stored', async () => {
+    const { side } = running;
+    await makeNamespace(side, 'pods');
+    await side.create(path('pods', 'serviceaccounts'), { metadata: { name: 'default' } });
+    const hard = { pods: '3', 'count/pods': '3', 'requests.cpu': '1', 'limits.cpu': '2' };
+    await makeQuota(side, 'pods', { hard });
+    const pod = (name: string, requests?: object, limits?: object) => ({
+      metadata: { name },
+      spec: {
+        containers: [
+          { name: 'c', image: 'i', resources: { ...(requests && { requests }), ...(limits && { limits }) } },
+        ],
+      },
+    });
+    const open = await post('pods', 'pods', pod('p', { cpu: '600m' }));
+    assert.equal(open.json.message, 'pods "p" is forbidden: failed quota: q: must specify limits.cpu for: c');
+    assert.equal((await post('pods', 'pods', pod('p', { cpu: '600m' }, { cpu: '1' }))).status, 201);
+    const used = { pods: '1', 'count/pods': '1', 'requests.cpu': '600m', 'limits.cpu': '1' };
+    assert.deepEqual((await statusOf(side, 'pods')).used, used);
+    const second = pod('r', { cpu: '500m' }, { cpu: '1' });
+    const refused = await post('pods', 'pods', second);
+    assert.equal(
+      refused.json.message,
+      'pods "r" is forbidden: exceeded quota: q, requested: requests.cpu=500m, used: requests.cpu=600m, limited: requests.cpu=1',
+    );
+    const { json } = await side.get(path('pods', 'pods', 'p'));
+    const done = { ...json, status: { ...(json.status as object), phase: 'Succeeded' } };
+    assert.equal((await side.send('PUT', path('pods', 'pods', 'p/status'), done)).status, 200);
+    await untilUsed(side, 'pods', (now) => now['pods'] === '0');
+    assert.deepEqual((await statusOf(side, 'pods')).used, {
+      pods: '0',
+      'count/pods': '1',
+      'requests.cpu': '0',
+      'limits.cpu': '0',
+    });
+    assert.equal((await post('pods', 'pods', second)).status, 201);
+  });
+
+  it('objects of scopes', async () => {
+    const { side } = running;
+    await makeNamespace(side, 'scopes');
+    await side.create(path('scopes', 'serviceaccounts'), { metadata: { name: 'default' } });
+    const pod = (name: string, more: object) => ({
+      ...{ metadata: { name }, spec: { containers: [{ name: 'c', image: 'i' }], ...more } },
+    });
+    await side.create(path('scopes', 'pods'), pod('short', { activeDeadlineSeconds: 5 }));
+    await side.create(path('scopes', 'pods'), pod('long', {}));
+    await makeQuota(side, 'scopes', { hard: { pods: '1' }, scopes: ['Terminating'] });
+    assert.deepEqual((await statusOf(side, 'scopes')).used, { pods: '1' });
+    assert.equal((await post('scopes', 'pods', pod('longer', {}))).status, 201);
+    assert.equal((await post('scopes', 'pods', pod('shorter', { activeDeadlineSeconds: 5 }))).status, 403);
+  });
+
+  it('services by the ports and load balancers that they want', async () => {
+    const { side } = running;
+    await makeNamespace(side, 'services');
+    const hard = { services: '5', 'services.nodeports': '2', 'services.loadbalancers': '1' };
+    await makeQuota(side, 'services', { hard });
+    const service = (name: string, type: string, ports: readonly number[]) => ({
+      ...{ metadata: { name }, spec: { type, ports: ports.map((port) => ({ name: `p${port}`, port })) } },
+    });
+    assert.equal((await post('services', 'services', service('a', 'ClusterIP', [1, 2, 3]))).status, 201);
+    const many = await post('services', 'services', service('b', 'NodePort', [1, 2, 3]));
+    assert.equal(
+      many.json.message,
+      'services "b" is forbidden: exceeded quota: q, requested: services.nodeports=3, used: services.nodeports=0, limited: services.nodeports=2',
+    );
+    assert.equal((await post('services', 'services', service('b', 'LoadBalancer', [1]))).status, 201);
+    const { json } = await side.get(path('services', 'services', 'a'));
+    const balanced = { ...json, spec: { ...(json as unknown as { spec: object }).spec, type: 'LoadBalancer' } };
+    const changed = await side.send('PUT', path('services', 'services', 'a'), balanced);
+    assert.equal(changed.status, 403);
+    assert.match(
+      changed.json.message,
+      /requested: services\.loadbalancers=1,services\.nodeports=3, used: .*loadbalancers=1,/,
+    );
+    await side.send('DELETE', path('services', 'services', 'b'));
+    await untilUsed(side, 'services', (used) => used['services.loadbalancers'] === '0');
+    assert.equal((await statusOf(side, 'services')).used?.['services.nodeports'], '0');
+  });
+
+  it('objects that are written on the other thread', async () => {
+    const { side } = running;
+    await makeNamespace(side, 'heavy');
+    await makeQuota(side, 'heavy', { hard: { configmaps: '1' } });
+    const heavy = (name: string) => ({ metadata: { name }, data: { a: 'x'.repeat(limits.inlineBytesMax + 1) } });
+    assert.equal((await post('heavy', 'configmaps', heavy('a'))).status, 201);
+    assert.deepEqual((await statusOf(side, 'heavy')).used, { configmaps: '1' });
+    const { status, json } = await post('heavy', 'configmaps', heavy('b'));
+    assert.equal(status, 403);
+    assert.equal(
+      json.message,
+      'configmaps "b" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=1, limited: configmaps=1',
+    );
+  });
+
+  it('custom resources, from when their kind is served', async () => {
+    const { side } = running;
+    const group = 'counted.example.com';
+    const name = `count/widgets.${group}`;
+    const widgets = `/apis/${group}/v1/namespaces/custom/widgets`;
+    const widget = (of: string) => ({ apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name: of } });
+    await makeNamespace(side, 'custom');
+    await makeQuota(side, 'custom', { hard: { [name]: '1', configmaps: '1' } });
+    assert.deepEqual((await statusOf(side, 'custom')).used, { configmaps: '0' });
+    await side.create(definitionPath(), definitionOf({ group }) as { metadata: { name: string } });
+    await until(async () => (await side.get(widgets)).status === 200);
+    await untilUsed(side, 'custom', (used) => used[name] === '0');
+    assert.equal((await side.send('POST', widgets, widget('a'))).status, 201);
+    const { status, json } = await side.send('POST', widgets, widget('b'));
+    assert.equal(status, 403);
+    assert.equal(
+      json.message,
+      `widgets.${group} "b" is forbidden: exceeded quota: q, requested: ${name}=1, used: ${name}=1, limited: ${name}=1`,
+    );
+    await side.send('DELETE', `${widgets}/a`);
+    await until(async () => (await side.send('POST', widgets, widget('b'))).status === 201);
+  });
+
+  it('nothing that is refused before: a write that is not valid is not charged', async () => {
+    const { side } = running;
+    await makeNamespace(side, 'invalid');
+    await makeQuota(side, 'invalid', { hard: { configmaps: '1' } });
+    assert.equal((await post('invalid', 'configmaps', { metadata: { name: 'A' } })).status, 422);
+    assert.deepEqual((await statusOf(side, 'invalid')).used, { configmaps: '0' });
   });
 });
 
