@@ -1,6 +1,9 @@
 /** Lets nodes request node certificates in any name. Deprecated: it is there for old provisioning programs. */
 export const insecureNodeRequests = 'AllowInsecureKubeletCertificateSigningRequests';
 
+/** Lets nodes request tokens for those audiences only that their pods name. */
+export const nodeAudiences = 'ServiceAccountNodeAudienceRestriction';
+
 interface PublishedGate {
   /** The only value that may be given: what the gate switched is stable, or gone. */
   readonly lockedTo?: boolean;

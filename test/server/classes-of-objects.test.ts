@@ -168,6 +168,13 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
       }
     });
 
+    it('a small pod gets very many tolerations from its runtime class', async () => {
+      const tolerations = Array.from({ length: 1_500 }, (_, at) => ({ key: `k${at}`, operator: 'Exists' }));
+      await send('POST', runtimes, 201, { metadata: { name: 'tolerant' }, handler: 'h', scheduling: { tolerations } });
+      const { spec } = await send('POST', pods, 201, podOf('tolerant', { runtimeClassName: 'tolerant' }));
+      assert.ok((spec['tolerations'] as readonly unknown[]).length >= tolerations.length);
+    });
+
     it('claims and ingresses get the newest default class, from the next request on', async () => {
       const cases = [
         {

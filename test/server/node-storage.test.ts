@@ -222,3 +222,27 @@ describe('what a node writes of storage', () => {
     await restricted('POST', `${team}/pods`, { body: { metadata, spec } }, why);
   });
 });
+
+test('with the gate, a node gets tokens for whom its pod names', async () => {
+  const flags = [
+    folder.tokens({ [one]: ['system:nodes'] }),
+    '--feature-gates=ServiceAccountNodeAudienceRestriction=true',
+  ];
+  await using strict = await OrchProcess.start({ flags });
+  await make(strict, '/api/v1/namespaces', { metadata: { name: 'team' } });
+  const account = `${team}/serviceaccounts/default`;
+  await until(async () => (await strict.get(account)).status === 200, 'there is no account for pods');
+  const projected = { projected: { sources: [{ serviceAccountToken: { audience: 'vault', path: 't' } }] } };
+  const { metadata } = (await make(strict, `${team}/pods`, podOf('p', 'n1', projected))) as {
+    metadata?: { uid: string };
+  };
+  const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: metadata?.uid };
+  const request = (audience: string) =>
+    outcome(strict, 'POST', `${account}/token`, {
+      body: { spec: { audiences: [audience], boundObjectRef } },
+      as: as(one),
+    });
+  assert.equal((await request('vault'))[0], 201);
+  const refused = 'serviceaccounts "default" is forbidden: audience "store" not found in pod spec volume';
+  assert.deepEqual(await request('store'), [403, refused]);
+});

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { LongWork } from '../../base/long-work.ts';
 import type { Toleration } from '../../kinds/core/pod/toleration.ts';
 import { mergedTolerations } from './merged-tolerations.ts';
+
+const merge = (first: readonly Toleration[], second: readonly Toleration[]): Toleration[] =>
+  mergedTolerations(first, second, { inline: false });
 
 const all: Toleration = { operator: 'Exists' };
 const key: Toleration = { key: 'a', operator: 'Exists' };
@@ -62,7 +66,7 @@ const rows: readonly (readonly [
 
 describe('tolerations are merged', () => {
   for (const [what, first, second, merged] of rows) {
-    it(what, () => assert.deepEqual(mergedTolerations(first, second), merged));
+    it(what, () => assert.deepEqual(merge(first, second), merged));
   }
 
   const toleration = fc.oneof(
@@ -84,16 +88,28 @@ describe('tolerations are merged', () => {
       effect: fc.constantFrom('NoSchedule' as const, 'NoExecute' as const),
     }),
   );
-  const includes = (wide: Toleration, narrow: Toleration): boolean => mergedTolerations([narrow], [wide]).length === 1;
+  const includes = (wide: Toleration, narrow: Toleration): boolean => merge([narrow], [wide]).length === 1;
   it('what one tolerates alone, all of them tolerate; none is left that another includes', () => {
     fc.assert(
       fc.property(fc.array(toleration), fc.array(toleration), (first, second) => {
-        const merged = mergedTolerations(first, second);
+        const merged = merge(first, second);
         for (const each of [...first, ...second]) assert.ok(merged.some((wide) => includes(wide, each)));
         for (const one of merged) {
-          for (const other of merged) assert.ok(one === other || mergedTolerations([one], [other]).length === 2);
+          for (const other of merged) assert.ok(one === other || merge([one], [other]).length === 2);
         }
       }),
     );
   });
+});
+
+it('very many take no longer than so many', () => {
+  // Each pair compared, this would take very long.
+  const many = Array.from({ length: 50_000 }, (_, at): Toleration => ({ ...value, value: `${at}` }));
+  assert.equal(merge(many, [...many, { ...value, key: 'b' }]).length, many.length + 1);
+});
+
+it('very many are none for a thread that others wait for', () => {
+  const many = Array.from({ length: 600 }, (_, at): Toleration => ({ ...value, value: `${at}` }));
+  assert.equal(mergedTolerations(many, [], { inline: true }).length, 600);
+  assert.throws(() => mergedTolerations(many, many, { inline: true }), LongWork);
 });

@@ -1,10 +1,22 @@
+import { limits } from '../../base/limits.ts';
+import { LongWork } from '../../base/long-work.ts';
 import type { Toleration } from '../../kinds/core/pod/toleration.ts';
+
+interface MergeOptions {
+  /** Others wait for this thread: throws LongWork where there are very many. */
+  readonly inline: boolean;
+}
 
 /**
  * The tolerations of both lists, without those that another one includes. Of equal ones the first stays. Takes time in
  * proportion to their number.
  */
-export function mergedTolerations(first: readonly Toleration[], second: readonly Toleration[]): Toleration[] {
+export function mergedTolerations(
+  first: readonly Toleration[],
+  second: readonly Toleration[],
+  { inline }: MergeOptions,
+): Toleration[] {
+  if (inline && first.length + second.length > limits.inlinePartsMax) throw new LongWork();
   const distinct = new Map<string, Toleration>();
   for (const each of [...first, ...second]) {
     const content = JSON.stringify(normal(each));

@@ -217,6 +217,7 @@ for (const dialect of Object.values(dialects)) {
         const plugin = podTolerationRestriction({
           dialect,
           tolerations: { default: [byDefault], allowed },
+          inline: true,
           namespace: (name) => (name === 'n' ? { apiVersion: 'v1', kind: 'Namespace', metadata } : undefined),
         });
         const operation = old ? 'update' : 'create';

@@ -1,3 +1,5 @@
+import { limits } from '../../base/limits.ts';
+import { LongWork } from '../../base/long-work.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { asPod } from '../../kinds/core/pod/pod-schema.ts';
 import type { PodSpec } from '../../kinds/core/pod/pod-spec.ts';
@@ -23,6 +25,8 @@ export interface PodTolerations {
 interface PodTolerationRestrictionOptions {
   readonly dialect: Dialect;
   readonly tolerations: PodTolerations;
+  /** Others wait for this thread: throws LongWork instead of what takes long. */
+  readonly inline: boolean;
   /** Includes all writes acknowledged before the call. */
   readonly namespace: (name: string) => ApiObject | undefined | Promise<ApiObject | undefined>;
 }
@@ -33,8 +37,13 @@ const written = struct('plugin.Tolerations', 'Tolerations in an annotation.', {
 
 /** Annotations of namespaces say what their pods tolerate by default, and what they may tolerate. */
 export function podTolerationRestriction(options: PodTolerationRestrictionOptions): AdmissionPlugin {
-  const { dialect, tolerations } = options;
-  const annotation = (name: string): string => `scheduler.alpha.${dialect.domain}/${name}`;
+  const { dialect, tolerations, inline } = options;
+  const read = ({ metadata }: ApiObject, name: string): readonly Toleration[] | undefined => {
+    const annotation = `scheduler.alpha.${dialect.domain}/${name}`;
+    const text = metadata.annotations?.[annotation];
+    if (inline && text !== undefined && text.length > limits.lightBytesMax) throw new LongWork();
+    return text === undefined ? undefined : readTolerations(text, annotation);
+  };
   const memoryPressure: Toleration = {
     ...{ key: `node.${dialect.domain}/memory-pressure`, operator: 'Exists', effect: 'NoSchedule' },
   };
@@ -45,14 +54,14 @@ export function podTolerationRestriction(options: PodTolerationRestrictionOption
   };
 
   const addTolerations = (spec: PodSpec, { operation }: AdmissionAttributes, namespace: ApiObject): void => {
-    const ofNamespace = readTolerations(namespace, annotation('defaultTolerations')) ?? tolerations.default;
+    const ofNamespace = read(namespace, 'defaultTolerations') ?? tolerations.default;
     const added = operation === 'create' ? [...ofNamespace] : [];
     if (qosClass(spec) !== 'BestEffort') added.push(memoryPressure);
-    if (added.length > 0) spec.tolerations = mergedTolerations(spec.tolerations ?? [], added);
+    if (added.length > 0) spec.tolerations = mergedTolerations(spec.tolerations ?? [], added, { inline });
   };
   const refuseOthers = ({ tolerations: asked = [] }: PodSpec, namespace: ApiObject): void => {
     if (asked.length === 0) return;
-    const ofNamespace = readTolerations(namespace, annotation('tolerationsWhitelist'));
+    const ofNamespace = read(namespace, 'tolerationsWhitelist');
     const allowed = ofNamespace ?? tolerations.allowed;
     if (allowed.length === 0) return;
     const included = new IncludedTolerations();
@@ -82,10 +91,8 @@ export function podTolerationRestriction(options: PodTolerationRestrictionOption
   };
 }
 
-/** Undefined if the namespace says nothing; empty for the empty text. */
-function readTolerations({ metadata }: ApiObject, annotation: string): readonly Toleration[] | undefined {
-  const text = metadata.annotations?.[annotation];
-  if (text === undefined || text === '') return text === undefined ? undefined : [];
+function readTolerations(text: string, annotation: string): readonly Toleration[] {
+  if (text === '') return [];
   const { value, errors } = decode(written, { tolerations: parse(text, annotation) });
   const [problem] = errors;
   if (problem) throw unreadable(annotation, `${problem.path}: expected ${problem.expected}, got ${problem.got}`);

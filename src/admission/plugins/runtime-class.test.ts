@@ -69,7 +69,7 @@ const rows: readonly (readonly [title: string, spec: object, outcome: object | s
 
 for (const later of [false, true]) {
   describe(`RuntimeClass${later ? ', asking the store' : ''}`, () => {
-    const plugin = runtimeClass({ classes: classesOf(classes, { later }) });
+    const plugin = runtimeClass({ classes: classesOf(classes, { later }), inline: true });
     for (const [title, spec, outcome] of rows) {
       it(title, async () => {
         const made = await outcomeOf(plugin, { resource: 'pods', object: { spec } });

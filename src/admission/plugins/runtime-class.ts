@@ -10,6 +10,8 @@ import { mergedTolerations } from './merged-tolerations.ts';
 
 interface RuntimeClassOptions {
   readonly classes: Classes;
+  /** Others wait for this thread: throws LongWork instead of what takes long. */
+  readonly inline: boolean;
 }
 
 type Spec = NonNullable<Pod['spec']>;
@@ -20,7 +22,7 @@ type Amounts = Readonly<Record<string, string>>;
  * A pod takes beside its containers what its runtime class says, no more and no less, and is placed where the class can be
  * run.
  */
-export function runtimeClass({ classes }: RuntimeClassOptions): AdmissionPlugin {
+export function runtimeClass({ classes, inline }: RuntimeClassOptions): AdmissionPlugin {
   type Check = (attributes: AdmissionAttributes, spec: Spec, found: RuntimeClass | undefined) => void;
   const withClass = (attributes: AdmissionAttributes, check: Check): Promise<void> | void => {
     const spec = attributes.object && asPod(attributes.object).spec;
@@ -36,7 +38,12 @@ export function runtimeClass({ classes }: RuntimeClassOptions): AdmissionPlugin 
     name: 'RuntimeClass',
     sideEffects: 'none',
     concerns: createsPod,
-    mutate: (attributes) => withClass(attributes, applyClass),
+    mutate: (attributes) =>
+      withClass(attributes, (_, spec, found) => {
+        if (!found) return;
+        applyOverhead(attributes, spec, found);
+        applyScheduling(attributes, spec, found, inline);
+      }),
     validate: (attributes) => withClass(attributes, checkOverhead),
   };
 }
@@ -47,16 +54,21 @@ const rejected = (attributes: AdmissionAttributes, why: string) =>
 const otherOverhead = (attributes: AdmissionAttributes) =>
   rejected(attributes, "Pod's Overhead doesn't match RuntimeClass's defined Overhead");
 
-function applyClass(attributes: AdmissionAttributes, spec: Spec, found: RuntimeClass | undefined): void {
-  if (!found) return;
-  const { overhead, scheduling } = found;
-  if (overhead) {
-    const amounts = overhead.podFixed ?? {};
-    const own = spec.overhead ?? {};
-    if (Object.keys(own).length > 0 && !sameAmounts(own, amounts)) throw otherOverhead(attributes);
-    if (overhead.podFixed) spec.overhead = { ...amounts };
-    else delete spec.overhead;
-  }
+function applyOverhead(attributes: AdmissionAttributes, spec: Spec, { overhead }: RuntimeClass): void {
+  if (!overhead) return;
+  const amounts = overhead.podFixed ?? {};
+  const own = spec.overhead ?? {};
+  if (Object.keys(own).length > 0 && !sameAmounts(own, amounts)) throw otherOverhead(attributes);
+  if (overhead.podFixed) spec.overhead = { ...amounts };
+  else delete spec.overhead;
+}
+
+function applyScheduling(
+  attributes: AdmissionAttributes,
+  spec: Spec,
+  { scheduling }: RuntimeClass,
+  inline: boolean,
+): void {
   if (!scheduling) return;
   const { nodeSelector: own = {}, tolerations = [] } = spec;
   const selector = scheduling.nodeSelector ?? {};
@@ -66,7 +78,7 @@ function applyClass(attributes: AdmissionAttributes, spec: Spec, found: RuntimeC
     throw admissionForbidden(attributes, why);
   }
   if (Object.keys(selector).length > 0) spec.nodeSelector = { ...own, ...selector };
-  const merged = mergedTolerations(tolerations, scheduling.tolerations ?? []);
+  const merged = mergedTolerations(tolerations, scheduling.tolerations ?? [], { inline });
   if (merged.length > 0) spec.tolerations = merged;
 }
 

@@ -1,6 +1,6 @@
 import type { Metrics } from '../../base/metrics.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
-import { insecureNodeRequests } from '../../dialect/published-feature-gates.ts';
+import { insecureNodeRequests, nodeAudiences } from '../../dialect/published-feature-gates.ts';
 
 /** A gate of `--feature-gates`: default and maturity (spec section 9). */
 export interface FeatureGate {
@@ -45,6 +45,11 @@ export const featureGates = {
     default: false,
     stage: 'alpha',
     help: 'take the uid of a user from a proxy (--requestheader-uid-headers)',
+  },
+  [nodeAudiences]: {
+    default: false,
+    stage: 'beta',
+    help: 'let nodes request tokens for those audiences only that their pods name',
   },
   AggregatedDiscoveryEndpoint: always('all groups in one discovery document'),
   APIListChunking: always('lists in pages'),

@@ -30,7 +30,7 @@ export function registryParts(
   const features = namesOfEnabled(config.features);
   const { admissionPlugins, pluginConfigurations: configurations = defaultPluginConfigurations } = config;
   const lookups = admissionLookups({ ...parts, configurations, authorizer, rbac, dynamic, defaultClasses });
-  const admitting = { dialect, configurations, features, clock, random, lookups, metrics };
+  const admitting = { dialect, configurations, features, clock, random, lookups, metrics, inline: true };
   return {
     ...{ resources, store, cache, lookups, dialect, clock, random, logger },
     admission: composeAdmission(admissionPlugins, admitting),

@@ -12,6 +12,14 @@ export interface NodeRestrictionOptions {
   readonly pod: (namespace: string, name: string) => Promise<Found> | Found;
   /** Whether a node may request node certificates in its own name only. */
   readonly checksRequestedNames: boolean;
+  /** Whether a node may request tokens for those audiences only that a pod names. */
+  readonly checksAudiences: boolean;
+  /** Claims, volumes and storage drivers, with the same guarantee. */
+  readonly storage: {
+    readonly claim: (namespace: string, name: string) => Promise<Found> | Found;
+    readonly volume: (name: string) => Promise<Found> | Found;
+    readonly driver: (name: string) => Promise<Found> | Found;
+  };
   /** The Node of that name, with the same guarantee. */
   readonly node: (name: string) => Promise<Found> | Found;
   /**

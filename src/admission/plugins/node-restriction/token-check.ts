@@ -1,11 +1,13 @@
 import { asPod } from '../../../kinds/core/pod/pod-schema.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { notFound } from '../../../meta/status-error.ts';
+import { checkAudiences } from './audience-check.ts';
 import { type NodeWrite, refused } from './node-write.ts';
 
 /** The fields of a TokenRequest that are checked. */
 type TokenRequestView = ApiObject & {
   readonly spec?: {
+    readonly audiences?: readonly string[];
     readonly boundObjectRef?: {
       readonly apiVersion?: string;
       readonly kind?: string;
@@ -23,7 +25,7 @@ export async function checkToken(write: NodeWrite): Promise<void> {
   const { attributes, node, operation, options } = write;
   const { info, object } = attributes;
   if (operation !== 'create' || info.subresource !== 'token') return;
-  const bound = (object as TokenRequestView | undefined)?.spec?.boundObjectRef;
+  const { boundObjectRef: bound, audiences = [] } = (object as TokenRequestView | undefined)?.spec ?? {};
   if (bound?.apiVersion !== 'v1' || bound.kind !== 'Pod' || !bound.name) {
     throw refused(write, 'node requested token not bound to a pod');
   }
@@ -39,4 +41,5 @@ export async function checkToken(write: NodeWrite): Promise<void> {
   if (asPod(pod).spec?.nodeName !== node) {
     throw refused(write, 'node requested token bound to a pod scheduled on a different node');
   }
+  if (options.checksAudiences) await checkAudiences(write, audiences, pod);
 }

@@ -63,7 +63,7 @@ import type { Clock } from '../../../base/time/clock.ts';
 import { type ApiClient, ApiError, hasReason } from '../../../client/api-client.ts';
 import { parseStored } from '../../../codec/json.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
-import { insecureNodeRequests } from '../../../dialect/published-feature-gates.ts';
+import { insecureNodeRequests, nodeAudiences } from '../../../dialect/published-feature-gates.ts';
 import { signerNames } from '../../../dialect/signer-names.ts';
 import { Evaluators } from '../../../kinds/quota/evaluators.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
@@ -115,7 +115,8 @@ export interface AdmissionLookups {
   readonly dynamic: DynamicAdmission;
 }
 
-type LookedUp = 'serviceaccounts' | 'pods' | 'nodes' | ClassResource | PolicyResource;
+type LookedUp = 'serviceaccounts' | 'pods' | 'nodes' | StorageResource | ClassResource | PolicyResource;
+type StorageResource = 'persistentvolumeclaims' | 'persistentvolumes' | 'csidrivers';
 type ClassResource = 'priorityclasses' | 'runtimeclasses' | 'storageclasses';
 
 interface LookupParts
@@ -138,6 +139,9 @@ export function admissionLookups(parts: LookupParts): AdmissionLookups {
     serviceaccounts: core('serviceaccounts'),
     pods: core('pods'),
     nodes: core('nodes'),
+    persistentvolumeclaims: core('persistentvolumeclaims'),
+    persistentvolumes: core('persistentvolumes'),
+    csidrivers: resources.finder(dialect.group('storage'), 'v1', 'csidrivers'),
     priorityclasses: resources.finder(dialect.group('scheduling'), 'v1', 'priorityclasses'),
     runtimeclasses: resources.finder(dialect.group('node'), 'v1', 'runtimeclasses'),
     storageclasses: resources.finder(dialect.group('storage'), 'v1', 'storageclasses'),
@@ -199,6 +203,8 @@ interface AdmissionParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly lookups: AdmissionLookups;
+  /** Others wait for this thread: plugins throw LongWork instead of what takes long. */
+  readonly inline?: boolean;
   /** Default: nothing is measured. */
   readonly metrics?: Metrics;
 }
@@ -255,6 +261,12 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
     nodeRestriction({
       dialect,
       checksRequestedNames: !features.has(insecureNodeRequests),
+      checksAudiences: features.has(nodeAudiences),
+      storage: {
+        claim: (namespace, name) => lookups.object('persistentvolumeclaims', namespace, name),
+        volume: (name) => lookups.object('persistentvolumes', '', name),
+        driver: (name) => lookups.object('csidrivers', '', name),
+      },
       pod: (namespace, name) => lookups.object('pods', namespace, name),
       node: (name) => lookups.object('nodes', '', name),
       commonName: (request) => commonNameOfRequest(Buffer.from(request, 'base64')),
@@ -279,10 +291,11 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
     priority({ group: dialect.group('scheduling'), classes: defaultedClasses(lookups, 'priorityclasses') }),
   DefaultTolerationSeconds: ({ dialect, configurations }) =>
     defaultTolerationSeconds({ dialect, seconds: configurations.tolerationSeconds }),
-  PodTolerationRestriction: ({ dialect, configurations, lookups }) =>
+  PodTolerationRestriction: ({ dialect, configurations, lookups, inline = false }) =>
     podTolerationRestriction({
       dialect,
       tolerations: configurations.podTolerations,
+      inline,
       namespace: (name) => lookups.namespace(name),
     }),
   EventRateLimit: ({ dialect, lookups }) => eventRateLimit({ dialect, take: (event) => lookups.countEvent(event) }),
@@ -300,7 +313,7 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
     }),
   PersistentVolumeClaimResize: ({ dialect, lookups }) =>
     persistentVolumeClaimResize({ dialect, classes: classes(lookups, 'storageclasses') }),
-  RuntimeClass: ({ lookups }) => runtimeClass({ classes: classes(lookups, 'runtimeclasses') }),
+  RuntimeClass: ({ lookups, inline = false }) => runtimeClass({ classes: classes(lookups, 'runtimeclasses'), inline }),
   CertificateApproval: (parts) => certificateApproval(signerPlugins(parts)),
   CertificateSigning: (parts) => certificateSigning(signerPlugins(parts)),
   ClusterTrustBundleAttest: (parts) => clusterTrustBundleAttest(signerPlugins(parts)),
