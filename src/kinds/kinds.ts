@@ -6,6 +6,7 @@ import {
   validatingWebhookConfiguration,
 } from './admissionregistration/webhook-configuration.ts';
 import { customResourceDefinition } from './apiextensions/custom-resource-definition.ts';
+import { storageVersion } from './apiserverinternal/storage-version.ts';
 import { controllerRevision } from './apps/controller-revision.ts';
 import { daemonSet } from './apps/daemon-set.ts';
 import { deployment } from './apps/deployment.ts';
@@ -24,6 +25,7 @@ import { job } from './batch/job.ts';
 import { certificateSigningRequest } from './certificates/certificate-signing-request.ts';
 import { betaClusterTrustBundle, clusterTrustBundle } from './certificates/cluster-trust-bundle.ts';
 import { lease } from './coordination/lease.ts';
+import { leaseCandidate } from './coordination/lease-candidate.ts';
 import { binding } from './core/binding.ts';
 import { componentStatus } from './core/component-status.ts';
 import { configMap } from './core/config-map.ts';
@@ -61,6 +63,7 @@ import { csiStorageCapacity } from './storage/csi-storage-capacity.ts';
 import { storageClass } from './storage/storage-class.ts';
 import { volumeAttachment } from './storage/volume-attachment.ts';
 import { volumeAttributesClass } from './storage/volume-attributes-class.ts';
+import { storageVersionMigration } from './storagemigration/storage-version-migration.ts';
 
 /** All built-in kinds, with the names of a dialect. */
 export function kinds(dialect: Dialect): readonly Kind[] {
@@ -85,6 +88,9 @@ export function kinds(dialect: Dialect): readonly Kind[] {
       refusingFinalizers(make(dialect)),
     ),
     lease(dialect),
+    leaseCandidate(dialect),
+    storageVersion(dialect),
+    storageVersionMigration(dialect),
     refusingFinalizers(certificateSigningRequest(dialect)),
     refusingFinalizers(endpointSlice(dialect)),
     ...[ingressClass, ingress, networkPolicy].map((make) => refusingFinalizers(make(dialect))),

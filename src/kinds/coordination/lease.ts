@@ -24,7 +24,8 @@ const schema = kindSchema('api.coordination.v1.Lease', 'A lock that runs out unl
 });
 
 /** Strategy names that need no domain prefix. */
-const knownStrategies = ['OldestEmulationVersion'];
+export const oldestEmulationVersion = 'OldestEmulationVersion';
+const knownStrategies = [oldestEmulationVersion];
 
 function validate(object: ApiObject): FieldError[] {
   const { leaseDurationSeconds, leaseTransitions, strategy } = typed(schema, object).spec ?? {};
@@ -35,15 +36,13 @@ function validate(object: ApiObject): FieldError[] {
   if (leaseTransitions !== undefined && leaseTransitions < 0) {
     errors.push(invalid('spec.leaseTransitions', leaseTransitions, 'must be greater than or equal to 0'));
   }
-  if (strategy !== undefined) errors.push(...validateStrategy(strategy));
+  if (strategy !== undefined) errors.push(...validateStrategy(strategy, 'spec.strategy'));
   return errors;
 }
 
-function validateStrategy(strategy: string): FieldError[] {
-  if (strategy.includes('/')) {
-    return isQualifiedName(strategy).map((problem) => invalid('spec.strategy', strategy, problem));
-  }
-  return knownStrategies.includes(strategy) ? [] : [notSupported('spec.strategy', strategy, knownStrategies)];
+export function validateStrategy(strategy: string, path: string): FieldError[] {
+  if (strategy.includes('/')) return isQualifiedName(strategy).map((problem) => invalid(path, strategy, problem));
+  return knownStrategies.includes(strategy) ? [] : [notSupported(path, strategy, knownStrategies)];
 }
 
 export const lease = (dialect: Dialect): Kind =>

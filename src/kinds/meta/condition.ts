@@ -44,7 +44,8 @@ function conditionErrors({ type = '', status = '', observedGeneration = 0, lastT
   ];
 }
 
-function reasonErrors(reason: string, path: string): FieldError[] {
+/** Errors of the reason of a condition. */
+export function reasonErrors(reason: string, path: string): FieldError[] {
   if (reason === '') return [required(path, 'must be set')];
   return [
     ...(new RegExp(`^${reasonFormat}$`).test(reason) ? [] : [invalid(path, reason, reasonProblem)]),
