@@ -45,6 +45,20 @@ function advertisedAddress({ 'bind-address': bind, 'advertise-address': advertis
   return own.find((address) => isIPv6(address) === isIPv6(advertised)) ?? own[0] ?? localAddress(advertised);
 }
 
+/**
+ * The address for the endpoints of the service of the API. As in kube-apiserver an address that is not given, because the server
+ * listens on all or on a loopback one, is the first of this machine. Undefined if it has none but loopback ones.
+ */
+export function endpointAddress({
+  'bind-address': bind,
+  'advertise-address': advertised,
+}: AddressValues): string | undefined {
+  const given = advertised ?? bind;
+  const isLoopback = given === '::1' || given.startsWith('127.');
+  if (!isWildcard(given) && !(advertised === undefined && isLoopback)) return given;
+  return interfaceAddresses({ internal: false }).find((address) => isIPv6(address) === isIPv6(given));
+}
+
 /** Names and addresses by which clients may reach a server. */
 export function servedHosts(values: AddressValues): readonly string[] {
   const { 'bind-address': bindAddress, 'external-hostname': external } = values;

@@ -58,7 +58,6 @@ const bad: Readonly<Record<PublishedType, readonly string[]>> = {
 };
 /** Where the type is wider than what the published program takes. */
 const narrower: Readonly<Record<string, { readonly good: readonly string[]; readonly bad: readonly string[] }>> = {
-  'endpoint-reconciler-type': { good: ['master-count', 'lease', 'none'], bad: ['other', ''] },
   'etcd-compaction-interval': { good: ['5m'], bad: ['5', '0', '0s'] },
   'leader-elect-resource-lock': { good: ['leases'], bad: ['endpoints', ''] },
   'service-cluster-ip-range': {

@@ -1,7 +1,7 @@
 import { publishedFlagNames as names } from '../../dialect/published-flag-names.ts';
 import { forms, off, on, type PublishedFlags } from './published-flags.ts';
 
-const { duration, integer, oneOf, size, text, unsigned } = forms;
+const { duration, integer, size, text, unsigned } = forms;
 
 /** The versions in a text such as `1.32,COMPONENT=1.32`. */
 const versionsIn = (text: string): readonly string[] => text.match(/\d+\.\d+(?=\s*(?:,|$))/g) ?? [];
@@ -22,12 +22,8 @@ export const apiserverPublishedFlags: PublishedFlags = {
       },
     },
     {
-      because: 'services and their addresses are not served yet',
-      flags: {
-        'apiserver-count': integer,
-        'endpoint-reconciler-type': oneOf('master-count', 'lease', 'none'),
-        [names.serviceNodePort]: integer,
-      },
+      because: 'servers that share a store find each other by leases',
+      flags: { 'apiserver-count': integer },
     },
     {
       because: 'all reads come from one cache that holds every object',

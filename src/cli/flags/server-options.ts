@@ -15,7 +15,7 @@ import { readMetrics } from './metrics-flags.ts';
 import { readRequests } from './request-flags.ts';
 import { readRuntimeConfig } from './runtime-config-flag.ts';
 import type { ServerFlagValues } from './server-flags.ts';
-import { readServiceRanges } from './service-flags.ts';
+import { readApiService, readServiceRanges } from './service-flags.ts';
 import { readTracing } from './tracing-options.ts';
 
 /**
@@ -45,6 +45,7 @@ export function readServerOptions(
     features: values['feature-gates'].features,
     wholeStages: values['feature-gates'].wholeStages,
     serviceRanges: readServiceRanges(values),
+    apiService: readApiService(values),
     runtimeConfig: readRuntimeConfig(values),
     admissionPlugins,
     ...readPluginConfigurations(values),

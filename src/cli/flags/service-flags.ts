@@ -1,6 +1,10 @@
+import { publishedFlagNames as names } from '../../dialect/published-flag-names.ts';
 import { defaultServiceRanges, type ServiceRanges } from '../../kinds/core/service/service-pools.ts';
 import { parseIpRange } from '../../meta/ip-range.ts';
-import { type Flag, list, optionalText } from './flags.ts';
+import type { ServerConfig } from '../../server/wiring/config.ts';
+import { type AddressValues, endpointAddress } from '../addresses.ts';
+import { UsageError } from '../usage-error.ts';
+import { choice, type Flag, type FlagValues, integer, list, optionalText } from './flags.ts';
 
 /** Flags about the addresses and ports that services are given. */
 
@@ -59,11 +63,34 @@ const nodePortRange: Flag<ServiceRanges['nodePorts']> = {
 };
 
 export const serviceFlags = {
+  'endpoint-reconciler-type': choice({
+    of: ['lease', 'master-count', 'none'],
+    default: 'lease',
+    help: 'whether the service of the API has endpoints: none has not; the others are the same here',
+  }),
+  [names.serviceNodePort]: integer({
+    min: 0,
+    max: portMax,
+    default: 0,
+    help: 'a port of every node that leads to the service of the API; 0: none',
+  }),
   'service-cluster-ip-range': clusterIpRange,
   'service-node-port-range': nodePortRange,
 } as const;
 
-export const readServiceRanges = (values: {
-  readonly 'service-cluster-ip-range': readonly string[];
-  readonly 'service-node-port-range': ServiceRanges['nodePorts'];
-}): ServiceRanges => ({ clusterIps: values['service-cluster-ip-range'], nodePorts: values['service-node-port-range'] });
+type ServiceFlagValues = FlagValues<typeof serviceFlags>;
+
+export function readServiceRanges(values: ServiceFlagValues): ServiceRanges {
+  const { 'service-node-port-range': ports, [names.serviceNodePort]: port } = values;
+  if (port !== 0 && (port < ports.first || port > ports.last)) {
+    throw new UsageError(
+      `--${names.serviceNodePort}: ${port} is not in --service-node-port-range ${ports.first}-${ports.last}`,
+    );
+  }
+  return { clusterIps: values['service-cluster-ip-range'], nodePorts: ports };
+}
+
+export function readApiService(values: ServiceFlagValues & AddressValues): NonNullable<ServerConfig['apiService']> {
+  const hasEndpoints = values['endpoint-reconciler-type'] !== 'none';
+  return { address: hasEndpoints ? endpointAddress(values) : undefined, nodePort: values[names.serviceNodePort] };
+}

@@ -91,6 +91,13 @@ export interface ServerConfig extends ApiServerConfig {
   readonly serving: KeyPairPem;
   /** Calls back with each replacement of the pair until closed. If the callback throws, the current pair stays. */
   readonly followServing?: (changed: (pair: KeyPairPem) => void) => Closable;
+  /** The service by which pods reach the API. Default: there is none. */
+  readonly apiService?: {
+    /** Address of this server for its endpoints. Undefined, or a loopback one: it has none. */
+    readonly address: string | undefined;
+    /** Port of every node that leads to it; 0: none. */
+    readonly nodePort: number;
+  };
   /** Connection data to publish in `cluster-info`. Default: none is published. */
   readonly clusterInfo?: ClusterInfoConfig;
   /**

@@ -1,6 +1,7 @@
 import type { Closable } from '../../base/disposable.ts';
 import type { Listener } from '../../http/listener.ts';
 import { authoritiesOf } from '../../pki/trust-pool.ts';
+import type { Store } from '../../store/store.ts';
 import { observeHandshakes } from '../serving/observe/connection-metrics.ts';
 import { makeBasis } from './basis.ts';
 import type { ApiServerConfig, ExternalAddress, ListenAddress } from './config.ts';
@@ -24,6 +25,8 @@ export interface ApiServer extends Omit<ServedScope, 'close'> {
    * reached in process only. The name is a DNS label; rejects if that scope is already open.
    */
   openScope(name: string): Promise<ServedScope>;
+  /** For records of the server's own. */
+  readonly store: Store;
   /** PEM of the client certificate authorities; empty if no certificates are requested. */
   authorities(): readonly string[];
   /** Sets the listener by which the server is reached, and which stops with it. */
@@ -66,6 +69,7 @@ export async function createApiServer(
     const { handle, resources, transportAs, clientAs } = first;
     return {
       ...{ handle, resources, transportAs, clientAs },
+      store: storage.store,
       authorities: () => authoritiesOf([authorities, proxies].filter((pool) => pool !== undefined)),
       attach(to) {
         attached = to;

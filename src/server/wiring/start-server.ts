@@ -1,8 +1,11 @@
 import { sendStatus } from '../../content/status.ts';
 import { type Listener, listen } from '../../http/listener.ts';
+import { defaultServiceRanges, servicePools } from '../../kinds/core/service/service-pools.ts';
 import { assignAuditId } from '../serving/observe/audit-id.ts';
+import { ApiService, serverLeaseMs } from '../upkeep/api-service.ts';
 import { serverUser } from '../upkeep/bootstrap.ts';
 import { ClusterInfo } from '../upkeep/cluster-info.ts';
+import { ServerLeases } from '../upkeep/server-leases.ts';
 import { isWatch } from './access/cors.ts';
 import { ServedCertificates } from './access/served-certificates.ts';
 import type { RunningServer, ServerConfig } from './config.ts';
@@ -22,12 +25,44 @@ export async function startServer(
       await publishClusterInfo(server, config, { ...environment, listener });
     });
     const { address, port } = listener;
+    keepApiService(server, config, { ...environment, port });
     const { resources, done } = server;
     return { address, port, resources, stop: () => server.stop(), done };
   } catch (error) {
     await server.stop();
     throw error;
   }
+}
+
+/** Looks after the service of the API, from after the start on. */
+function keepApiService(
+  server: ApiServer,
+  { dialect, logger, storage, serviceRanges = defaultServiceRanges, apiService }: ServerConfig,
+  { clock, port }: Pick<Environment, 'clock'> & { readonly port: number },
+): void {
+  if (!apiService) return;
+  const { address, nodePort } = apiService;
+  const [pool] = servicePools(serviceRanges);
+  if (!pool || pool.size === 0) return;
+  // A database of one file has one server.
+  const isShared = storage.backend === 'etcd3' && address !== undefined;
+  const leases = isShared
+    ? new ServerLeases({ store: server.store, clock, address, leaseMs: serverLeaseMs })
+    : undefined;
+  const client = server.clientAs(serverUser, 'orch');
+  const service = new ApiService({
+    client,
+    dialect,
+    clock,
+    logger,
+    clusterIp: pool.valueAt(0),
+    port,
+    nodePort,
+    address,
+    leases,
+  });
+  server.hold(service);
+  service.start();
 }
 
 /** Publishes the connection data that the configuration has, and its later changes. */

@@ -1,0 +1,178 @@
+import { isIPv6 } from 'node:net';
+import type { Closable } from '../../base/disposable.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { type ApiClient, hasReason, isAbsence } from '../../client/api-client.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { specialAddressProblems } from '../../meta/ip-address.ts';
+import { equalValues } from '../../schema/equal-values.ts';
+import type { ServerLeases } from './server-leases.ts';
+
+/** How often is looked whether all is there; published. */
+const intervalMs = 10_000;
+/** How long a server counts that is not heard of; published. */
+export const serverLeaseMs = 15_000;
+
+interface ApiServiceOptions {
+  readonly client: ApiClient;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The first address of the range of services. */
+  readonly clusterIp: string;
+  /** Where servers listen. */
+  readonly port: number;
+  /** Port of every node that leads to the servers; 0 for none. */
+  readonly nodePort: number;
+  /** Where others reach this server; undefined if it is not to be told. */
+  readonly address: string | undefined;
+  /** Who shares the store. Undefined if nobody can. */
+  readonly leases: Pick<ServerLeases, 'renew'> | undefined;
+}
+
+/**
+ * The service by which pods reach the API, with its endpoints: the addresses of all servers that share the store. As in
+ * kube-apiserver it is looked after by the servers themselves, every ten seconds: what is missing is made again, the service as it
+ * is stays.
+ */
+export class ApiService implements Closable {
+  readonly #options: ApiServiceOptions;
+  readonly #name: string;
+  #timer: Closable | undefined;
+  #closed = false;
+
+  constructor(options: ApiServiceOptions) {
+    this.#options = options;
+    this.#name = options.dialect.name;
+  }
+
+  /** Looks after the service from now on. Does not wait. */
+  start(): void {
+    void this.#step();
+  }
+
+  async #step(): Promise<void> {
+    const { clock, logger } = this.#options;
+    try {
+      await this.sync();
+    } catch (error) {
+      if (!this.#closed) logger.warn('the service of the API could not be brought up to date', { error });
+    }
+    if (!this.#closed) this.#timer = clock.after(intervalMs, () => void this.#step());
+  }
+
+  /** One round. */
+  async sync(): Promise<void> {
+    if (!(await this.#find(this.#path('services')))) await this.#make('services', this.#service());
+    const addresses = await this.#addresses();
+    if (addresses.length === 0 || this.#closed) return;
+    await this.#keep('endpoints', this.#endpoints(addresses), (found) => found['subsets']);
+    const { dialect } = this.#options;
+    const slice = this.#slice(addresses);
+    const path = `/apis/${dialect.group('discovery')}/v1/namespaces/default/endpointslices`;
+    const found = await this.#find(`${path}/${this.#name}`);
+    // The family of a slice cannot change.
+    if (found && found['addressType'] !== slice['addressType'])
+      await this.#options.client.delete(`${path}/${this.#name}`);
+    await this.#keep(path, slice, ({ endpoints, ports }) => ({ endpoints, ports }));
+  }
+
+  /** Those that endpoints may have, of the family of the service. */
+  async #addresses(): Promise<readonly string[]> {
+    const { address, leases, clusterIp } = this.#options;
+    if (address === undefined || specialAddressProblems(address).length > 0) return [];
+    if (isIPv6(address) !== isIPv6(clusterIp)) return [];
+    const all = leases ? await leases.renew() : [address];
+    return all.filter((each) => isIPv6(each) === isIPv6(clusterIp)).sort();
+  }
+
+  #path(resource: string): string {
+    return `${this.#collection(resource)}/${this.#name}`;
+  }
+
+  #collection(resource: string): string {
+    return resource.startsWith('/') ? resource : `/api/v1/namespaces/default/${resource}`;
+  }
+
+  #service(): Sent {
+    const { clusterIp, port, nodePort } = this.#options;
+    const https = { name: 'https', protocol: 'TCP', port: 443, targetPort: port, ...(nodePort > 0 && { nodePort }) };
+    return {
+      metadata: { name: this.#name, namespace: 'default', labels: { component: 'apiserver', provider: this.#name } },
+      spec: {
+        ports: [https],
+        clusterIP: clusterIp,
+        ipFamilyPolicy: 'SingleStack',
+        sessionAffinity: 'None',
+        type: nodePort > 0 ? 'NodePort' : 'ClusterIP',
+      },
+    };
+  }
+
+  #endpoints(addresses: readonly string[]): Sent {
+    const { port, dialect } = this.#options;
+    return {
+      metadata: this.#metadata({ [`endpointslice.${dialect.domain}/skip-mirror`]: 'true' }),
+      subsets: [{ addresses: addresses.map((ip) => ({ ip })), ports: [{ name: 'https', port, protocol: 'TCP' }] }],
+    };
+  }
+
+  #slice(addresses: readonly string[]): Sent {
+    const { port, dialect } = this.#options;
+    return {
+      metadata: this.#metadata({ [`${dialect.domain}/service-name`]: this.#name }),
+      addressType: addresses.some((each) => isIPv6(each)) ? 'IPv6' : 'IPv4',
+      endpoints: addresses.map((each) => ({ addresses: [each], conditions: { ready: true } })),
+      ports: [{ name: 'https', protocol: 'TCP', port }],
+    };
+  }
+
+  #metadata(labels: Readonly<Record<string, string>>): Sent['metadata'] {
+    return { name: this.#name, namespace: 'default', labels };
+  }
+
+  /** Creates the object, or brings it up to date if what counts of it differs. */
+  async #keep(resource: string, wanted: Sent, counts: (object: Sent | ApiObject) => unknown): Promise<void> {
+    const path = this.#path(resource);
+    const found = await this.#find(path);
+    if (!found) return this.#make(resource, wanted);
+    const hasLabels = Object.entries(wanted.metadata.labels).every(
+      ([key, value]) => found.metadata.labels?.[key] === value,
+    );
+    if (hasLabels && equalValues(counts(found), counts(wanted))) return;
+    const labels = { ...found.metadata.labels, ...wanted.metadata.labels };
+    await this.#options.client.update(path, { ...found, ...wanted, metadata: { ...found.metadata, labels } });
+  }
+
+  async #find(path: string): Promise<ApiObject | undefined> {
+    try {
+      return await this.#options.client.get(path);
+    } catch (error) {
+      if (isAbsence(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #make(resource: string, object: Sent): Promise<void> {
+    try {
+      await this.#options.client.create(this.#collection(resource), object);
+    } catch (error) {
+      // Another server was first.
+      if (!hasReason(error, 'AlreadyExists')) throw error;
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.close();
+  }
+}
+
+interface Sent extends Readonly<Record<string, unknown>> {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels: Readonly<Record<string, string>>;
+  };
+}
