@@ -24,6 +24,7 @@ import { getScale, writeScale } from './verbs/scale.ts';
 import { update } from './verbs/update.ts';
 import { watch } from './verbs/watch.ts';
 import { checkCreation } from './write/check-creation.ts';
+import { createInitial, type InitialObject } from './write/initial-object.ts';
 import { type InTurn, ObjectWriter } from './write/object-writer.ts';
 
 /**
@@ -47,6 +48,11 @@ export class Registry {
   /** Runs a write of one object that is made elsewhere, serialized by store key with the writes of the registry. */
   inTurn<T>(request: InTurn, key: string, work: (turn: Turn) => Promise<T>): Promise<T> {
     return this.#writer.inTurn(request, key, work);
+  }
+
+  /** See `createInitial`. */
+  createInitial(initial: InitialObject): Promise<boolean> {
+    return createInitial(this.#parts, initial);
   }
 
   #serveObject(request: VerbRequest): Reply | Promise<Reply> {

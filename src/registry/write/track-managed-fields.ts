@@ -24,7 +24,13 @@ export function clientName(userAgent: string): string {
 
 /** The write of a context as a source for managed fields. */
 export const writeSource = (
-  { served, info, manager }: WriteContext,
+  {
+    served,
+    info,
+    manager,
+  }: Pick<WriteContext, 'served' | 'manager'> & {
+    readonly info: Pick<WriteContext['info'], 'subresource'>;
+  },
   nowMs: number,
   convert: ConvertObject | undefined,
 ): WriteSource => ({

@@ -17,7 +17,7 @@ test('the namespaces of each dialect', () => {
 
 test('an empty store gets them all', async () => {
   await using fixture = await RegistryFixture.open();
-  await createNamespaces(fixture.registry, fixture.served(path), orch);
+  await createNamespaces({ registry: fixture.registry, dialect: orch }, fixture.served(path));
   assert.deepEqual(await namesOf(fixture), [...initialNamespaces(orch)].sort());
   for (const { metadata, ...rest } of (await fixture.list(path)).items) {
     assert.match(metadata.uid ?? '', /^[0-9a-f-]{36}$/);
@@ -29,21 +29,21 @@ test('existing ones stay unchanged, and missing ones are created', async () => {
   await using fixture = await RegistryFixture.open();
   await fixture.call('POST', path, { metadata: { name: 'default', labels: { mine: 'yes' } } });
   const before = await fixture.object('GET', `${path}/default`);
-  await createNamespaces(fixture.registry, fixture.served(path), orch);
+  await createNamespaces({ registry: fixture.registry, dialect: orch }, fixture.served(path));
   assert.deepEqual(await fixture.object('GET', `${path}/default`), before);
   assert.equal((await namesOf(fixture)).length, 4);
   const head = await fixture.store.head();
-  await createNamespaces(fixture.registry, fixture.served(path), orch);
+  await createNamespaces({ registry: fixture.registry, dialect: orch }, fixture.served(path));
   assert.equal(await fixture.store.head(), head, 'a restart writes nothing');
 });
 
 test('another server on the same store may be first', async () => {
   await using fixture = await RegistryFixture.open();
   const served = fixture.served(path);
-  await createNamespaces(fixture.registry, served, orch);
+  await createNamespaces({ registry: fixture.registry, dialect: orch }, served);
   // A cache that does not show them yet.
   const behind = { ...served, collection: { ...served.collection, get: () => undefined } };
-  await createNamespaces(fixture.registry, behind, orch);
+  await createNamespaces({ registry: fixture.registry, dialect: orch }, behind);
   assert.equal((await namesOf(fixture)).length, 4);
 });
 
@@ -53,5 +53,5 @@ test('any other error fails the start', async () => {
     throw refusal;
   };
   await using fixture = await RegistryFixture.open({ admission: { mutate() {}, validate: refuse } });
-  await assert.rejects(createNamespaces(fixture.registry, fixture.served(path), orch), refusal);
+  await assert.rejects(createNamespaces({ registry: fixture.registry, dialect: orch }, fixture.served(path)), refusal);
 });

@@ -1,4 +1,5 @@
 import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { accountGroups, accountUsername } from '../../request/service-account-user.ts';
@@ -12,6 +13,9 @@ export const serverUser: UserInfo = {
   groups: [groupMasters, groupAuthenticated],
   extra: {},
 };
+
+/** User agent and field manager of the server's own writes. */
+export const serverManager = 'orch';
 
 /** Identity of the in-process controllers for reads, and for writes of controllers without a service account. */
 export const managerUser = ({ controllerManager }: Dialect): UserInfo => ({
@@ -37,11 +41,28 @@ export const initialNamespaces = ({ namespaces }: Dialect): readonly string[] =>
   namespaces.nodeLease,
 ];
 
-/** Creates missing initial namespaces. */
-export async function createNamespaces(registry: Registry, served: ServedResource, dialect: Dialect): Promise<void> {
-  for (const name of initialNamespaces(dialect)) {
-    if (!served.collection.get(served.objectKey('', name))) await createNamespace(registry, served, name);
-  }
+interface NamespaceParts {
+  readonly registry: Registry;
+  readonly dialect: Dialect;
+  /** See PolicyParts. */
+  readonly createInitial?: CreateInitial | undefined;
+}
+
+/** Creates an object without a request (`Registry.createInitial`). False if it did not, and a request is to. */
+export type CreateInitial = (served: ServedResource, object: ApiObject) => Promise<boolean>;
+
+/** Creates missing initial namespaces, all at once, so that the store commits them together. */
+export async function createNamespaces(
+  { registry, dialect, createInitial }: NamespaceParts,
+  served: ServedResource,
+): Promise<void> {
+  const { apiVersion } = served;
+  const create = async (name: string): Promise<void> => {
+    const object: ApiObject = { apiVersion, kind: served.kind.kind, metadata: { name } };
+    if (!(await createInitial?.(served, object))) await createNamespace(registry, served, name);
+  };
+  const missing = initialNamespaces(dialect).filter((name) => !served.collection.get(served.objectKey('', name)));
+  await Promise.all(missing.map(create));
 }
 
 async function createNamespace(registry: Registry, served: ServedResource, name: string): Promise<void> {
@@ -63,7 +84,7 @@ async function createNamespace(registry: Registry, served: ServedResource, name:
       },
       served,
       user: serverUser,
-      userAgent: 'orch',
+      userAgent: serverManager,
       body: { value: { metadata: { name } }, duplicates: [] },
       signal: new AbortController().signal,
       warn() {},

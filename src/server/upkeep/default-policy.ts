@@ -15,6 +15,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import type { ResourceName } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { decode } from '../../schema/decode.ts';
+import type { CreateInitial } from './bootstrap.ts';
 
 interface PolicyParts {
   readonly dialect: Dialect;
@@ -24,6 +25,8 @@ interface PolicyParts {
   /** Whether a resource is served, in any version: some roles are made only with what they are for. */
   readonly serves: (resource: ResourceName) => boolean;
   readonly client: Pick<ApiClient, 'create' | 'update' | 'delete'>;
+  /** Absent if requests have to be seen. */
+  readonly createInitial?: CreateInitial | undefined;
   /** Resolves when the cache is up to date with the store. */
   readonly fresh: () => Promise<unknown>;
   /** Whether webhooks or policies judge writes: they may refuse an object for which the start does not wait. */
@@ -133,6 +136,7 @@ async function write(parts: PolicyParts, expected: ApiObject): Promise<void> {
     case 'keep':
       return;
     case 'create':
+      if (await parts.createInitial?.(served, step.object)) return;
       await client.create(collection, step.object);
       return;
     case 'update':

@@ -4,7 +4,7 @@ import { inProcessTransport } from '../../client/in-process.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { Transport } from '../../outbound/transport.ts';
 import type { UserInfo } from '../../request/user-info.ts';
-import { serverUser } from '../upkeep/bootstrap.ts';
+import { serverManager, serverUser } from '../upkeep/bootstrap.ts';
 
 /**
  * Loopback clients, each with a user identity. Requests run through the whole pipeline; they are recognised by the
@@ -26,7 +26,7 @@ export class LoopbackClients {
 
   /** The client for the server's own writes. */
   get server(): ApiClient {
-    return this.clientAs(serverUser, 'orch');
+    return this.clientAs(serverUser, serverManager);
   }
 
   transportAs(user: UserInfo): Transport {

@@ -12,7 +12,7 @@ import { DefinedKinds } from '../../definitions/defined-kinds.ts';
 import { documentMetrics } from '../../definitions/document-metrics.ts';
 import { removalBy } from '../../definitions/remove-objects.ts';
 import { heavyConversion } from '../../serving/heavy/heavy-conversion.ts';
-import { createNamespaces } from '../../upkeep/bootstrap.ts';
+import { type CreateInitial, createNamespaces, serverManager, serverUser } from '../../upkeep/bootstrap.ts';
 import { ensureDefaultPolicy, retryDefaultPolicy } from '../../upkeep/default-policy.ts';
 import { expireObjects } from '../../upkeep/object-expiry.ts';
 import { type Access, openAccess } from '../access/access.ts';
@@ -104,14 +104,20 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
 /** Ensures the objects that exist after every start: namespaces, the default policy, and those of other kinds. */
 async function makeInitialObjects(
   { joinPolicy }: Pick<ApiServerConfig, 'joinPolicy'>,
-  { dialect, clock, held, logger, clients, cache, resources, registry, configurations }: ScopeParts & Serving,
+  parts: ScopeParts & Serving,
 ): Promise<void> {
-  await createNamespaces(registry, storedNamespaces(resources), dialect);
+  const { dialect, clock, held, logger, clients, cache, resources, registry, configurations, auditor } = parts;
+  const createInitial: CreateInitial = async (served, object) =>
+    auditor === undefined &&
+    configurations.isEmpty &&
+    registry.createInitial({ served, object, user: serverUser, manager: serverManager });
+  await createNamespaces({ registry, dialect, createInitial }, storedNamespaces(resources));
   const policyParts = {
     ...{ dialect, logger, joinPolicy },
     serves: ({ group, resource }: ResourceName) =>
       [...resources.table.ofGroup(group)].some(({ name }) => name.resource === resource),
     client: clients.server,
+    createInitial,
     fresh: () => cache.fresh(),
     servedAs: (object: ApiObject) => servedOf(resources, object),
     initialObjects: [...resources.stored()].flatMap(({ kind }) => kind.initialObjects ?? []),
@@ -123,7 +129,10 @@ async function makeInitialObjects(
 
 /** The resource that clients are served for objects of this kind, if any. */
 function servedOf({ table }: ResourceRegistry, { apiVersion, kind }: ApiObject): ServedResource | undefined {
-  for (const served of table.all()) if (served.apiVersion === apiVersion && served.kind.kind === kind) return served;
+  const group = apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
+  for (const served of table.ofGroup(group)) {
+    if (served.apiVersion === apiVersion && served.kind.kind === kind) return served;
+  }
   return undefined;
 }
 
