@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { BodyWriter, Ending, Exchange, Headers, Peer } from '../http/exchange.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
@@ -105,6 +106,11 @@ class InProcessExchange implements Exchange {
     if (bytes.length > bytesMax)
       throw new StatusError('RequestEntityTooLarge', `the body is larger than ${bytesMax} bytes`);
     return bytes;
+  }
+
+  bodyStream(): Readable | undefined {
+    const { body } = this.#request;
+    return body === undefined ? undefined : Readable.from([Buffer.from(body)]);
   }
 
   setHeader(): void {

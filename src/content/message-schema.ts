@@ -12,7 +12,7 @@ import type { StructSchema } from '../schema/schema.ts';
  */
 export function messageSchema(name: string, kind: Kind | undefined, apiVersion = ''): StructSchema {
   for (const subresource of kind?.subresources ?? []) {
-    if (kind === undefined || subresource.type === 'view') continue;
+    if (kind === undefined || subresource.type === 'view' || subresource.type === 'connect') continue;
     const body = subresourceKind(kind, subresource);
     if (body.kind === name && (apiVersion === '' || apiVersionOf(body) === apiVersion)) return body.schema;
   }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { RosterPlace } from '../base/collections/roster.ts';
 import type { Span } from '../base/span.ts';
 import { StatusError } from '../meta/status-error.ts';
@@ -143,6 +144,8 @@ export abstract class BaseExchange implements Exchange {
   protected abstract sendContinue(): void;
   /** Passes on the parts of the body as they arrive. */
   protected abstract readBody(on: BodyEvents): void;
+  /** The body as a stream that makes the client wait while it is not read. */
+  protected abstract streamBody(): Readable;
   /** Stops reading the body; the connection or stream ends after the response. */
   protected abstract refuseBody(): void;
 
@@ -217,6 +220,12 @@ export abstract class BaseExchange implements Exchange {
     return this.#body;
   }
 
+  bodyStream(): Readable | undefined {
+    if (!this.hasBody) return undefined;
+    this.sendContinue();
+    return this.streamBody();
+  }
+
   #readWhole(bytesMax: number, received: ((bytes: number) => void) | undefined): Promise<Buffer> {
     if (this.#abortReason) return Promise.reject(this.#abortReason);
     if (!this.hasBody) return Promise.resolve(Buffer.alloc(0));
@@ -284,6 +293,8 @@ export interface BodyEvents {
   end(): void;
   /** The client disconnected midway. */
   cut(): void;
+  /** True if no part is taken now. The reader then asks for more by `resumed` of its stream. Default: never. */
+  isFull?(): boolean;
 }
 
 const bodyCut = (): StatusError =>

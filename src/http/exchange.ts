@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
+import type { Duplex, Readable } from 'node:stream';
 import type { Span } from '../base/span.ts';
 import type { SharedChunk } from './shared-chunk.ts';
 
@@ -60,6 +61,21 @@ export interface WebSocketRequest {
   accept(protocol: string | undefined): BodyWriter;
 }
 
+/** A request to speak another protocol on its connection (RFC 9110 section 7.8), which only HTTP/1.1 has. */
+export interface UpgradeRequest {
+  /** In lower case: `websocket`, `spdy/3.1`. */
+  readonly protocol: string;
+  /** Sends 101 with these headers, instead of a response. From then on the connection is bytes in both directions. */
+  accept(headers: Headers): UpgradedConnection;
+}
+
+export interface UpgradedConnection {
+  /** Whoever uses it closes it; the exchange ends with it. */
+  readonly stream: Duplex;
+  /** Tells how many bytes were sent to the client, for logs and metrics. */
+  sent(bytes: number): void;
+}
+
 /**
  * How an exchange ended: whole response sent, cut off by the server, or client disconnected before it had all of it.
  */
@@ -96,6 +112,11 @@ export interface Exchange {
    * it arrives, and may abort.
    */
   body(bytesMax: number, received?: (bytes: number) => void): Promise<Buffer>;
+  /**
+   * The body as it arrives, in place of `body`: reading no further makes the client wait. Fails if the client stops midway.
+   * Undefined if the request has none.
+   */
+  bodyStream(): Readable | undefined;
   /** Adds an audit annotation. Set if the request is recorded. */
   annotate?: ((key: string, value: string) => void) | undefined;
   /** The operation under way, if the request is traced. */
@@ -109,6 +130,8 @@ export interface Exchange {
   beforeResponse?: ((status: number) => Promise<unknown> | undefined) | undefined;
   /** Set if the request asks to upgrade to a WebSocket. It may still be answered with an ordinary response. */
   readonly webSocket?: WebSocketRequest | undefined;
+  /** Set if the request asks for another protocol, a WebSocket among them, and may get it. */
+  readonly upgrade?: UpgradeRequest | undefined;
   /** Adds a header to the response, however it is sent. Only before the response starts. */
   setHeader(name: string, value: string | readonly string[]): void;
   /** Adds a `Warning` header to the response, within limits, however it is sent. Only before the response starts. */

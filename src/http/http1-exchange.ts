@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { limits } from '../base/limits.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { BaseExchange, type BodyEvents, type ExchangeOwner, isBodiless } from './base-exchange.ts';
@@ -142,6 +143,10 @@ export class Http1Exchange extends BaseExchange {
     request.on('data', on.data);
     request.once('end', on.end);
     request.once('close', on.cut);
+  }
+
+  protected streamBody(): Readable {
+    return this.#request;
   }
 
   protected refuseBody(): void {

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { BaseExchange, type BodyEvents, type ExchangeOwner, isBodiless } from './base-exchange.ts';
 import type { BodyWriter, Headers, Outlet } from './exchange.ts';
 import { errorCode } from './h2/frames.ts';
@@ -113,6 +114,10 @@ export class Http2Exchange extends BaseExchange implements StreamOwner {
     this.#stream.readBody(on);
   }
 
+  protected streamBody(): Readable {
+    return new StreamedBody(this.#stream);
+  }
+
   protected refuseBody(): void {
     this.#stream.dropBody();
   }
@@ -129,6 +134,43 @@ const onceOnly: ReadonlySet<string> = new Set([
   'referer',
   'user-agent',
 ]);
+
+/** The body of a request. What is not read stays within the window of the stream. */
+class StreamedBody extends Readable implements BodyEvents {
+  readonly #stream: ServerStream;
+  #isOpen = false;
+  #full = false;
+
+  constructor(stream: ServerStream) {
+    super();
+    this.#stream = stream;
+  }
+
+  override _read(): void {
+    this.#full = false;
+    if (this.#isOpen) this.#stream.resumed();
+    else {
+      this.#isOpen = true;
+      this.#stream.readBody(this);
+    }
+  }
+
+  isFull(): boolean {
+    return this.#full;
+  }
+
+  data(chunk: Buffer): void {
+    if (!this.push(chunk)) this.#full = true;
+  }
+
+  end(): void {
+    this.push(null);
+  }
+
+  cut(): void {
+    if (!this.readableEnded) this.destroy(new Error('the body of the request ended before it was complete'));
+  }
+}
 
 /** The body of a response in parts. */
 class StreamWriter implements BodyWriter {

@@ -21,7 +21,7 @@ import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import { type NamedCertificate, NamedCertificates } from './named-certificates.ts';
 import { readTarget } from './target.ts';
-import { asksForWebSocket } from './websocket/handshake.ts';
+import { askedProtocol } from './websocket/handshake.ts';
 import { UpgradeExchange } from './websocket/upgrade-exchange.ts';
 
 /** PEM texts. */
@@ -52,10 +52,10 @@ export interface ListenOptions {
   /** Responds with the error that `handle` threw, or that was found in the request before `handle`. */
   readonly refuse: (exchange: Exchange, error: unknown) => void;
   /**
-   * Whether a request for this target may upgrade to a WebSocket. Upgrade requests for other targets are served as
-   * ordinary requests. Default: none may.
+   * Whether a request for this target may upgrade to a protocol. Other upgrade requests are served as ordinary requests.
+   * Default: none may.
    */
-  readonly upgrades?: (target: string) => boolean;
+  readonly upgrades?: (target: string, protocol: string) => boolean;
   /** Added to every response. */
   readonly headers?: Headers;
   readonly clock: Clock;
@@ -338,8 +338,10 @@ class TlsListener implements Listener {
 
   /** Only if no other request is in progress on the connection: its response could not be sent before the events. */
   #mayUpgrade(request: IncomingMessage): boolean {
-    if (!asksForWebSocket(request) || this.#connections.get(request.socket as TLSSocket)?.exchanges !== 0) return false;
-    return this.#upgrades(readTarget('GET', request.url ?? '').target);
+    const protocol = askedProtocol(request);
+    if (protocol === undefined) return false;
+    if (this.#connections.get(request.socket as TLSSocket)?.exchanges !== 0) return false;
+    return this.#upgrades(readTarget('GET', request.url ?? '').target, protocol);
   }
 
   #serveUpgrade(request: IncomingMessage, socket: TLSSocket, head: Buffer): void {
@@ -349,8 +351,9 @@ class TlsListener implements Listener {
       return;
     }
     const { target, refused } = readTarget('GET', request.url ?? '');
-    const early = head.length > 0 ? badRequest('a client of a WebSocket waits for the answer') : undefined;
-    const exchange = new UpgradeExchange(connection, { request, socket, target, clock: this.#clock });
+    const protocol = askedProtocol(request) ?? '';
+    const early = head.length > 0 ? badRequest('a client that asks for an upgrade waits for the answer') : undefined;
+    const exchange = new UpgradeExchange(connection, { request, socket, target, protocol, clock: this.#clock });
     this.#serve(connection, exchange, refuseAmbiguous(request) ?? refused ?? early);
   }
 

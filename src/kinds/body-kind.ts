@@ -14,6 +14,9 @@ export function subresourceKind(kind: Kind, subresource: Subresource): BodyKind 
       return subresource.body;
     case 'scale':
       return scale;
+    case 'connect':
+      // Its options are never a body. As published, text is listed under the kind that it is read of.
+      return subresource.carries === 'text' ? kind : subresource.options;
   }
 }
 

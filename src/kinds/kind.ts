@@ -176,7 +176,59 @@ export interface ScaleSubresource {
   readonly columns?: readonly Column[];
 }
 
-export type Subresource = ViewSubresource | ActionSubresource | ScaleSubresource;
+/**
+ * A subresource behind which is a process elsewhere: the log of a container, a shell in it, a port of a pod, an agent of a node. The
+ * kind says where that is; the server carries the bytes.
+ */
+export interface ConnectSubresource {
+  readonly type: 'connect';
+  readonly name: string;
+  readonly verbs: readonly ('get' | 'create' | 'update' | 'patch' | 'delete')[];
+  /**
+   * `text`: read like an object and answered as plain text; not admitted. `upgrade`: nothing but an upgraded connection.
+   * `proxy`: any request to any path below, upgraded or not.
+   */
+  readonly carries: 'text' | 'upgrade' | 'proxy';
+  /** Kind of the options, which are query parameters. Admission sees them as the object that is connected. */
+  readonly options: GroupVersionKind & { readonly schema: StructSchema };
+  readonly validate?: (options: ApiObject, context: ConnectContext) => readonly FieldError[];
+  /** Where to connect to. Rejects if the object cannot be connected to; undefined: there is nothing to read yet. */
+  readonly locate: (
+    options: ApiObject,
+    target: ConnectTarget,
+    context: ConnectContext,
+  ) => Promise<Destination | undefined>;
+}
+
+/** The object of a connection, as the path names it: `name` may carry a scheme and a port (`https:name:port`). */
+export interface ConnectTarget {
+  readonly namespace: string;
+  readonly name: string;
+  /** A consistent read of the object of that name. Rejects if it is not found. */
+  read(name: string): Promise<ApiObject>;
+}
+
+export interface ConnectContext {
+  readonly services: KindServices;
+  /** Enabled feature gates. */
+  readonly features: ReadonlySet<string>;
+}
+
+/** A server that a client is connected to. */
+export interface Destination {
+  readonly scheme: 'http' | 'https';
+  /** An IP address or a host name, as reported: it is resolved and checked before anything is sent. */
+  readonly host: string;
+  readonly port: number;
+  /** Percent-encoded; '' is the root without a slash. */
+  readonly path: string;
+  /** Without the question mark. Default: the query of the request. */
+  readonly query?: string;
+  /** `agent`: the server's own certificate for agents, and their authorities. `anyone`: none, and any certificate is accepted. */
+  readonly trust: 'agent' | 'agentUnverified' | 'anyone';
+}
+
+export type Subresource = ViewSubresource | ActionSubresource | ScaleSubresource | ConnectSubresource;
 
 /** A column of Table responses (spec section 4.3). */
 export interface Column {

@@ -46,8 +46,16 @@ test('kinds: names, groups, scopes and verbs', () => {
   assert.deepEqual(facts, [
     ['v1', 'ConfigMap', 'configmaps', 'cm', 'Namespaced', '', '0100'],
     ['v1', 'Namespace', 'namespaces', 'ns', 'Cluster', 'status,finalize', '0100'],
-    ['v1', 'Node', 'nodes', 'no', 'Cluster', 'status', '0100'],
-    ['v1', 'Pod', 'pods', 'po', 'Namespaced', 'status,ephemeralcontainers,binding,eviction', '0110'],
+    ['v1', 'Node', 'nodes', 'no', 'Cluster', 'status,proxy', '0100'],
+    [
+      'v1',
+      'Pod',
+      'pods',
+      'po',
+      'Namespaced',
+      'status,ephemeralcontainers,binding,eviction,log,attach,exec,portforward,proxy',
+      '0110',
+    ],
     ['v1', 'Secret', 'secrets', '', 'Namespaced', '', '0100'],
     ['v1', 'PodTemplate', 'podtemplates', '', 'Namespaced', '', '0111'],
     ['v1', 'ReplicationController', 'replicationcontrollers', 'rc', 'Namespaced', 'status,scale', '0101'],

@@ -24,6 +24,8 @@ export interface KindServices {
   tokenLifetime(request: TokenLifetimeRequest): TokenLifetime;
   /** Signs a token for a service account. The caller must have checked that the account and the bound object exist. */
   issueToken(grant: TokenGrant): IssuedToken | Promise<IssuedToken>;
+  /** How the agents of nodes are reached. */
+  readonly agents: AgentSettings;
   /** A consistent read of a core group object: includes every write acknowledged before the call. Undefined if not found. */
   object(resource: string, namespace: string, name: string): Promise<ApiObject | undefined>;
   /** Health of the control plane's components, in order of their names. */
@@ -35,6 +37,14 @@ export interface ComponentHealth {
   readonly name: string;
   /** What is wrong. */
   readonly problem?: string;
+}
+
+/** Which address of a node is that of its agent. */
+export interface AgentSettings {
+  /** In order of preference. */
+  readonly addressTypes: readonly string[];
+  /** For nodes that do not report one. */
+  readonly port: number;
 }
 
 export interface AuthenticatedToken {

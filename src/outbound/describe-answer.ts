@@ -18,7 +18,7 @@ interface AnswerProblem {
 export function problemOfAnswer({ status, body, contentType = '' }: Answered): AnswerProblem | undefined {
   // As client-go, which reads the answers of some more statuses than 200.
   if (status < 200 || status > 206) {
-    return reported(body) ?? { message: generic(status, serverMessage(body, contentType)), code: status };
+    return reported(body) ?? { message: genericMessage(status, serverMessage(body, contentType)), code: status };
   }
   if (body.length > 0) return undefined;
   const type = contentType === '' ? 'application/json' : shown(contentType);
@@ -49,7 +49,8 @@ function serverMessage(body: Buffer, contentType: string): string {
   return body.subarray(0, limits.webhookErrorLengthMax).toString().trim();
 }
 
-function generic(status: number, text: string): string {
+/** What client-go says of a status, with the text of the server where that tells more. */
+export function genericMessage(status: number, text: string): string {
   switch (status) {
     case 400:
       return 'the server rejected our request for an unknown reason';

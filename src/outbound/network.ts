@@ -1,10 +1,24 @@
+import type { Duplex } from 'node:stream';
 import type { Closable } from '../base/disposable.ts';
 import type { KeyPairPem } from './connection-config.ts';
 
-/** Outgoing HTTPS, injected so that tests and simulations can substitute it. */
+/** Outgoing connections, injected so that tests and simulations can substitute it. */
 export interface Network {
   /** A pool of connections with one trust and client certificate. No connection is opened before the first request. */
   connect(options: ConnectOptions): HttpsConnections;
+  /** All addresses of a host name. Rejects if there are none. */
+  resolve(host: string): Promise<readonly string[]>;
+  /** Opens one connection of bytes. Rejects if it fails or the signal is aborted first; afterwards the signal has no effect. */
+  open(options: OpenOptions): Promise<Duplex>;
+}
+
+export interface OpenOptions {
+  /** An IP address: whoever opens a connection has looked at where it goes. */
+  readonly address: string;
+  readonly port: number;
+  /** Default: plain TCP. `serverName` is the name or address that the certificate must be for. */
+  readonly tls?: Omit<ConnectOptions, 'keepAlive' | 'http2'> & { readonly serverName: string };
+  readonly signal: AbortSignal;
 }
 
 export interface ConnectOptions {

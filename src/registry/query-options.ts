@@ -1,7 +1,7 @@
 import { badRequest } from '../meta/status-error.ts';
 import { booleanParameter, integerParameter } from '../request/request-info.ts';
 import { decode } from '../schema/decode.ts';
-import { type Field, type Infer, type StructSchema, schemaOf } from '../schema/schema.ts';
+import { type Field, type Infer, type Schema, type StructSchema, schemaOf } from '../schema/schema.ts';
 
 /**
  * Reads the options of a verb from its query by their schema, as kube-apiserver does: a parameter is named like its
@@ -25,19 +25,32 @@ export function queryOptions<const S extends StructSchema>(schema: S, query: URL
 const noOptions: unknown = Object.freeze({});
 
 function parameterValue(name: string, field: Field, query: URLSearchParams): unknown {
-  switch (schemaOf(field).type) {
+  const schema = schemaOf(field);
+  switch (schema.type) {
     case 'string':
+    case 'time':
       return query.get(name) ?? undefined;
     case 'boolean':
       return booleanParameter(query, name);
     case 'integer':
       return integerParameter(query, name);
     case 'list':
-      return query.getAll(name);
+      return isOf(schema.items, 'integer') ? portNumbers(name, query) : query.getAll(name);
     default:
       return undefined;
   }
 }
+
+const isOf = (schema: Schema, type: Schema['type']): boolean => schema.type === type;
+
+/** As published, lists of integers hold ports, several of which may stand in one value: `80,443`. */
+const portNumbers = (name: string, query: URLSearchParams): readonly number[] =>
+  query.getAll(name).flatMap((text) =>
+    text.split(',').map((each) => {
+      if (/^\d{1,5}$/.test(each) && Number(each) <= 65_535) return Number(each);
+      throw badRequest(`invalid value for query parameter ${name}: ${JSON.stringify(each)}: must be a port`);
+    }),
+  );
 
 /** Query of a verb that writes. */
 interface WritingQuery {

@@ -13,6 +13,7 @@ import type { Reply } from './reply.ts';
 import type { RegistryParts, VerbRequest } from './verb.ts';
 import { act } from './verbs/action.ts';
 import { answer } from './verbs/answer.ts';
+import { connect } from './verbs/connect.ts';
 import { create } from './verbs/create.ts';
 import { deleteObject } from './verbs/delete.ts';
 import { deleteCollection } from './verbs/delete-collection.ts';
@@ -94,6 +95,7 @@ export class Registry {
     if (subresource?.type === 'action') return this.#act(request, subresource);
     if (subresource?.type === 'view') return this.#view(request, subresource);
     if (subresource?.type === 'scale') return this.#scale(request, subresource);
+    if (subresource?.type === 'connect') return connect(this.#parts, request, subresource);
     throw noSuchPath();
   }
 
@@ -125,6 +127,7 @@ export function checkRequest(request: Addressed): void {
   if (info.verb === 'create' && info.subresource === '') checkCreation(request.served);
   const verbs = verbsAt(request);
   if (verbs.length === 0) throw noSuchPath();
+  if (info.below !== undefined && !carriesPaths(request)) throw noSuchPath();
   if (!verbs.includes(info.verb) || info.watchPath?.reads === false) {
     const allowed = [...new Set(verbs.map((verb) => methods[verb]))];
     throw methodNotAllowed('the server does not allow this method on the requested resource', allowed);
@@ -139,8 +142,14 @@ function verbsAt({ served, info }: Addressed): readonly ResourceVerb[] {
   return across ? verbs.filter((verb) => verb === 'list' || verb === 'watch') : verbs;
 }
 
-const findSubresource = ({ kind }: ServedResource, name: string): Subresource | undefined =>
+export const findSubresource = ({ kind }: ServedResource, name: string): Subresource | undefined =>
   kind.subresources.find((subresource) => subresource.name === name);
+
+/** Whether requests are passed on with the path below the subresource. */
+function carriesPaths({ served, info }: Addressed): boolean {
+  const found = findSubresource(served, info.subresource);
+  return found?.type === 'connect' && found.carries === 'proxy';
+}
 
 /** The verbs of an object, a collection or a subresource; empty if it does not exist. */
 export function allowedVerbs(served: ServedResource, subresource: string, named: boolean): readonly ResourceVerb[] {

@@ -1,5 +1,6 @@
 import type { ByteSpan } from '../base/collections/byte-span.ts';
 import type { CacheEntry, Watcher, WatchSink } from '../cache/cache.ts';
+import type { ConnectSubresource, Destination } from '../kinds/kind.ts';
 import type { Status } from '../meta/status-error.ts';
 import type { ServedResource } from '../resources/resource.ts';
 import type { Revision } from '../store/store.ts';
@@ -8,7 +9,7 @@ import type { Revision } from '../store/store.ts';
  * Reply of a verb. Objects are JSON in the version of the request; other formats are converted from it when the
  * response is encoded.
  */
-export type Reply = ObjectReply | ListReply | WatchReply | StatusReply;
+export type Reply = ObjectReply | ListReply | WatchReply | StatusReply | ConnectReply;
 
 export interface ObjectReply {
   readonly type: 'object';
@@ -62,6 +63,14 @@ interface StatusReply {
   readonly type: 'status';
   readonly body: Status;
   readonly status: 200 | 201 | 202;
+}
+
+/** The client is to be connected to another server. The request was admitted. */
+export interface ConnectReply {
+  readonly type: 'connect';
+  readonly carries: ConnectSubresource['carries'];
+  /** Undefined: there is nothing to read yet. */
+  readonly destination: Destination | undefined;
 }
 
 /** An object encoded in the version of the request, from the form in which it was written. */

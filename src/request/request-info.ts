@@ -27,6 +27,11 @@ export interface ResourceRequest {
   /** '' for collections. */
   readonly name: string;
   /**
+   * The path below a subresource whose requests are passed on, as it was sent: percent-encoded, with its first slash. Undefined
+   * if there is none.
+   */
+  readonly below?: string;
+  /**
    * Set for the deprecated watch paths, `/api/v1/watch/...`. Such a request is authorized as a watch whatever its
    * method; only GET and HEAD are served.
    */
@@ -83,13 +88,15 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);
   const query = mark < 0 ? noQuery : new URLSearchParams(target.slice(mark + 1));
-  const segments = splitPath(path);
+  const { own, below } = splitBelow(path);
+  const segments = splitPath(own);
   const rest = resourceSegments(segments);
   if (!rest) return { type: 'path', path, query, verb: method.toLowerCase() };
   const verbs = methodVerbs.get(method);
   if (!verbs) return { type: 'path', path, query, verb: '' };
   const [first, ...watched] = rest.segments;
   if (first === 'watch' && watched.length > 0) {
+    if (below !== undefined) throw noSuchPath();
     const { group, version } = rest;
     return { type: 'resource', path, query, group, version, ...locateWatched(watched, query, verbs[0] === 'get') };
   }
@@ -98,6 +105,23 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   const name = place.name === '' && (verb === 'list' || verb === 'watch') ? selectedName(query) : place.name;
   const { group, version } = rest;
   const { namespace, inNamespace, resource, subresource } = place;
+  if (below !== undefined) {
+    if (subresource !== passingSubresource) throw noSuchPath();
+    return {
+      type: 'resource',
+      path,
+      query,
+      verb,
+      group,
+      version,
+      namespace,
+      inNamespace,
+      resource,
+      name,
+      subresource,
+      below,
+    };
+  }
   // Each field by name: objects that are put together of others cost more to make, and more at each look at them.
   const info: ResourceRequest = {
     type: 'resource',
@@ -150,6 +174,55 @@ function readable(text: string | null, parse: (text: string) => Selector): Selec
   } catch {
     return undefined; // the authorizer decides on a broader request, and the verb rejects this one
   }
+}
+
+/** Requests to it are passed on, with whatever path there is below. */
+const passingSubresource = 'proxy';
+
+/** Requests that may be open for as long as their client likes; the names are those of kube-apiserver. */
+const longRunningSubresources: ReadonlySet<string> = new Set([
+  'attach',
+  'exec',
+  'log',
+  'portforward',
+  passingSubresource,
+]);
+
+/** Whether a request has no deadline but its own. */
+export const isLongRunning = (info: RequestInfo): boolean => info.verb === 'watch' || connects(info);
+
+/** Whether a request may become a connection to another server. */
+export const connects = (info: RequestInfo): boolean =>
+  info.type === 'resource' && info.subresource !== '' && longRunningSubresources.has(info.subresource);
+
+/**
+ * Takes off what is below `proxy`. It belongs to another server and stays as it was sent, but for what may lead somebody out of the
+ * path that was authorized.
+ */
+function splitBelow(path: string): { readonly own: string; readonly below: string | undefined } {
+  const at = path.indexOf(`/${passingSubresource}/`);
+  if (at < 0) return { own: path, below: undefined };
+  const segments = path.split('/');
+  const first = segments[1] === 'api' ? 3 : segments[1] === 'apis' ? 4 : undefined;
+  if (first === undefined) return { own: path, below: undefined };
+  const isNamespaced = segments[first] === 'namespaces' && !namespaceSubresources.has(segments[first + 2] ?? '');
+  const end = first + (isNamespaced ? 4 : 2);
+  if (segments[end] !== passingSubresource || segments.length <= end + 1) return { own: path, below: undefined };
+  const below = segments.slice(end + 1);
+  for (const segment of below) checkBelow(segment);
+  return { own: segments.slice(0, end + 1).join('/'), below: `/${below.join('/')}` };
+}
+
+function checkBelow(segment: string): void {
+  if (segment === '.' || segment === '..') throw noSuchPath();
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(segment);
+  } catch {
+    throw badRequest('the path is not valid percent-encoded UTF-8');
+  }
+  // Also inside of what one server takes for a segment and the next for several.
+  if (/[\0\r\n]/.test(decoded) || /(^|[/\\])\.\.?([/\\]|$)/.test(decoded)) throw noSuchPath();
 }
 
 function splitPath(path: string): readonly string[] {

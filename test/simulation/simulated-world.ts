@@ -58,7 +58,11 @@ export function simulatedWorld(
   { contents = {}, answer = nobody, busy = false }: WorldOptions,
 ): SimulatedWorld {
   const clock = busy ? new BusyClock() : new ManualClock();
-  const network: Network = { connect: () => ({ send: async (request) => answer(request), retire() {}, close() {} }) };
+  const network: Network = {
+    connect: () => ({ send: async (request) => answer(request), retire() {}, close() {} }),
+    resolve: () => Promise.reject(new Error('there are no names')),
+    open: () => Promise.reject(new Error('there is nobody')),
+  };
   const { openStore } = systemEnvironment;
   const files = filesOf(contents);
   const random = seededRandom(seed);

@@ -94,6 +94,8 @@ function responseTo(reply: Reply, signal: AbortSignal | undefined): ClientRespon
       return document(reply.status, reply.body);
     case 'list':
       return document(200, listOf(reply));
+    case 'connect':
+      throw new Error('a registry connects to nobody');
     case 'watch':
       return { status: 200, body: watchBody(reply, signal) };
   }

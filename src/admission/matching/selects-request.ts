@@ -33,7 +33,9 @@ export function selectsRequest(
   return selectsLabels(namespaceSelector, labels);
 }
 
-const selectsObject = (selector: Selector, { object, old }: AdmissionAttributes): boolean =>
+/** As published, the options of a connection, which have no labels, are selected by no selector. */
+const selectsObject = (selector: Selector, { object, old, operation }: AdmissionAttributes): boolean =>
+  operation !== 'connect' &&
   [object, old].some((each) => each !== undefined && selectsLabels(selector, each.metadata.labels));
 
 /** `none`: a request that is in no namespace is never exempt. */

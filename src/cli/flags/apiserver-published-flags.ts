@@ -10,16 +10,8 @@ const versionsIn = (text: string): readonly string[] => text.match(/\d+\.\d+(?=\
 export const apiserverPublishedFlags: PublishedFlags = {
   ignored: [
     {
-      because: 'this server never calls the agents of nodes',
-      flags: {
-        [names.agentAuthority]: text,
-        [names.agentClientCertificate]: text,
-        [names.agentClientKey]: text,
-        [names.agentPort]: unsigned,
-        [names.agentAddressTypes]: text,
-        [names.agentReadOnlyPort]: unsigned,
-        [names.agentTimeout]: duration,
-      },
+      because: 'the port of agents that needs no credentials is never used',
+      flags: { [names.agentReadOnlyPort]: unsigned },
     },
     {
       because: 'servers that share a store find each other by leases',

@@ -2,6 +2,7 @@ import { dialectNames } from '../../dialect/dialects.ts';
 import type { ExternalAddress } from '../../server/wiring/config.ts';
 import { parseExternalAddress } from '../addresses.ts';
 import { admissionFlags } from './admission-flags.ts';
+import { agentFlags } from './agent-flags.ts';
 import { auditFlags } from './audit-flags.ts';
 import { authenticationFlags } from './authentication-flags.ts';
 import { authorizationFlags } from './authorization-flags.ts';
@@ -44,6 +45,7 @@ const externalHostname: Flag<ExternalAddress | undefined> = {
 /** The flags of every command that starts a server. Names not given by the spec are those of kube-apiserver 1.32. */
 export const serverFlags = {
   ...admissionFlags,
+  ...agentFlags,
   ...auditFlags,
   ...authenticationFlags,
   ...authorizationFlags,

@@ -7,6 +7,7 @@ import { externalAddress } from '../addresses.ts';
 import { UsageError } from '../usage-error.ts';
 import { readAdmissionPlugins } from './admission-flags.ts';
 import { readPluginConfigurations } from './admission-options.ts';
+import { readAgents } from './agent-flags.ts';
 import { readAudit } from './audit-options.ts';
 import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';
@@ -36,6 +37,7 @@ export function readServerOptions(
     external: externalAddress(values),
     requests: readRequests(values),
     authorization,
+    agents: readAgents(values),
     ...(audit && { audit }),
     ...(tracing && { tracing }),
     metrics: readMetrics(values),

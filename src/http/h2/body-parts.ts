@@ -30,6 +30,10 @@ export class BodyParts {
     this.#blockUsed = 0;
   }
 
+  get isEmpty(): boolean {
+    return this.#parts.length === 0 && !this.#block;
+  }
+
   /** Takes all parts. */
   take(): readonly Buffer[] {
     this.#endBlock();

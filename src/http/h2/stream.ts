@@ -49,6 +49,7 @@ export class ServerStream implements DataSource {
   #body: 'kept' | 'read' | 'dropped' = 'kept';
   #parts: BodyParts | undefined;
   #reader: BodyEvents | undefined;
+  #bodyEnded = false;
 
   #sendWindow: number;
   #queue: Queued[] = [];
@@ -253,14 +254,13 @@ export class ServerStream implements DataSource {
   receiveEnd(): boolean {
     if (this.head.contentLength !== undefined && this.#received !== this.head.contentLength) return false;
     this.#remoteEnded = true;
-    this.deliver();
-    if (this.#body === 'read') this.#reader?.end();
+    this.resumed();
     return true;
   }
 
   /** Delivers the received parts and replenishes the window. Called once per read. */
   deliver(): void {
-    if (this.#body !== 'read' || !this.#parts) return;
+    if (this.#body !== 'read' || !this.#parts || this.#reader?.isFull?.()) return;
     for (const part of this.#parts.take()) this.#reader?.data(part);
     if (this.#remoteEnded || this.#closed || this.#uncredited < limits.streamWindowBytes / 2) return;
     this.#receiveWindow += this.#uncredited;
@@ -275,8 +275,20 @@ export class ServerStream implements DataSource {
       on.cut();
       return;
     }
+    this.resumed();
+  }
+
+  /** A reader that was full takes parts again. */
+  resumed(): void {
     this.deliver();
-    if (this.#remoteEnded) on.end();
+    if (this.#body === 'read' && this.#remoteEnded && this.#parts?.isEmpty !== false) this.#endBody();
+  }
+
+  #endBody(): void {
+    const reader = this.#reader;
+    if (!reader || this.#bodyEnded) return;
+    this.#bodyEnded = true;
+    reader.end();
   }
 
   /** Drops the rest of the body. The client can send no more than the window allows. */
@@ -312,7 +324,7 @@ export class ServerStream implements DataSource {
     this.#session.forget(this, this.#remoteEnded ? 'ended' : complete ? 'lingers' : 'reset');
     const reader = this.#reader;
     this.#reader = undefined;
-    reader?.cut();
+    if (!this.#bodyEnded) reader?.cut();
     this.owner?.closed(complete);
   }
 }

@@ -1,16 +1,36 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { badRequest, StatusError } from '../../meta/status-error.ts';
+import type { Headers } from '../exchange.ts';
 
 /** The server's side of the opening handshake (RFC 6455 section 4.2). */
 
 /**
- * Whether a request asks to upgrade to a WebSocket. One that asks for something else, or ambiguously, is served as an
- * ordinary request, which every server may do (RFC 9110 section 7.8).
+ * The protocol, in lower case, that a request asks to upgrade to. Undefined for one that asks ambiguously or for an unknown one,
+ * or has a body: it is served as an ordinary request, which every server may do (RFC 9110 section 7.8). Others than these
+ * are not passed on to anybody: by `h2c`, a client could send requests that nobody authorizes.
  */
-export function asksForWebSocket({ method, httpVersion, headers }: IncomingMessage): boolean {
-  if (method !== 'GET' || httpVersion !== '1.1' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
-  return headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
+export function askedProtocol({ method, httpVersion, headers }: IncomingMessage): string | undefined {
+  const protocol = headers.upgrade?.toLowerCase() ?? '';
+  if (httpVersion !== '1.1' || !(protocols[protocol] ?? []).includes(method ?? '')) return undefined;
+  const isEmpty = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
+  return isEmpty ? protocol : undefined;
+}
+
+/** The methods of each. */
+const protocols: Readonly<Record<string, readonly string[]>> = {
+  websocket: ['GET'],
+  'spdy/3.1': ['GET', 'POST'],
+};
+
+/** The response head that upgrades to any protocol, with headers of whoever speaks it. */
+export function switchingResponse(protocol: string, headers: Headers, added: readonly string[] = []): string {
+  const lines = ['HTTP/1.1 101 Switching Protocols', `upgrade: ${protocol}`, 'connection: Upgrade'];
+  for (const [name, value] of Object.entries(headers)) {
+    for (const line of typeof value === 'string' ? [value] : value) lines.push(`${name}: ${line}`);
+  }
+  for (let at = 0; at < added.length; at += 2) lines.push(`${added[at]}: ${added[at + 1]}`);
+  return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
 /** Sixteen bytes in base64. */

@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../base/time/clock.ts';
 import type { ExchangeOwner } from '../base-exchange.ts';
-import type { BodyWriter, WebSocketRequest } from '../exchange.ts';
+import type { BodyWriter, Headers, UpgradedConnection, UpgradeRequest, WebSocketRequest } from '../exchange.ts';
 import { Http1Exchange } from '../http1-exchange.ts';
 import type { WriterEvents } from '../response-writer.ts';
-import { openingResponse } from './handshake.ts';
+import { openingResponse, switchingResponse } from './handshake.ts';
 import { WebSocket } from './web-socket.ts';
 
 /**
@@ -14,12 +14,14 @@ import { WebSocket } from './web-socket.ts';
  */
 const { ServerResponse } = process.getBuiltinModule('node:http');
 
-/** A request to upgrade to a WebSocket, already detached from Node's parser: its connection ends after any response. */
+/** A request to upgrade its connection, already detached from Node's parser: its connection ends after any response. */
 export class UpgradeExchange extends Http1Exchange implements WebSocketRequest {
+  readonly upgrade: UpgradeRequest;
   readonly #request: IncomingMessage;
   readonly #socket: TLSSocket;
   readonly #clock: Clock;
   #opened: WebSocket | undefined;
+  #isRaw = false;
 
   constructor(
     owner: ExchangeOwner,
@@ -27,25 +29,28 @@ export class UpgradeExchange extends Http1Exchange implements WebSocketRequest {
       readonly request: IncomingMessage;
       readonly socket: TLSSocket;
       readonly target: string;
+      /** In lower case. */
+      readonly protocol: string;
       readonly clock: Clock;
     },
   ) {
-    const { request, socket, target, clock } = upgrade;
+    const { request, socket, target, protocol, clock } = upgrade;
     const response = new ServerResponse(request);
     super(owner, { request, response, method: request.method ?? '', target, closing: () => true, clock });
     this.#request = request;
     this.#socket = socket;
     this.#clock = clock;
+    this.upgrade = { protocol, accept: (headers) => this.#accept(headers) };
     // 'close' follows every error and is handled.
     socket.on('error', () => {});
     // Read permanently: a socket that is not read does not report that the client disconnected.
-    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    socket.on('data', this.#read);
     response.assignSocket(socket);
     response.once('finish', () => socket.destroySoon());
   }
 
-  get webSocket(): WebSocketRequest {
-    return this;
+  get webSocket(): WebSocketRequest | undefined {
+    return this.upgrade.protocol === 'websocket' ? this : undefined;
   }
 
   accept(protocol: string | undefined): BodyWriter {
@@ -67,10 +72,30 @@ export class UpgradeExchange extends Http1Exchange implements WebSocketRequest {
     return this.#opened;
   }
 
+  #accept(headers: Headers): UpgradedConnection {
+    const head = switchingResponse(this.upgrade.protocol, headers, this.added);
+    const socket = this.#socket;
+    this.responded = true;
+    this.status = 101;
+    this.#isRaw = true;
+    socket.off('data', this.#read);
+    socket.pause();
+    socket.once('finish', () => {
+      this.answered = true;
+    });
+    socket.write(head);
+    return { stream: socket, sent: this.countWritten };
+  }
+
   /** The client must not send anything before the response (RFC 6455 section 4.1). */
-  #read(chunk: Buffer): void {
+  readonly #read = (chunk: Buffer): void => {
     if (this.#opened) this.#opened.read(chunk);
     else this.#socket.destroy();
+  };
+
+  override destroy(): void {
+    super.destroy();
+    this.#socket.destroy();
   }
 
   override connectionClosed(): void {
@@ -78,6 +103,6 @@ export class UpgradeExchange extends Http1Exchange implements WebSocketRequest {
   }
 
   protected override get isSent(): boolean {
-    return this.#opened ? this.answered && this.#socket.writableFinished : super.isSent;
+    return this.#opened || this.#isRaw ? this.answered && this.#socket.writableFinished : super.isSent;
   }
 }

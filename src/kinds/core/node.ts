@@ -9,6 +9,7 @@ import { defineKind } from '../define-kind.ts';
 import type { Column, Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
+import { nodeProxy } from './node-proxy.ts';
 import { nodeSpec } from './node-spec.ts';
 import { nodeStatus } from './node-status.ts';
 import { validateSpec, validateStatus, validateStatusUpdate } from './node-validation.ts';
@@ -95,5 +96,6 @@ export const node = (dialect: Dialect): Kind =>
         },
         validateUpdate: (object) => validateStatusUpdate(statusOf(object)),
       },
+      nodeProxy,
     ],
   });

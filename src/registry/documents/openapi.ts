@@ -15,7 +15,7 @@ import { type LaterStruct, openapiSchemaEntries, type SchemaEntry } from '../../
 import type { StructSchema } from '../../schema/schema.ts';
 import { Entries, jsonPieces } from './json-pieces.ts';
 import { KeptSchemas } from './kept-schemas.ts';
-import { type Operation, operations, type SchemaRef, versionOperations } from './operations.ts';
+import { type AnswerRef, type Operation, operations, type SchemaRef, versionOperations } from './operations.ts';
 import type { Parameter } from './parameters.ts';
 
 type Json = Record<string, unknown>;
@@ -100,7 +100,7 @@ function* pathItems(
   { form, dialect: { openapiExtension }, used }: Described,
 ): Generator<PathItem, void> {
   for (const { body, responses } of all) {
-    for (const ref of [body?.schema, ...Object.values(responses)]) if (ref) used.add(ref.struct);
+    for (const ref of [body?.schema, ...Object.values(responses)]) if (ref && ref !== 'text') used.add(ref.struct);
   }
   for (const [path, operationsOfPath] of Map.groupBy(all, (operation) => operation.path)) {
     const methods = operationsOfPath.map((operation) => [
@@ -141,7 +141,7 @@ function* schemas(
       later.push({ name: schema.name, kinds: [kind], known, make: () => describedSchema(kind) });
     }
     for (const subresource of kind.subresources) {
-      if (subresource.type === 'view') continue;
+      if (subresource.type === 'view' || subresource.type === 'connect') continue;
       const body = subresourceKind(kind, subresource);
       kinds.set(body.schema, [body]);
     }
@@ -172,8 +172,8 @@ const fullName = ({ struct, isWhole }: SchemaRef, { openapiPrefix }: Dialect): s
 function formV3(api: DescribedApi): Form {
   const { dialect } = api;
   const ref = (schema: SchemaRef): Json => ({ $ref: `#/components/schemas/${fullName(schema, dialect)}` });
-  const content = (schema: SchemaRef, mediaTypes: readonly string[]): Json =>
-    Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: ref(schema) }]));
+  const content = (schema: AnswerRef, mediaTypes: readonly string[]): Json =>
+    Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: schema === 'text' ? text : ref(schema) }]));
   const parameter = ({ name, in: place, type, description }: Parameter): Json => ({
     name,
     in: place,
@@ -223,7 +223,7 @@ function formV2(api: DescribedApi): Form {
           ? [{ name: 'body', in: 'body', required: operation.body.required, schema: ref(operation.body.schema) }]
           : []),
       ]),
-      responses: responses(operation, (schema) => ({ schema: ref(schema) })),
+      responses: responses(operation, (schema) => ({ schema: schema === 'text' ? text : ref(schema) })),
     }),
   };
 }
@@ -237,7 +237,8 @@ const consumed = ({ body, method, protobuf }: Operation, { dialect, cbor }: Desc
   ...(cbor && body ? [method === 'patch' ? cborTypes.apply : cborTypes.item] : []),
 ];
 
-function produced({ streams, protobuf, of }: Operation, { dialect, cbor }: DescribedApi): readonly string[] {
+function produced({ streams, protobuf, of, carries }: Operation, { dialect, cbor }: DescribedApi): readonly string[] {
+  if (carries === 'anything') return ['*/*'];
   const inCbor = cbor && of !== undefined;
   const inProtobuf = protobuf ? [dialect.protobufMediaType] : [];
   const binary = [...inProtobuf, ...(inCbor ? [cborTypes.item] : [])];
@@ -247,12 +248,15 @@ function produced({ streams, protobuf, of }: Operation, { dialect, cbor }: Descr
   ];
   // Streams are not available in YAML, and these operations always stream.
   const yaml = of?.action === 'watch' || of?.action === 'watchlist' ? [] : ['application/yaml'];
-  return ['application/json', ...yaml, ...binary, ...(streams ? streamed : [])];
+  const plain = carries === 'text' ? ['text/plain'] : [];
+  return [...plain, 'application/json', ...yaml, ...binary, ...(streams ? streamed : [])];
 }
 
 const reasons: Readonly<Record<string, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' };
 
-function responses(operation: Operation, body: (schema: SchemaRef) => Json): Json {
+const text: Json = { type: 'string' };
+
+function responses(operation: Operation, body: (schema: AnswerRef) => Json): Json {
   const answers = Object.entries(operation.responses).map(([code, schema]) => [
     code,
     { description: reasons[code] ?? '', ...body(schema) },

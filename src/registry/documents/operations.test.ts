@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { kinds } from '../../kinds/kinds.ts';
-import { parseRequestInfo } from '../../request/request-info.ts';
+import { connects, parseRequestInfo } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { allowedVerbs, checkRequest } from '../registry.ts';
 import { withoutObjects } from '../registry-fixture.ts';
@@ -43,6 +43,14 @@ test('of a namespaced kind of core, with subresources', () => {
       `patch ${namespaced}/{name}/ephemeralcontainers patchCoreV1NamespacedPodEphemeralcontainers`,
       `post ${namespaced}/{name}/binding createCoreV1NamespacedPodBinding`,
       `post ${namespaced}/{name}/eviction createCoreV1NamespacedPodEviction`,
+      ...['Attach', 'Exec', 'Portforward'].flatMap((name) =>
+        ['Get', 'Post'].map((method) => connecting(method, `${namespaced}/{name}/${name.toLowerCase()}`, name)),
+      ),
+      `get ${namespaced}/{name}/log readCoreV1NamespacedPodLog`,
+      ...['Get', 'Head', 'Post', 'Put', 'Patch', 'Delete'].flatMap((method) => [
+        connecting(method, `${namespaced}/{name}/proxy`, 'Proxy'),
+        connecting(method, `${namespaced}/{name}/proxy/{path}`, 'ProxyWithPath'),
+      ]),
     ].sort(),
   );
 });
@@ -106,7 +114,11 @@ const rows: readonly (readonly [
   ['delete', '/{name}', 'delete', 'delete', 'DeleteOptions?', { 200: 'ServiceAccount', 202: 'ServiceAccount' }],
 ];
 
-const named = (schema: Operation['responses'][string] | undefined): string => schema?.struct.split('.').at(-1) ?? '';
+const named = (schema: Operation['responses'][string] | undefined): string =>
+  (schema === 'text' ? schema : schema?.struct.split('.').at(-1)) ?? '';
+
+const connecting = (method: string, path: string, name: string): string =>
+  `${method.toLowerCase()} ${path} connectCoreV1${method}NamespacedPod${name}`;
 
 describe('input and output of operations on service accounts', () => {
   for (const [method, rest, action, set, body, answers, streams = false] of rows) {
@@ -169,7 +181,8 @@ for (const dialect of [orch, kubernetes]) {
           assert.equal(registry.find(info.group, info.version, info.resource), resource, operation.path);
           checkRequest({ info, served: resource });
           const action = { create: 'post', update: 'put' }[info.verb as string] ?? info.verb;
-          assert.equal(action, operation.of?.action.replace('watchlist', 'watch'), operation.path);
+          if (operation.of?.action === 'connect') assert.ok(connects(info), operation.path);
+          else assert.equal(action, operation.of?.action.replace('watchlist', 'watch'), operation.path);
         }
       }
     });

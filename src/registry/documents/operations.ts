@@ -2,7 +2,7 @@ import { cborTypes } from '../../codec/cbor/format.ts';
 import { hasMessage } from '../../codec/protobuf/message.ts';
 import { type BodyKind, subresourceKind } from '../../kinds/body-kind.ts';
 import { namedOutlineOf } from '../../kinds/documented-schema.ts';
-import type { GroupVersionKind, Kind, Subresource } from '../../kinds/kind.ts';
+import type { ConnectSubresource, GroupVersionKind, Kind, Subresource } from '../../kinds/kind.ts';
 import { isLazy } from '../../kinds/lazy-schema.ts';
 import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../../kinds/meta/delete-options.ts';
@@ -13,7 +13,7 @@ import type { ResourceVerb } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { allowedVerbs } from '../registry.ts';
 import { patchMediaTypes } from '../write/patch-formats.ts';
-import { type Parameter, parameterSets, pathParameters } from './parameters.ts';
+import { optionParameters, type Parameter, parameterSets, pathParameters } from './parameters.ts';
 
 /** A schema in the documents, by its struct name. */
 export interface SchemaRef {
@@ -22,23 +22,38 @@ export interface SchemaRef {
   readonly isWhole?: boolean;
 }
 
+/** What an answer holds: an object, or text that is no object. */
+export type AnswerRef = SchemaRef | 'text';
+
 /** One method of one path in the OpenAPI documents (spec sections 4.1 and 4.2). */
 export interface Operation {
   readonly path: string;
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  readonly method: 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete';
   readonly id: string;
   readonly description: string;
   /** The OpenAPI action (`x-...-action`) and the kind of the objects; undefined if there are no objects. */
   readonly of?: {
-    readonly action: 'get' | 'list' | 'watch' | 'watchlist' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection';
+    readonly action:
+      | 'get'
+      | 'list'
+      | 'watch'
+      | 'watchlist'
+      | 'post'
+      | 'put'
+      | 'patch'
+      | 'delete'
+      | 'deletecollection'
+      | 'connect';
     readonly kind: GroupVersionKind;
   };
   readonly parameters: readonly Parameter[];
   readonly body:
     | { readonly schema: SchemaRef; readonly required: boolean; readonly mediaTypes: readonly string[] }
     | undefined;
-  readonly responses: Readonly<Record<string, SchemaRef>>;
+  readonly responses: Readonly<Record<string, AnswerRef>>;
   readonly streams: boolean;
+  /** Of answers that are no objects: text, or what somebody else answers. */
+  readonly carries?: 'text' | 'anything';
   /** Whether the objects can also be sent and received as protobuf. Patches cannot. */
   readonly protobuf: boolean;
 }
@@ -166,6 +181,7 @@ function collectionOperations(served: ServedResource, path: string): readonly Op
 }
 
 const verbOf = {
+  connect: 'get',
   get: 'get',
   list: 'list',
   watch: 'watch',
@@ -292,6 +308,7 @@ function viewOperations(
 }
 
 function subresourceOperations(served: ServedResource, path: string, subresource: Subresource): readonly Operation[] {
+  if (subresource.type === 'connect') return connectOperations(served, path, subresource);
   if (subresource.type !== 'action') {
     return viewOperations(served, path, allowedVerbs(served, subresource.name, true), subresource);
   }
@@ -310,4 +327,48 @@ function subresourceOperations(served: ServedResource, path: string, subresource
       suffix: capital(subresource.name),
     }),
   ];
+}
+
+const methodsOf = {
+  get: ['get', 'head'],
+  create: ['post'],
+  update: ['put'],
+  patch: ['patch'],
+  delete: ['delete'],
+} as const satisfies Readonly<Record<string, readonly Operation['method'][]>>;
+
+/** A text is read; anything else is asked of somebody else by the methods of the verbs, those of a proxy at any path below too. */
+function connectOperations(served: ServedResource, path: string, connect: ConnectSubresource): readonly Operation[] {
+  const { kind } = served;
+  const isNamespaced = kind.scope === 'Namespaced';
+  const what = `${isNamespaced ? 'Namespaced' : ''}${kind.kind}${capital(connect.name)}`;
+  const options = optionParameters(connect.options.schema);
+  const common = { body: undefined, responses: { 200: 'text' }, streams: false, protobuf: false } as const;
+  if (connect.carries === 'text') {
+    return [
+      {
+        ...common,
+        ...{ path, method: 'get', id: `read${groupId(kind)}${what}` },
+        description: `read the ${connect.name} of a ${kind.kind}`,
+        of: { action: 'get', kind },
+        parameters: [...pathParameters(path), ...options, ...parameterSets.get],
+        carries: 'text',
+      },
+    ];
+  }
+  const paths = connect.carries === 'proxy' ? [path, `${path}/{path}`] : [path];
+  const methods = connect.verbs.flatMap((verb) => methodsOf[verb]);
+  return paths.flatMap((at) =>
+    methods
+      .filter((method) => method !== 'head' || connect.carries === 'proxy')
+      .map((method) => ({
+        ...common,
+        ...{ path: at, method },
+        id: `connect${groupId(kind)}${capital(method)}${what}${at === path ? '' : 'WithPath'}`,
+        description: `connect ${method.toUpperCase()} requests to ${connect.name} of a ${kind.kind}`,
+        of: { action: 'connect', kind: connect.options },
+        parameters: [...pathParameters(at), ...options],
+        carries: 'anything',
+      })),
+  );
 }

@@ -18,12 +18,12 @@ const pretty: Parameter = {
 };
 
 /** Query parameters for the option fields of the schemas, and `pretty`, sorted by name. */
-function parametersOf(...schemas: readonly StructSchema[]): readonly Parameter[] {
-  const options = schemas.flatMap(({ fields }) =>
-    Object.entries(fields).flatMap(([name, field]) => parameterOf(name, field)),
-  );
-  return [...options, pretty].sort((a, b) => (a.name < b.name ? -1 : 1));
-}
+const parametersOf = (...schemas: readonly StructSchema[]): readonly Parameter[] =>
+  [...schemas.flatMap(optionParameters), pretty].sort((a, b) => (a.name < b.name ? -1 : 1));
+
+/** Query parameters for the option fields of a schema. */
+export const optionParameters = ({ fields }: StructSchema): readonly Parameter[] =>
+  Object.entries(fields).flatMap(([name, field]) => parameterOf(name, field));
 
 function parameterOf(name: string, field: Field): readonly Parameter[] {
   const { type } = schemaOf(field);
@@ -57,5 +57,10 @@ export const pathParameters = (path: string): readonly Parameter[] =>
     name,
     in: 'path',
     type: 'string',
-    description: name === 'namespace' ? 'The namespace of the object.' : `The ${name} of the object.`,
+    description: pathDescriptions[name] ?? `The ${name} of the object.`,
   }));
+
+const pathDescriptions: Readonly<Record<string, string>> = {
+  namespace: 'The namespace of the object.',
+  path: 'The rest of the path, which is that of the request to the server behind.',
+};

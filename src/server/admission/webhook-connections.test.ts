@@ -58,7 +58,10 @@ describe('a failed call names its URL as Go does', () => {
     ['an address without a port', { url: 'https://127.0.0.1/a:443' }, 'https://127.0.0.1/a:443?timeout=10s'],
   ] as const) {
     it(what, async () => {
-      const refused = { connect: () => ({ send: () => Promise.reject(new Error('x')), retire() {}, close() {} }) };
+      const refused = {
+        ...bareWorld.network,
+        connect: () => ({ send: () => Promise.reject(new Error('x')), retire() {}, close() {} }),
+      };
       const connections = new WebhookConnections({
         ...{ ...bareWorld, network: refused, clock: new ManualClock(), users: noUsers },
       });

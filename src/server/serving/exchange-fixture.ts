@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import type { BodyWriter, Ending, Exchange, Headers, Peer } from '../../http/exchange.ts';
 import { Warnings } from '../../http/warning.ts';
@@ -74,6 +75,10 @@ export class ExchangeFixture implements Exchange {
     const bytes = Buffer.from(this.#body as string);
     received?.(bytes.length);
     return bytes;
+  }
+
+  bodyStream(): Readable | undefined {
+    return this.#body.length === 0 ? undefined : Readable.from([Buffer.from(this.#body as string)]);
   }
 
   setHeader(name: string, value: string | readonly string[]): void {

@@ -8,13 +8,20 @@ import type { ServedResource } from '../../resources/resource.ts';
 import type { SeatKind } from './flow-control/shared-capacity.ts';
 
 /** How a request is handled, as far as this is known without its body. */
-export type Operation = PathOperation | ResourceOperation;
+export type Operation = PathOperation | ResourceOperation | ConnectOperation;
 
 /** A path with its own handler; needs no seat and reads no body. */
 interface PathOperation {
   readonly type: 'path';
   readonly path: string;
   readonly handle: (exchange: Exchange, path: string) => void | Promise<void>;
+}
+
+/** A request that connects its client to another server; needs no seat, and its body is passed on. */
+export interface ConnectOperation {
+  readonly type: 'connect';
+  readonly info: ResourceRequest;
+  readonly served: ServedResource;
 }
 
 /** A verb of the registry. */

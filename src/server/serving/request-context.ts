@@ -25,6 +25,8 @@ export interface RequestContext {
   ticket: Ticket | undefined;
   /** The WebSocket sub-protocol, if the request is upgraded. Set by the stage `authenticate`. */
   webSocketProtocol?: string;
+  /** All sub-protocols that are offered, without the one that is a token. Set by the stage `authenticate`. */
+  webSocketProtocols?: readonly string[];
   /** The handler of the request. Set by the stage `prepare`. */
   operation: Operation | undefined;
   /** See `assignAuditId`. Set by the stage `observe`. */

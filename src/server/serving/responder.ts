@@ -21,7 +21,7 @@ import { bodyKind } from '../../kinds/body-kind.ts';
 import { outlineOf } from '../../kinds/lazy-schema.ts';
 import { status as statusSchema } from '../../kinds/meta/status.ts';
 import { ApiDocuments } from '../../registry/documents/documents.ts';
-import { checkRequest, type Registry } from '../../registry/registry.ts';
+import { checkRequest, findSubresource, type Registry } from '../../registry/registry.ts';
 import type { ListReply, ObjectReply, Reply, WatchReply } from '../../registry/reply.ts';
 import type { RequestBody } from '../../registry/verb.ts';
 import { isReadVerb, type ResourceRequest } from '../../request/request-info.ts';
@@ -34,13 +34,14 @@ import { namesOfEnabled } from '../wiring/features.ts';
 import { AuditedObjects } from './audit/audited-objects.ts';
 import { type RequestAudit, statusObject } from './audit/request-audit.ts';
 import { sentIdentity } from './audit/sent-identity.ts';
+import type { Connector } from './connect/connector.ts';
 import { OverloadError } from './flow-control/too-many-requests.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
 import { DeprecatedApis } from './observe/deprecated-apis.ts';
 import { discoveryMetrics } from './observe/discovery-metrics.ts';
 import { scopeLabel } from './observe/scope-label.ts';
 import { WatchMetrics } from './observe/watch-metrics.ts';
-import { type Operation, type ResourceOperation, seatOf } from './operation.ts';
+import { type ConnectOperation, type Operation, type ResourceOperation, seatOf } from './operation.ts';
 import { annotate, type RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
 import { requiredSchema } from './schema-readiness.ts';
@@ -55,6 +56,8 @@ interface ResponderParts {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly heavy: HeavyWork;
+  /** Connects clients to nodes and pods. */
+  readonly connector: Connector;
   readonly forms: DocumentForms;
   /** `host:port` of this server for discovery documents. */
   readonly serverAddress: () => string;
@@ -135,6 +138,7 @@ export class Responder {
     const served = this.#parts.resources.find(info.group, info.version, info.resource);
     if (!served) throw this.#parts.resources.notServed();
     checkRequest({ info, served });
+    if (findSubresource(served, info.subresource)?.type === 'connect') return { type: 'connect', info, served };
     if (served.deprecation !== undefined) this.#noteDeprecation(context, served, info.subresource);
     const negotiated = this.#negotiator.negotiate(exchange, {
       pretty: info.query.get('pretty'),
@@ -168,8 +172,15 @@ export class Responder {
   /** Returns a promise only if it must wait; most reads do not. */
   answer(context: RequestContext, operation: Operation): void | Promise<void> {
     if (operation.type === 'path') return operation.handle(context.exchange, operation.path);
+    if (operation.type === 'connect') return this.#connect(context, operation);
     const waiting = requiredSchema(operation, this.#parts.clock);
     return waiting ? waiting.then(() => this.#answer(context, operation)) : this.#answer(context, operation);
+  }
+
+  async #connect(context: RequestContext, { info, served }: ConnectOperation): Promise<void> {
+    const reply = await this.#parts.registry.serve(new ServedRequest(context, info, served));
+    if (reply.type !== 'connect') throw new Error(`a connection was answered with a reply of type ${reply.type}`);
+    if (!context.exchange.responded) await this.#parts.connector.serve(context, info, reply);
   }
 
   #answer(context: RequestContext, operation: ResourceOperation): void | Promise<void> {
@@ -261,6 +272,8 @@ export class Responder {
         return this.#sendList(context, reply, presentation);
       case 'watch':
         return this.#sendWatch(context, reply, presentation);
+      case 'connect':
+        throw new Error('connections are not serialized');
     }
   }
 
@@ -393,9 +406,10 @@ export class Responder {
     return this.#watches.busy;
   }
 
-  /** Ends every watch cleanly and refuses new ones. */
+  /** Ends every watch cleanly and refuses new ones, and ends connections to other servers. */
   endWatches(): void {
     this.#watches.close();
+    this.#parts.connector.close();
   }
 
   get #compresses(): boolean {

@@ -67,6 +67,7 @@ class SilentWorld {
     return kindServices({
       ...{ authorizer, rules: authorizer, tokens: this.tokens(), apiAudiences: ['api'], resources },
       componentHealth: async () => [],
+      agents: { addressTypes: [], port: 0 },
       cache: { isFresh: () => false, fresh: (signal) => this.silence(signal as AbortSignal) },
     });
   }

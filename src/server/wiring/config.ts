@@ -16,7 +16,9 @@ import type { ControllerName } from '../../controllers/controllers.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ServiceRanges } from '../../kinds/core/service/service-pools.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
+import type { AgentSettings } from '../../kinds/services.ts';
 import type { TracingSettings } from '../../outbound/tracing/tracing-configuration.ts';
+import type { KeyPairFiles } from '../../pki/key-pair-files.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { RuntimeConfig } from '../../resources/runtime-config.ts';
 import type { WebhookUsers } from '../admission/webhook-connections.ts';
@@ -72,6 +74,8 @@ export interface ApiServerConfig {
   readonly tracing?: TracingSettings;
   /** What is shown of the metrics. Default: all. */
   readonly metrics?: MetricsOptions;
+  /** The agents of nodes. Default: those of `defaultAgents`. */
+  readonly agents?: AgentsConfig;
   /** Receives a line for each request. Default: none does. */
   readonly accessLog?: Logger | undefined;
 }
@@ -159,6 +163,23 @@ interface ControllerConfig {
   /** Default: certificates are not signed. */
   readonly certificateSigning?: CertificateSigning;
 }
+
+/** How the agents of nodes are reached (`--kubelet-*`). */
+export interface AgentsConfig extends AgentSettings {
+  /** A PEM bundle as first read, and its path, which is watched for changes. Default: any certificate is accepted. */
+  readonly authorities?: FileContent;
+  /** The client certificate, and its files, which are watched for changes. Default: none is shown. */
+  readonly client?: { readonly pair: KeyPairPem; readonly files: KeyPairFiles };
+  /** What connecting to an agent may take. Milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Those of kube-apiserver. */
+export const defaultAgents: AgentsConfig = {
+  addressTypes: ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'],
+  port: 10_250,
+  timeoutMs: 5_000,
+};
 
 /** A host name or IP address, and the port if it differs from the listener's. */
 export interface ExternalAddress {

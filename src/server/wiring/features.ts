@@ -41,6 +41,11 @@ export const featureGates = {
     stage: 'alpha',
     help: 'policies that change objects, where --runtime-config serves them (KEP-3962)',
   },
+  PodLogsQuerySplitStreams: {
+    default: false,
+    stage: 'alpha',
+    help: 'show the standard output or the standard error of a log alone (KEP-3288)',
+  },
   RemoteRequestHeaderUID: {
     default: false,
     stage: 'alpha',

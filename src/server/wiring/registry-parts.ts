@@ -13,7 +13,7 @@ import { componentHealth } from '../upkeep/component-health.ts';
 import type { Access } from './access/access.ts';
 import { type AdmissionLookups, admissionLookups, composeAdmission } from './access/admission.ts';
 import { kindServices } from './access/kind-services.ts';
-import type { ApiServerConfig } from './config.ts';
+import { type ApiServerConfig, defaultAgents } from './config.ts';
 import { namesOfEnabled } from './features.ts';
 import { namespaceIdentity } from './scopes/namespace-identity.ts';
 import type { ScopeParts } from './scopes/scope-parts.ts';
@@ -61,7 +61,8 @@ function servicesOfKinds(config: ApiServerConfig, parts: ScopeParts & Access): (
   const { storeProblem } = health;
   const runsControllers = controllers.run.length > 0;
   return kindServices({
-    ...{ ...authorization, tokens, apiAudiences, cache, resources, ...(issuing && { issuing }) },
+    ...{ ...authorization, tokens, apiAudiences, agents: config.agents ?? defaultAgents },
+    ...{ cache, resources, ...(issuing && { issuing }) },
     componentHealth: componentHealth({ dialect, clock, resources, storeProblem, runsControllers }),
   });
 }

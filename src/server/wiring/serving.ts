@@ -3,10 +3,12 @@ import { defaultPluginConfigurations } from '../../admission/plugins/plugin-conf
 import type { Metrics } from '../../base/metrics.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { defaultServiceRanges } from '../../kinds/core/service/service-pools.ts';
+import { AgentTrust } from '../../outbound/backend/agent-trust.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { accessMetrics } from '../serving/access-metrics.ts';
+import { Connector } from '../serving/connect/connector.ts';
 import { FlowControl } from '../serving/flow-control/flow-control.ts';
 import { HeavyWork } from '../serving/heavy/heavy-work.ts';
 import { accessLog } from '../serving/observe/access-log.ts';
@@ -16,7 +18,7 @@ import type { RequestObserver } from '../serving/observe/request-observer.ts';
 import { servePipeline, stages } from '../serving/pipeline.ts';
 import { Responder } from '../serving/responder.ts';
 import type { Access } from './access/access.ts';
-import type { ApiServerConfig } from './config.ts';
+import { type ApiServerConfig, defaultAgents } from './config.ts';
 import { registryParts } from './registry-parts.ts';
 import type { ScopeParts } from './scopes/scope-parts.ts';
 
@@ -39,9 +41,10 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
   const { hasRole } = authorization;
   const flowControl = new FlowControl(parts.capacity, { name: resources.scope.name, isLoopback, hasRole });
   const { registry, heavy, configurations } = openRegistry(config, parts);
+  const connector = openConnector(config, parts);
   const issuerDiscovery = identities.serviceAccounts?.discovery;
   const responder = new Responder({
-    ...{ config, clock, registry, resources, health, metrics, heavy, forms, serverAddress, issuerDiscovery },
+    ...{ config, clock, registry, resources, health, metrics, heavy, connector, forms, serverAddress, issuerDiscovery },
   });
   held.add(parts.cache.throttle(() => responder.watchesBusy));
   const refuse: Responder['refuse'] = (context, error) => responder.refuse(context, error);
@@ -61,6 +64,13 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
     { refuse, flowControl, observers, workAfterTimeout: workAfterTimeout(metrics) },
   );
   return { registry, responder, configurations, handle: parts.cors.wrap(handle) };
+}
+
+/** What connects clients to nodes and pods; its files are followed until the scope closes. */
+function openConnector({ agents = defaultAgents }: ApiServerConfig, { held, ...parts }: ServingParts): Connector {
+  const { clock, files, logger, environment } = parts;
+  const trust = held.add(new AgentTrust({ ...agents, clock, files, logger }));
+  return new Connector({ clock, trust, network: environment.network, agentMsMax: agents.timeoutMs });
 }
 
 /** The registry, and heavy work on the second thread. */

@@ -6,7 +6,7 @@ import { ApiService, serverLeaseMs } from '../upkeep/api-service.ts';
 import { serverUser } from '../upkeep/bootstrap.ts';
 import { ClusterInfo } from '../upkeep/cluster-info.ts';
 import { ServerLeases } from '../upkeep/server-leases.ts';
-import { isWatch } from './access/cors.ts';
+import { mayUpgrade } from './access/cors.ts';
 import { ServedCertificates } from './access/served-certificates.ts';
 import type { RunningServer, ServerConfig } from './config.ts';
 import { type ApiServer, createApiServer } from './create-api-server.ts';
@@ -115,7 +115,7 @@ function openListener(
       // An answer for one origin must not be served from a cache to another (Fetch standard, section 3.2.5).
       ...(allowedOrigins && allowedOrigins.length > 0 && { vary: 'origin' }),
     },
-    upgrades: isWatch,
+    upgrades: mayUpgrade,
     refuse(exchange, error) {
       assignAuditId(exchange, random);
       sendStatus(exchange, error, { clock, logger });

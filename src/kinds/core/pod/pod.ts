@@ -5,8 +5,11 @@ import type { Kind } from '../../kind.ts';
 import { podBinding } from './pod-binding.ts';
 import { podColumns } from './pod-columns.ts';
 import { podEviction } from './pod-eviction.ts';
+import { podLog } from './pod-log.ts';
+import { podProxy } from './pod-proxy.ts';
 import { podSchema } from './pod-schema.ts';
 import { podStrategy } from './pod-strategy.ts';
+import { podStreams } from './pod-streams.ts';
 import { podEphemeralContainersView, podStatusView } from './pod-views.ts';
 
 /** The Pod of Kubernetes 1.32. A client (the kubelet) writes its status and completes its deletion. */
@@ -28,6 +31,6 @@ export const pod = (dialect: Dialect): Kind =>
     ],
     columns: podColumns,
     strategy: podStrategy,
-    subresources: [podStatusView, podEphemeralContainersView, podBinding, podEviction(dialect)],
+    subresources: [...[podStatusView, podEphemeralContainersView, podBinding, podEviction(dialect)], ...[podLog, ...podStreams, podProxy]],
     deleteReturnsObject: true,
   });

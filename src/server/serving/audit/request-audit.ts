@@ -6,7 +6,7 @@ import { ClientGone } from '../../../http/base-exchange.ts';
 import type { Exchange } from '../../../http/exchange.ts';
 import { internalError, type Status, StatusError } from '../../../meta/status-error.ts';
 import type { Decision } from '../../../request/access.ts';
-import type { RequestInfo } from '../../../request/request-info.ts';
+import { isLongRunning, type RequestInfo } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import { annotate, type RequestContext } from '../request-context.ts';
 import type { Auditor } from './auditor.ts';
@@ -163,7 +163,7 @@ export class RequestAudit {
   }
 
   get #isLongRunning(): boolean {
-    return this.#user !== undefined && this.#context.info.verb === 'watch';
+    return this.#user !== undefined && isLongRunning(this.#context.info);
   }
 
   #start(status: number): boolean | Promise<boolean> {

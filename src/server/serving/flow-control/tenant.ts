@@ -13,6 +13,8 @@ export class Tenant {
   readonly requests: Holding = { held: 0 };
   readonly authorizations: Holding = { held: 0 };
   readonly webhookWaits: Holding = { held: 0 };
+  /** Connections to nodes and pods. */
+  readonly connections: Holding = { held: 0 };
   readonly bodies: Holding = { held: 0 };
   readonly bodyBytes: Holding = { held: 0 };
   readonly unreadBytes: Holding = { held: 0 };
@@ -27,8 +29,9 @@ export class Tenant {
 
   /** True if the tenant holds nothing. A request whose client is gone may keep its seat until its work ends. */
   get isIdle(): boolean {
-    const { requests, webhookWaits, bodies, bodyBytes, unreadBytes } = this;
-    for (const { held } of [requests, webhookWaits, bodies, bodyBytes, unreadBytes]) if (held > 0) return false;
+    const { requests, webhookWaits, connections, bodies, bodyBytes, unreadBytes } = this;
+    for (const { held } of [requests, webhookWaits, connections, bodies, bodyBytes, unreadBytes])
+      if (held > 0) return false;
     for (const { inFlight, waiting } of this.queues.values()) if (inFlight + waiting.size > 0) return false;
     return true;
   }
@@ -42,6 +45,8 @@ export class SharedLimits {
   readonly authorizations = new FairShare(limits.authorizationsWaitingMax);
   /** Requests waiting for a webhook, without a seat. */
   readonly webhookWaits = new FairShare(limits.webhookWaitsMax);
+  /** Connections to nodes and pods, for as long as they are open. */
+  readonly connections = new FairShare(limits.backendConnectionsMax);
   /** Bodies being received. */
   readonly bodies = new FairShare(limits.bodiesReceivedAtOnceMax);
   /** Bytes of bodies, from their arrival until the request is answered. */

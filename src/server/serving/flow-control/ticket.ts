@@ -29,7 +29,7 @@ export class Ticket implements Flow {
   readonly key: string;
   /** True while the request counts among the tenant's requests under way. */
   counted = true;
-  /** True if the answer is a watch. */
+  /** True if the answer is a watch, or comes from another server that the client is connected to. */
   longRunning = false;
   body: ReceivedBody | undefined = undefined;
   /** Length of the body, also after its release; undefined if none was received. */
@@ -109,6 +109,14 @@ export class Ticket implements Flow {
     const seat = await pool.take(this, this.exchange.signal);
     if (this.#released) seat.release();
     else this.#sit(seat);
+  }
+
+  /** Takes a place among connections to other servers until the exchange ends; false if the tenant has too many. */
+  holdConnection(): boolean {
+    const { shared, connections } = this.tenant;
+    if (!shared.connections.take(connections, 1)) return false;
+    this.exchange.onEnd(() => shared.connections.release(connections, 1));
+    return true;
   }
 
   /** Releases seat and body when the work is done. */

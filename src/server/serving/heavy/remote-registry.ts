@@ -135,6 +135,7 @@ const noServices: KindServices = {
   rulesFor: unavailable,
   tokenLifetime: unavailable,
   issueToken: unavailable,
+  agents: { addressTypes: [], port: 0 },
   object: unavailable,
   componentHealth: unavailable,
 };

@@ -8,7 +8,7 @@ import { serverUser } from '../../upkeep/bootstrap.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Outcome, RequestObserver } from './request-observer.ts';
 import { scopeIndex, scopeLabels } from './scope-label.ts';
-import { methodLabel, resourceVerbLabel, resourceVerbLabels } from './verb-label.ts';
+import { connectLabel, methodLabel, resourceVerbLabel, resourceVerbLabels } from './verb-label.ts';
 
 /** Counts work that a request left behind when its time was over. */
 export function workAfterTimeout(metrics: Metrics): (result: 'ok' | 'error') => void {
@@ -154,7 +154,7 @@ function families(metrics: Metrics): Families {
     longRunning: metrics.gauge({
       name: 'apiserver_longrunning_requests',
       stability: 'STABLE',
-      help: 'Open watches.',
+      help: 'Open watches and connections to nodes and pods.',
       labels: componentLabels,
     }),
   };
@@ -215,6 +215,7 @@ export class RequestMetrics implements RequestObserver {
 
   #endpoint({ info, operation, exchange }: RequestContext): Endpoint {
     if (operation?.type === 'resource') return this.#resourceEndpoint(operation.served, operation.info, operation.form);
+    if (operation?.type === 'connect') return this.#resourceEndpoint(operation.served, operation.info, undefined);
     if (operation?.type === 'path') return this.#pathEndpoint(firstSegment(operation.path), exchange.method);
     const served = info.type === 'resource' ? this.#find(info) : undefined;
     if (info.type !== 'resource' || !served || !hasSubresource(served, info.subresource)) {
@@ -228,7 +229,7 @@ export class RequestMetrics implements RequestObserver {
     const endpoints = getOrAdd(bySubresource, info.subresource, () => []);
     const scope = scopeIndex(info);
     const dryRun = dryRunOf(info);
-    const verb = resourceVerbLabel(info.verb, form);
+    const verb = isConnect(served, info.subresource) ? connectLabel : resourceVerbLabel(info.verb, form);
     const at = ((verbIndex.get(verb) ?? 0) * scopeLabels.length + scope) * dryRuns.length + dryRun;
     let endpoint = endpoints[at];
     if (!endpoint) {
@@ -269,6 +270,9 @@ function firstSegment(path: string): string {
 
 const hasSubresource = ({ kind }: ServedResource, subresource: string): boolean =>
   subresource === '' || kind.subresources.some(({ name }) => name === subresource);
+
+const isConnect = ({ kind }: ServedResource, subresource: string): boolean =>
+  subresource !== '' && kind.subresources.some(({ name, type }) => name === subresource && type === 'connect');
 
 /** The index of the request's dry-run value in `dryRuns`. */
 function dryRunOf({ query }: ResourceRequest): number {

@@ -14,7 +14,10 @@ const verbLabels: Readonly<Record<ResourceVerb, string>> = {
 };
 const apply = 'APPLY';
 
-export const resourceVerbLabels: readonly string[] = [...Object.values(verbLabels), apply];
+/** Of every request that connects its client to another server, whatever its method. */
+export const connectLabel = 'CONNECT';
+
+export const resourceVerbLabels: readonly string[] = [...Object.values(verbLabels), apply, connectLabel];
 
 export const resourceVerbLabel = (verb: ResourceVerb, form: BodyForm | undefined): string =>
   form?.type === 'patch' && form.patch === 'apply' ? apply : verbLabels[verb];

@@ -26,7 +26,9 @@ export function authenticate({
     context.user = user;
     const { exchange } = context;
     if (exchange.webSocket) {
-      const [protocol] = offeredProtocols(exchange.headerLines(webSocketProtocolHeader)).protocols;
+      const { protocols } = offeredProtocols(exchange.headerLines(webSocketProtocolHeader));
+      const [protocol] = protocols;
+      context.webSocketProtocols = protocols;
       if (protocol !== undefined) context.webSocketProtocol = protocol;
     }
     exchange.hideHeaders(isCredential);

@@ -1,5 +1,6 @@
 import { parseDuration } from '../../../base/time/duration.ts';
 import { badRequest, StatusError, unknownOutcome } from '../../../meta/status-error.ts';
+import { isLongRunning } from '../../../request/request-info.ts';
 import { DeadlineQueue } from '../deadline-queue.ts';
 import type { RequestContext, Stage } from '../request-context.ts';
 import type { PipelineParts } from './parts.ts';
@@ -33,7 +34,7 @@ export function deadline({
     name: 'deadline',
     run(context) {
       const { info, exchange } = context;
-      if (info.verb === 'watch') return;
+      if (isLongRunning(info)) return;
       const askedMs = info.query.size === 0 ? 0 : requestedTimeoutMs(context);
       const isAsked = askedMs > 0 && askedMs < requestMsMax;
       context.deadlineMs = context.receivedMs + (isAsked ? askedMs : requestMsMax);

@@ -1,6 +1,6 @@
 import type { Random } from '../../../base/random.ts';
 import type { ListenOptions } from '../../../http/listener.ts';
-import { parseRequestInfo } from '../../../request/request-info.ts';
+import { connects, parseRequestInfo } from '../../../request/request-info.ts';
 import type { ApiServerConfig } from '../config.ts';
 
 export interface Cors {
@@ -23,10 +23,11 @@ export async function openCors(
   return { allowsOrigin, wrap: (handle) => allowOrigins(allowsOrigin, { handle, random }) };
 }
 
-/** Only watches may be upgraded to WebSockets. */
-export function isWatch(target: string): boolean {
+/** Watches may be upgraded to WebSockets; what connects to another server also to what that speaks. */
+export function mayUpgrade(target: string, protocol: string): boolean {
   try {
-    return parseRequestInfo('GET', target).verb === 'watch';
+    const info = parseRequestInfo('GET', target);
+    return connects(info) || (protocol === 'websocket' && info.verb === 'watch');
   } catch {
     return false; // Malformed: the pipeline answers with the reason.
   }

@@ -15,6 +15,7 @@ const servicesOver = ({ cache, resources }: RegistryFixture, parts: Partial<Kind
     rules: { rulesFor: () => noRules },
     tokens: { authenticateToken: () => undefined },
     apiAudiences: ['api'],
+    agents: { addressTypes: [], port: 0 },
     cache,
     resources,
     componentHealth: async () => [],

@@ -5,7 +5,7 @@ import type { Authorizer } from '../../../authz/authorizer.ts';
 import type { RuleResolver } from '../../../authz/rule-resolver.ts';
 import type { Caller } from '../../../base/caller.ts';
 import type { WatchCache } from '../../../cache/cache.ts';
-import type { KindServices } from '../../../kinds/services.ts';
+import type { AgentSettings, KindServices } from '../../../kinds/services.ts';
 import { noSuchPath } from '../../../meta/status-error.ts';
 import { freshObject, storedResource } from '../../../registry/read/fresh-object.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
@@ -17,6 +17,7 @@ export interface KindServiceParts {
   /** All bearer token authenticators. */
   readonly tokens: TokenAuthenticator;
   readonly apiAudiences: readonly string[];
+  readonly agents: AgentSettings;
   readonly cache: Pick<WatchCache, 'isFresh' | 'fresh'>;
   readonly resources: ResourceRegistry;
   readonly componentHealth: KindServices['componentHealth'];
@@ -33,9 +34,10 @@ export interface KindServiceParts {
  * it.
  */
 export function kindServices(parts: KindServiceParts): (request: Caller) => KindServices {
-  const { authorizer, rules, tokens, apiAudiences, cache, resources, componentHealth, issuing } = parts;
+  const { authorizer, rules, tokens, apiAudiences, agents, cache, resources, componentHealth, issuing } = parts;
   return (request) => ({
     apiAudiences,
+    agents,
     authenticateToken: async (token, audiences) => {
       const identity = await tokens.authenticateToken(token, audiences, request);
       return identity && { ...identity, user: asAuthenticated(identity.user) };
