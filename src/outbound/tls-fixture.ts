@@ -80,8 +80,13 @@ export class TlsFixture {
     return this.#authority.certificatePem;
   }
 
-  async listen(): Promise<void> {
-    this.#server.listen(0, '127.0.0.1');
+  /** Takes the connection of each request that asks for another protocol. */
+  onUpgrade(take: (request: IncomingMessage, socket: TLSSocket, head: Buffer) => void): void {
+    this.#server.on('upgrade', take);
+  }
+
+  async listen(address = '127.0.0.1'): Promise<void> {
+    this.#server.listen(0, address);
     await once(this.#server, 'listening');
   }
 

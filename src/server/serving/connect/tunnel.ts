@@ -55,6 +55,8 @@ export function tunnel({ client, server, clock, sent }: TunnelOptions): Promise<
   };
   carry(client, server, () => {});
   carry(server, client, sent);
+  // The connection of the client was paused until somebody listens.
+  for (const side of [client, server]) side.resume();
   // The connection may have gone before anybody listened.
   for (const side of [client, server]) if (side.destroyed) destroy();
   return promise;
