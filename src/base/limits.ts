@@ -1,3 +1,4 @@
+import { connectLimits } from './connect-limits.ts';
 import { expressionLimits } from './expression-limits.ts';
 import { quotaLimits } from './quota-limits.ts';
 import { serviceLimits } from './service-limits.ts';
@@ -115,18 +116,6 @@ export const limits = {
   idleMsMax: 120_000,
   /** Idle time of a connection before TCP keep-alive probes start. */
   tcpKeepAliveMs: 60_000,
-  /** Header of an answer of a server that clients are connected to. */
-  backendHeaderBytesMax: 64 * 1024,
-  /** What connecting to a pod, or another port of a node, may take; agents of nodes have a flag. */
-  backendConnectMsMax: 30_000,
-  /** What a server may take to answer a request for an upgrade. */
-  upgradeAnswerMsMax: 30_000,
-  /** An upgraded connection of which one side has ended: how long the other may be silent. */
-  halfClosedMsMax: 10_000,
-  /** Connections to nodes and pods at once, shared fairly by tenants. */
-  backendConnectionsMax: 4_000,
-  /** Error text of an agent, as kube-apiserver reads it. */
-  agentErrorBytesMax: 50_000,
   /** Interval of WebSocket pings; a client that has not answered by the next one is disconnected. */
   webSocketPingMs: 30_000,
   /** Interval between log messages that requests fail because the store is full. */
@@ -417,6 +406,7 @@ export const limits = {
   fileRereadMs: 60_000,
   /** Characters of a bearer token; longer ones identify nobody. */
   tokenLengthMax: 64 * 1024,
+  ...connectLimits,
   ...expressionLimits,
   ...serviceLimits,
   ...webhookLimits,
