@@ -1,5 +1,7 @@
-/** Limits of connections to nodes and pods. */
+/** Limits of connections, and of those to nodes and pods: part of `limits`. */
 export const connectLimits = {
+  /** Idle time of any connection before TCP keep-alive probes start. */
+  tcpKeepAliveMs: 60_000,
   /** Header of an answer. */
   backendHeaderBytesMax: 64 * 1024,
   /** What connecting to a pod, or another port of a node, may take; agents of nodes have a flag. */

@@ -114,8 +114,6 @@ export const limits = {
   handshakeMsMax: 10_000,
   /** A connection without any request. */
   idleMsMax: 120_000,
-  /** Idle time of a connection before TCP keep-alive probes start. */
-  tcpKeepAliveMs: 60_000,
   /** Interval of WebSocket pings; a client that has not answered by the next one is disconnected. */
   webSocketPingMs: 30_000,
   /** Interval between log messages that requests fail because the store is full. */
