@@ -17,7 +17,7 @@ import type { PipelineParts } from './stages/parts.ts';
 
 /** Test fixture: the pipeline without HTTP in front and registry behind. */
 
-export const jane: UserInfo = { username: 'jane', uid: '', groups: [], extra: {} };
+export const jane: UserInfo = { username: 'jane', uid: '', groups: ['system:authenticated'], extra: {} };
 
 interface FixtureOptions extends Partial<PipelineParts> {
   readonly clock: Clock;

@@ -3,6 +3,7 @@ import { defaultPluginConfigurations } from '../../admission/plugins/plugin-conf
 import type { Metrics } from '../../base/metrics.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { defaultServiceRanges } from '../../kinds/core/service/service-pools.ts';
+import { defaultScope } from '../../meta/scope.ts';
 import { AgentTrust } from '../../outbound/backend/agent-trust.ts';
 import { Registry } from '../../registry/registry.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
@@ -17,6 +18,7 @@ import { RequestMetrics, workAfterTimeout } from '../serving/observe/request-met
 import type { RequestObserver } from '../serving/observe/request-observer.ts';
 import { servePipeline, stages } from '../serving/pipeline.ts';
 import { Responder } from '../serving/responder.ts';
+import { FlowObjects } from '../upkeep/flow-objects.ts';
 import type { Access } from './access/access.ts';
 import { type ApiServerConfig, defaultAgents } from './config.ts';
 import { registryParts } from './registry-parts.ts';
@@ -28,6 +30,7 @@ export interface Serving {
   readonly responder: Responder;
   /** The webhooks and policies of the scope. */
   readonly configurations: AdmissionConfigurations;
+  readonly flowObjects: FlowObjects;
   /** The pipeline. */
   readonly handle: (exchange: Exchange) => void;
 }
@@ -40,6 +43,7 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
   const { isLoopback } = clients;
   const { hasRole } = authorization;
   const flowControl = new FlowControl(parts.capacity, { name: resources.scope.name, isLoopback, hasRole });
+  const flowObjects = held.add(followFlowObjects(flowControl, parts));
   const { registry, heavy, configurations } = openRegistry(config, parts);
   const connector = openConnector(config, parts);
   const issuerDiscovery = identities.serviceAccounts?.discovery;
@@ -63,7 +67,7 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
     }),
     { refuse, flowControl, observers, workAfterTimeout: workAfterTimeout(metrics) },
   );
-  return { registry, responder, configurations, handle: parts.cors.wrap(handle) };
+  return { registry, responder, configurations, flowObjects, handle: parts.cors.wrap(handle) };
 }
 
 /** What connects clients to nodes and pods; its files are followed until the scope closes. */
@@ -72,6 +76,19 @@ function openConnector({ agents = defaultAgents }: ApiServerConfig, { held, ...p
   const trust = held.add(new AgentTrust({ ...agents, clock, files, logger }));
   return new Connector({ clock, trust, network: environment.network, agentMsMax: agents.timeoutMs });
 }
+
+/** Seats are those of all scopes: levels of the default one count, and others refer to them. */
+const followFlowObjects = (
+  flowControl: FlowControl,
+  { resources, dialect, logger, capacity }: Pick<ScopeParts, 'resources' | 'dialect' | 'logger' | 'capacity'>,
+): FlowObjects =>
+  new FlowObjects({
+    ...{ resources, dialect, logger },
+    configure: ({ levels, schemas }) => {
+      if (resources.scope === defaultScope) capacity.configure(levels);
+      flowControl.configure(schemas);
+    },
+  });
 
 /** The registry, and heavy work on the second thread. */
 function openRegistry(config: ApiServerConfig, parts: ServingParts) {

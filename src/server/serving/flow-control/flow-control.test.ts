@@ -42,7 +42,12 @@ const inScope = (name: string): FlowControl =>
     hasRole: ({ username }) => username !== 'nobody',
   });
 
-const user = (username: string, ...groups: readonly string[]): UserInfo => ({ username, uid: '', groups, extra: {} });
+const user = (username: string, ...groups: readonly string[]): UserInfo => ({
+  username,
+  uid: '',
+  groups: [...groups, 'system:authenticated'],
+  extra: {},
+});
 
 interface Asking {
   readonly method?: string;
@@ -63,7 +68,7 @@ const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n
 
 describe('the flow schemas of kube-apiserver', () => {
   const rows: readonly (readonly [who: UserInfo, asking: Asking, schema: string, level: string, flow: string])[] = [
-    [user('root', 'system:masters'), {}, 'exempt', 'exempt', 'root'],
+    [user('root', 'system:masters'), {}, 'exempt', 'exempt', ''],
     [user('system:kube-controller-manager'), { target: leases }, 'system-leader-election', 'leader-election', ''],
     [
       account('kube-system', 'lead'),

@@ -1,8 +1,10 @@
 import type { Exchange } from '../../../http/exchange.ts';
 import type { RequestInfo } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
+import { initialConfiguration } from './flow-configuration.ts';
 import type { FlowMetrics } from './flow-metrics.ts';
-import { exemptSchema, type FlowSchema, flowSchemas, tenantName } from './flow-schemas.ts';
+import { exemptSchema, FlowClassifier, type FlowSchema, type ReadFlowSchema, tenantName } from './flow-schemas.ts';
+import { exemptLevel } from './priority-levels.ts';
 import type { SharedCapacity } from './shared-capacity.ts';
 import type { Tenant } from './tenant.ts';
 import { Ticket } from './ticket.ts';
@@ -36,15 +38,20 @@ export class FlowControl {
   readonly #capacity: SharedCapacity;
   readonly #scope: FlowScope;
   readonly #metrics: FlowMetrics;
-  readonly #schemas: readonly FlowSchema[];
+  #classifier: FlowClassifier;
 
   constructor(capacity: SharedCapacity, scope: FlowScope) {
     this.#capacity = capacity;
     this.#scope = scope;
     this.#metrics = capacity.metrics;
-    this.#schemas = flowSchemas({ dialect: capacity.dialect, hasRole: scope.hasRole });
+    this.#classifier = new FlowClassifier(initialConfiguration(capacity.dialect).schemas, scope.hasRole);
     this.pools = capacity.pools;
     this.bodies = capacity.bodies;
+  }
+
+  /** Sorts requests by other schemas from now on. Those whose level is not there do not count. */
+  configure(schemas: readonly ReadFlowSchema[]): void {
+    this.#classifier = new FlowClassifier(schemas, this.#scope.hasRole);
   }
 
   /**
@@ -55,14 +62,17 @@ export class FlowControl {
   admit(request: FlowRequest): Ticket {
     const { exchange, info, user } = request;
     const schema = this.#schemaOf(request);
-    const shared = schema.level === 'exempt' ? this.#capacity.exempt : this.#capacity.others;
+    const shared = schema.level === exemptLevel ? this.#capacity.exempt : this.#capacity.others;
     const tenant = shared.tenant(this.#tenantName(request.impersonatedBy ?? user));
-    const key = schema.distinguisher === 'user' ? user.username : namespaceOf(info);
     if (!shared.requests.take(tenant.requests, 1) && !this.#replaceUnread(tenant)) {
       this.#metrics.rejected(schema, 'concurrency-limit');
       throw tooManyRequests();
     }
-    const ticket = new Ticket(exchange, { schema, tenant, key }, this.#metrics.usageOf(schema));
+    const ticket = new Ticket(
+      exchange,
+      { schema, tenant, key: flowKey(schema, user, info) },
+      this.#metrics.usageOf(schema),
+    );
     exchange.onEnd(() => {
       uncount(ticket);
       deleteUnread(ticket);
@@ -95,8 +105,7 @@ export class FlowControl {
 
   #schemaOf({ exchange, user, info }: FlowRequest): FlowSchema {
     if (this.#scope.isLoopback(exchange)) return exemptSchema;
-    for (const schema of this.#schemas) if (schema.matches(user, info)) return schema;
-    throw new Error('the last flow schema matches all requests');
+    return this.#classifier.schemaOf(user, info, (level) => this.#capacity.hasLevel(level));
   }
 }
 
@@ -104,6 +113,11 @@ function uncount(ticket: Ticket): void {
   const { tenant } = ticket;
   if (ticket.counted) tenant.shared.requests.release(tenant.requests, 1);
   ticket.counted = false;
+}
+
+function flowKey({ distinguisher }: FlowSchema, { username }: UserInfo, info: RequestInfo): string {
+  if (distinguisher === 'none') return '';
+  return distinguisher === 'user' ? username : namespaceOf(info);
 }
 
 const namespaceOf = (info: RequestInfo): string => (info.type === 'resource' ? info.namespace : '');

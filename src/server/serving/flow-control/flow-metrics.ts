@@ -1,7 +1,8 @@
 import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Gauge, Metrics } from '../../../base/metrics.ts';
 import type { FlowSchema } from './flow-schemas.ts';
-import type { LevelSeats, SeatPool } from './seat-pool.ts';
+import type { SeatBounds } from './priority-levels.ts';
+import type { SeatPool } from './seat-pool.ts';
 import type { RefusalReason } from './too-many-requests.ts';
 
 /** Metrics of requests that waited or were refused. No label holds values sent by clients. */
@@ -131,10 +132,10 @@ export function observeLevels(metrics: Metrics, pools: Readonly<Record<string, P
       [nominal, (seats) => seats.nominal],
       [lower, (seats) => seats.lower],
       [upper, (seats) => seats.upper],
-    ] satisfies readonly (readonly [Gauge<'priority_level'>, (seats: LevelSeats) => number])[]) {
+    ] satisfies readonly (readonly [Gauge<'priority_level'>, (seats: SeatBounds) => number])[]) {
       const sums = new Map<string, number>();
       for (const pool of Object.values(pools)) {
-        for (const seats of pool.limits()) sums.set(seats.level, (sums.get(seats.level) ?? 0) + read(seats));
+        for (const [level, seats] of pool.limits()) sums.set(level, (sums.get(level) ?? 0) + read(seats));
       }
       for (const [level, sum] of sums) each.set({ priority_level: level }, sum);
     }

@@ -4,10 +4,12 @@ import fc from 'fast-check';
 import { limits } from '../../../base/limits.ts';
 import { Metrics } from '../../../base/metrics.ts';
 import { ManualClock } from '../../../base/time/clock.ts';
+import { orch } from '../../../dialect/orch.ts';
 import { StatusError } from '../../../meta/status-error.ts';
+import { initialConfiguration } from './flow-configuration.ts';
 import { flowMetrics } from './flow-metrics.ts';
 import type { FlowSchema } from './flow-schemas.ts';
-import { guaranteedSeats, type LevelName, priorityLevels } from './priority-levels.ts';
+import { type PriorityLevel, seatBounds } from './priority-levels.ts';
 import { SeatPool } from './seat-pool.ts';
 import { SharedLimits } from './tenant.ts';
 import type { Seat } from './tenant-queue.ts';
@@ -23,10 +25,17 @@ beforeEach(() => {
   shared = new SharedLimits();
 });
 
-const poolOf = (max: number): SeatPool => new SeatPool({ clock, max, waitMsMax, metrics: flowMetrics(metrics) });
+/** Those that have seats of their own, as they are at the first start. */
+const priorityLevels = initialConfiguration(orch).levels.filter(({ name }) => name !== 'exempt');
+const levels = priorityLevels.map((level) => ({ ...level, waitingMax: limits.waitingPerLevelMax }));
+
+const poolOf = (max: number, of: readonly PriorityLevel[] = levels): SeatPool =>
+  new SeatPool({ clock, max, waitMsMax, metrics: flowMetrics(metrics), levels: of });
+
+const guaranteedSeats = (name: string, max: number): number => seatBounds(levels, max).get(name)?.lower ?? 0;
 
 const flow = (tenant: string, { level = 'global-default', key = tenant }: Partial<FlowAt> = {}): Flow => ({
-  schema: { name: `${level}-schema`, level, distinguisher: 'user', matches: () => true },
+  schema: { name: `${level}-schema`, level, distinguisher: 'user' },
   tenant: shared.tenant(tenant),
   key,
 });
@@ -53,7 +62,7 @@ const tooMany = (error: unknown): boolean =>
   error instanceof StatusError && error.code === 429 && error.details?.retryAfterSeconds === 1;
 const never = new AbortController().signal;
 const guaranteedInAll = (max: number): number =>
-  priorityLevels.reduce((sum, level) => sum + guaranteedSeats(level, max), 0);
+  priorityLevels.reduce((sum, { name }) => sum + guaranteedSeats(name, max), 0);
 
 describe('seats', () => {
   test('are granted at once while some are free', () => {
@@ -67,7 +76,7 @@ describe('seats', () => {
 
   test('one tenant gets half of what its level could use, and the next finds free ones', () => {
     const pool = poolOf(200);
-    const own = guaranteedSeats({ name: 'global-default', shares: 20, lendable: 0.5 }, 200);
+    const own = guaranteedSeats('global-default', 200);
     const couldHave = 200 - guaranteedInAll(200) + own;
     assert.equal(takeAll(pool, flow('flood')).length, Math.ceil(couldHave / 2));
     assert.ok(pool.tryAcquire(flow('other')));
@@ -86,7 +95,7 @@ describe('seats', () => {
     for (let tenant = 0; tenant < 1_000; tenant++) takeAll(pool, flow(`sybil ${tenant}`));
     for (const level of priorityLevels) {
       const all = Array.from({ length: 1_000 }, (_, n) => takeAll(pool, flow(`own ${n}`, { level: level.name })));
-      const free = level.name === 'global-default' ? 0 : guaranteedSeats(level, 200);
+      const free = level.name === 'global-default' ? 0 : guaranteedSeats(level.name, 200);
       assert.equal(all.flat().length, free, level.name);
     }
     assert.equal(pool.inFlight, 200);
@@ -161,7 +170,7 @@ describe('a waiting request', () => {
   test('of the level with the lowest load for its shares is served first', async () => {
     const pool = poolOf(3);
     const served: string[] = [];
-    const enter = (level: LevelName): Seat | undefined => pool.tryAcquire(flow(`in ${level}`, { level }));
+    const enter = (level: string): Seat | undefined => pool.tryAcquire(flow(`in ${level}`, { level }));
     const [, , seat] = [enter('catch-all'), enter('workload-low'), enter('system')];
     for (const level of ['catch-all', 'workload-low'] as const) waitIn(pool, flow(level, { level }), served);
     seat?.release();
@@ -246,6 +255,74 @@ describe('a pool is stalled', () => {
   });
 });
 
+describe('seats that are shared out anew', () => {
+  const level = (name: string, shares: number, lendable = 0, waitingMax = 10) => ({
+    ...{ name, shares, lendable, waitingMax },
+    borrowable: Number.POSITIVE_INFINITY,
+  });
+  const last = level('catch-all', 1);
+
+  test('are given back as those who hold too many leave', () => {
+    const pool = poolOf(10, [level('a', 9, 1), last]);
+    const held = ['t', 'u', 'v', 'w', 'x', 'y', 'z'].flatMap((tenant) => takeAll(pool, flow(tenant, { level: 'a' })));
+    assert.equal(held.length, 9);
+    pool.configure([level('a', 1), last]);
+    assert.equal(pool.tryAcquire(flow('new', { level: 'a' })), undefined);
+    const ofLast = (): Seat[] =>
+      ['b', 'c', 'd', 'e'].flatMap((tenant) => takeAll(pool, flow(tenant, { level: 'catch-all' })));
+    assert.equal(ofLast().length, 1, 'no more than what is free');
+    for (const seat of held.splice(0, 4)) seat.release();
+    assert.equal(ofLast().length, 4);
+    assert.equal(pool.inFlight, 10);
+  });
+
+  test('a request whose level is gone comes under the last one', () => {
+    const pool = poolOf(4, [level('a', 1), last]);
+    pool.configure([last]);
+    assert.equal(takeAll(pool, flow('t', { level: 'a' })).length, 2);
+  });
+
+  test('who waits in a level that goes is served', async () => {
+    const pool = poolOf(2, [level('a', 1), last]);
+    const served: string[] = [];
+    const [seat] = takeAll(pool, flow('t', { level: 'a' }));
+    waitIn(pool, flow('late', { level: 'a' }), served);
+    const mine = takeAll(pool, flow('mine', { level: 'catch-all' }));
+    pool.configure([last]);
+    seat?.release();
+    await settle();
+    assert.deepEqual([served, pool.waiting, pool.inFlight], [['late'], 0, 1 + mine.length]);
+    assert.equal(shared.tenant('t').queues.size, 0, 'what is empty is forgotten');
+  });
+
+  test('a level that is gone leaves its seats to the others when it is empty', () => {
+    const pool = poolOf(4, [level('a', 1), last]);
+    const [seat] = takeAll(pool, flow('t', { level: 'a' }));
+    pool.configure([last]);
+    const bounds = () => Object.fromEntries(pool.limits());
+    assert.deepEqual(bounds()['catch-all'], { nominal: 2, lower: 2, upper: 2 });
+    seat?.release();
+    assert.deepEqual(bounds(), { 'catch-all': { nominal: 4, lower: 4, upper: 4 } });
+  });
+
+  test('who waits is served when there is more', async () => {
+    const pool = poolOf(10, [level('a', 1), level('b', 9)]);
+    const served: string[] = [];
+    takeAll(pool, flow('t', { level: 'a' }));
+    waitIn(pool, flow('late', { level: 'a' }), served);
+    pool.configure([level('a', 9), level('b', 1)]);
+    await settle();
+    assert.deepEqual(served, ['late']);
+  });
+
+  test('a level that does not queue refuses at once', async () => {
+    const pool = poolOf(1, [level('a', 1, 0, 0), level('catch-all', 0)]);
+    pool.tryAcquire(flow('t', { level: 'a' }));
+    await assert.rejects(pool.wait(flow('u', { level: 'a' }), never), tooMany);
+    assert.match(metrics.render(), /rejected_requests_total\{.*priority_level="a",reason="concurrency-limit"\} 1/);
+  });
+});
+
 test('metrics show the peaks of seats and waiters since the last collection', () => {
   const pool = poolOf(1);
   const seat = pool.tryAcquire(flow('a'));
@@ -267,7 +344,7 @@ test('metrics show how long the queue of its tenant was for each that joined it'
 });
 
 test('at random: the limit holds, no request waits for a free seat, and all seats are released', async () => {
-  const level = fc.constantFrom<LevelName>('catch-all', 'global-default', 'system', 'workload-low');
+  const level = fc.constantFrom('catch-all', 'global-default', 'system', 'workload-low');
   const step = fc.oneof(
     fc.record({ type: fc.constant('come' as const), level, tenant: fc.nat(5), key: fc.nat(2) }),
     fc.record({ type: fc.constantFrom('leave' as const, 'goAway' as const), which: fc.nat() }),

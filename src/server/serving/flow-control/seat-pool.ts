@@ -1,10 +1,9 @@
 import { FairQueue } from '../../../base/collections/fair-queue.ts';
 import type { Closable } from '../../../base/disposable.ts';
-import { limits } from '../../../base/limits.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import { DeadlineQueue } from '../deadline-queue.ts';
 import type { FlowMetrics } from './flow-metrics.ts';
-import { guaranteedSeats, type LevelName, nominalSeats, priorityLevels } from './priority-levels.ts';
+import { exemptLevel, lastLevel, type PriorityLevel, type SeatBounds, seatBounds } from './priority-levels.ts';
 import type { Tenant } from './tenant.ts';
 import {
   type Level,
@@ -26,14 +25,7 @@ interface SeatPoolOptions {
   /** Maximum wait of a request. Milliseconds. */
   readonly waitMsMax: number;
   readonly metrics: FlowMetrics;
-}
-
-/** Seats that a level has by its share, that no other can take, and that it can have at most. */
-export interface LevelSeats {
-  readonly level: LevelName;
-  readonly nominal: number;
-  readonly lower: number;
-  readonly upper: number;
+  readonly levels: readonly PriorityLevel[];
 }
 
 /**
@@ -48,16 +40,18 @@ export class SeatPool implements Closable {
   readonly #max: number;
   readonly #clock: Clock;
   readonly #metrics: FlowMetrics;
-  readonly #levels: Readonly<Record<LevelName, Level>>;
-  readonly #allLevels: readonly Level[];
+  /** By name. */
+  #levels: ReadonlyMap<string, Level> = new Map();
+  /** Those too that are gone and not yet empty. */
+  readonly #allLevels = new Set<Level>();
   readonly #late: DeadlineQueue<Waiter>;
   readonly #exempt: Seat = {
     release: () => {
       this.#inFlight -= 1;
     },
   };
-  /** Free seats that belong to no level. */
-  #common: number;
+  /** Free seats that belong to no level. Negative when levels were given what others still hold. */
+  #common = 0;
   #waiting = 0;
   /** Since when requests have waited without any seat being released. Monotonic milliseconds. */
   #stalledSinceMs: number | undefined;
@@ -66,28 +60,51 @@ export class SeatPool implements Closable {
   #inFlightPeak = 0;
   #waitingPeak = 0;
 
-  constructor({ clock, max, waitMsMax, metrics }: SeatPoolOptions) {
+  constructor({ clock, max, waitMsMax, metrics, levels }: SeatPoolOptions) {
     this.#clock = clock;
     this.#metrics = metrics;
     this.#max = max;
-    this.#allLevels = priorityLevels.map((definition) => ({
-      definition,
-      guaranteed: guaranteedSeats(definition, max),
-      inFlight: 0,
-      waiting: 0,
-      queues: new Set(),
-    }));
-    this.#levels = Object.fromEntries(this.#allLevels.map((level) => [level.definition.name, level])) as Record<
-      LevelName,
-      Level
-    >;
-    this.#common =
-      max === 0 ? Number.POSITIVE_INFINITY : this.#allLevels.reduce((free, { guaranteed }) => free - guaranteed, max);
     this.#late = new DeadlineQueue({
       clock,
       afterMs: waitMsMax,
       expire: (waiter) => waiter.refuse('time-out', tooManyRequests()),
     });
+    this.configure(levels);
+  }
+
+  /**
+   * Shares the seats out anew. Nobody loses a seat, or their place in a queue: levels come to what is theirs as seats are
+   * released.
+   */
+  configure(levels: readonly PriorityLevel[]): void {
+    const before = new Map([...this.#allLevels].map((level) => [level.definition.name, level]));
+    for (const level of this.#allLevels) level.isGone = true;
+    this.#levels = new Map(
+      levels.map((definition) => {
+        const level = before.get(definition.name) ?? emptyLevel(definition);
+        return [definition.name, Object.assign(level, { definition, isGone: false })];
+      }),
+    );
+    for (const level of this.#levels.values()) this.#allLevels.add(level);
+    this.#shareOut();
+  }
+
+  /** A level that is gone keeps its share until it is empty. */
+  #shareOut(): void {
+    for (const level of this.#allLevels) {
+      if (level.isGone && level.inFlight + level.waiting === 0) this.#allLevels.delete(level);
+    }
+    const all = [...this.#allLevels];
+    const bounds = seatBounds(
+      all.map(({ definition }) => definition),
+      this.#max === 0 ? Number.MAX_SAFE_INTEGER : this.#max,
+    );
+    this.#common = this.#max === 0 ? Number.POSITIVE_INFINITY : this.#max;
+    for (const level of all) {
+      level.bounds = bounds.get(level.definition.name) ?? noSeats;
+      this.#common -= Math.max(level.bounds.lower, level.inFlight);
+    }
+    this.#serveWaiting();
   }
 
   get inFlight(): number {
@@ -98,18 +115,10 @@ export class SeatPool implements Closable {
     return this.#waiting;
   }
 
-  /** The seats of each level. */
-  *limits(): Iterable<LevelSeats> {
-    const unlimited = this.#max === 0;
-    const common = this.#allLevels.reduce((left, { guaranteed }) => left - guaranteed, this.#max);
-    for (const { definition, guaranteed } of this.#allLevels) {
-      yield {
-        level: definition.name,
-        nominal: unlimited ? Number.POSITIVE_INFINITY : nominalSeats(definition, this.#max),
-        lower: guaranteed,
-        upper: unlimited ? Number.POSITIVE_INFINITY : guaranteed + common,
-      };
-    }
+  /** The seats of each level. Infinite if there is no limit. */
+  *limits(): Iterable<readonly [level: string, seats: SeatBounds]> {
+    for (const [name, { bounds }] of this.#levels)
+      if (name !== exemptLevel) yield [name, this.#max === 0 ? unlimited : bounds];
   }
 
   /** The peak numbers of seats in use and of waiting requests since the last call. */
@@ -127,7 +136,7 @@ export class SeatPool implements Closable {
 
   /** Returns a seat, or undefined if the request must wait. Exempt requests are not limited. */
   tryAcquire({ schema, tenant }: Flow): Seat | undefined {
-    if (schema.level === 'exempt') {
+    if (schema.level === exemptLevel) {
       this.#count();
       return this.#exempt;
     }
@@ -141,12 +150,13 @@ export class SeatPool implements Closable {
    */
   wait(flow: Flow, signal: AbortSignal): Promise<Seat> {
     const { schema, tenant } = flow;
-    if (schema.level === 'exempt') throw new TypeError('exempt requests never wait');
+    if (schema.level === exemptLevel) throw new TypeError('exempt requests never wait');
     this.#stalledSinceMs ??= this.#clock.monotonic();
     const queue = this.#queueOf(schema.level, tenant);
     if (signal.aborted) return Promise.reject(signal.reason);
-    if (queue.waiting.size < limits.waitingPerLevelMax - queue.level.waiting) return this.#wait(queue, flow, signal);
-    this.#metrics.rejected(schema, 'queue-full');
+    const { waitingMax } = queue.level.definition;
+    if (queue.waiting.size < waitingMax - queue.level.waiting) return this.#wait(queue, flow, signal);
+    this.#metrics.rejected(schema, waitingMax === 0 ? 'concurrency-limit' : 'queue-full');
     return Promise.reject(tooManyRequests());
   }
 
@@ -159,23 +169,31 @@ export class SeatPool implements Closable {
     this.#late.close();
   }
 
-  #queueOf(name: LevelName, tenant: Tenant): TenantQueue {
-    const level = this.#levels[name];
+  #queueOf(name: string, tenant: Tenant): TenantQueue {
+    // It may have gone since the request was sorted.
+    const level = this.#levels.get(name) ?? this.#levels.get(lastLevel);
+    if (!level) throw new TypeError('there is no last priority level');
     const known = tenant.queues.get(level);
     if (known) return known;
-    const queue: TenantQueue = { level, inFlight: 0, waiting: new FairQueue(), release: () => this.#release(queue) };
+    const queue: TenantQueue = {
+      level,
+      tenant,
+      inFlight: 0,
+      waiting: new FairQueue(),
+      release: () => this.#release(queue),
+    };
     tenant.queues.set(level, queue);
     return queue;
   }
 
   /** Seats that a level could take now. */
-  #available({ guaranteed, inFlight }: Level): number {
-    return this.#common + Math.max(0, guaranteed - inFlight);
+  #available({ bounds, inFlight }: Level): number {
+    return Math.min(this.#common + Math.max(0, bounds.lower - inFlight), bounds.upper - inFlight);
   }
 
   #seat(queue: TenantQueue): Seat {
     const { level } = queue;
-    if (level.inFlight >= level.guaranteed) this.#common -= 1;
+    if (level.inFlight >= level.bounds.lower) this.#common -= 1;
     level.inFlight += 1;
     queue.inFlight += 1;
     this.#count();
@@ -189,14 +207,21 @@ export class SeatPool implements Closable {
 
   #release(queue: TenantQueue): void {
     const { level } = queue;
-    if (level.inFlight > level.guaranteed) this.#common += 1;
+    if (level.inFlight > level.bounds.lower) this.#common += 1;
     level.inFlight -= 1;
     queue.inFlight -= 1;
     this.#inFlight -= 1;
+    if (level.isGone) this.#leave(queue);
     this.#stalledSinceMs = undefined;
     if (this.#waiting === 0) return;
     this.#serveWaiting();
     if (this.#waiting > 0) this.#stalledSinceMs = this.#clock.monotonic();
+  }
+
+  /** Forgets what is empty of a level that is gone. */
+  #leave({ level, tenant, inFlight, waiting }: TenantQueue): void {
+    if (inFlight + waiting.size === 0) tenant.queues.delete(level);
+    if (level.inFlight + level.waiting === 0) this.#shareOut();
   }
 
   #wait(queue: TenantQueue, flow: Flow, signal: AbortSignal): Promise<Seat> {
@@ -237,7 +262,9 @@ export class SeatPool implements Closable {
     const { flow, sinceMs } = waiter;
     this.#metrics.usageOf(flow.schema).waiting -= 1;
     this.#metrics.waited(flow.schema, outcome === 'granted', (this.#clock.monotonic() - sinceMs) / 1000);
-    if (outcome !== 'granted') this.#metrics.rejected(flow.schema, outcome);
+    if (outcome === 'granted') return;
+    this.#metrics.rejected(flow.schema, outcome);
+    if (waiter.queue.level.isGone) this.#leave(waiter.queue);
   }
 
   #serveWaiting(): void {
@@ -258,4 +285,20 @@ export class SeatPool implements Closable {
   }
 }
 
-const load = ({ inFlight, definition }: Level): number => inFlight / definition.shares;
+const load = ({ inFlight, definition }: Level): number => inFlight / Math.max(definition.shares, leastShares);
+
+/** Of a level without shares: it comes after the others. */
+const leastShares = 0.01;
+
+const emptyLevel = (definition: PriorityLevel): Level => ({
+  ...{ definition, bounds: noSeats, isGone: false },
+  ...{ inFlight: 0, waiting: 0, queues: new Set() },
+});
+
+const noSeats: SeatBounds = { nominal: 0, lower: 0, upper: 0 };
+
+const unlimited: SeatBounds = {
+  nominal: Number.POSITIVE_INFINITY,
+  lower: 0,
+  upper: Number.POSITIVE_INFINITY,
+};

@@ -4,7 +4,9 @@ import type { Metrics } from '../../../base/metrics.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { BodyIntake } from './body-intake.ts';
+import { initialConfiguration } from './flow-configuration.ts';
 import { type FlowMetrics, flowMetrics, observeLevels, observePools } from './flow-metrics.ts';
+import type { PriorityLevel } from './priority-levels.ts';
 import { SeatPool } from './seat-pool.ts';
 import { SharedLimits } from './tenant.ts';
 
@@ -29,13 +31,16 @@ export class SharedCapacity implements Closable {
   readonly metrics: FlowMetrics;
   readonly exempt = new SharedLimits();
   readonly others = new SharedLimits();
+  #levels: ReadonlySet<string>;
 
   constructor(options: CapacityOptions) {
     const { clock, dialect, max, requestMsMax } = options;
     this.dialect = dialect;
     this.metrics = flowMetrics(options.metrics);
     this.bodies = new BodyIntake({ clock, metrics: this.metrics });
-    const pool = { clock, waitMsMax: requestMsMax * limits.waitingPart, metrics: this.metrics };
+    const { levels } = initialConfiguration(dialect);
+    const pool = { clock, waitMsMax: requestMsMax * limits.waitingPart, metrics: this.metrics, levels };
+    this.#levels = namesOf(levels);
     this.pools = {
       readOnly: new SeatPool({ ...pool, max: max.reads }),
       mutating: new SeatPool({ ...pool, max: max.writes }),
@@ -43,6 +48,16 @@ export class SharedCapacity implements Closable {
     };
     observePools(options.metrics, this.pools);
     observeLevels(options.metrics, this.pools);
+  }
+
+  hasLevel(name: string): boolean {
+    return this.#levels.has(name);
+  }
+
+  /** Shares the seats out anew, see SeatPool. */
+  configure(levels: readonly PriorityLevel[]): void {
+    this.#levels = namesOf(levels);
+    for (const pool of Object.values(this.pools)) pool.configure(levels);
   }
 
   /** The reason if writes are stalled; otherwise undefined. */
@@ -57,3 +72,5 @@ export class SharedCapacity implements Closable {
     for (const pool of Object.values(this.pools)) pool.close();
   }
 }
+
+const namesOf = (levels: readonly PriorityLevel[]): ReadonlySet<string> => new Set(levels.map(({ name }) => name));

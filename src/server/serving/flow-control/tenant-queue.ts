@@ -1,6 +1,7 @@
 import type { FairQueue } from '../../../base/collections/fair-queue.ts';
 import type { RosterPlace } from '../../../base/collections/roster.ts';
-import type { PriorityLevel } from './priority-levels.ts';
+import type { PriorityLevel, SeatBounds } from './priority-levels.ts';
+import type { Tenant } from './tenant.ts';
 import type { Flow } from './ticket.ts';
 import type { RefusalReason } from './too-many-requests.ts';
 
@@ -11,9 +12,11 @@ export interface Seat {
 
 /** The state of one priority level in a seat pool. */
 export interface Level {
-  readonly definition: PriorityLevel;
-  /** Seats that no other level can take. */
-  readonly guaranteed: number;
+  definition: PriorityLevel;
+  /** Seats by its share; those that no other level can take, and those that it can have at most. */
+  bounds: SeatBounds;
+  /** There is no such level any more: what was sorted into it before is served, and then it is forgotten. */
+  isGone: boolean;
   inFlight: number;
   waiting: number;
   /** Queues with waiting requests, the next to be served first. */
@@ -26,6 +29,7 @@ export interface Level {
  */
 export interface TenantQueue extends Seat {
   readonly level: Level;
+  readonly tenant: Tenant;
   inFlight: number;
   /** Waiting requests by flow. */
   readonly waiting: FairQueue<string, Waiter>;

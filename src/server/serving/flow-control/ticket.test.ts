@@ -28,7 +28,7 @@ describe('a request that waits for a webhook', () => {
   });
 
   const admit = (username = 'jane'): Ticket & { readonly exchange: ExchangeFixture } => {
-    const user = { username, uid: '', groups: [], extra: {} };
+    const user = { username, uid: '', groups: ['system:authenticated'], extra: {} };
     return control.admit({ exchange: new ExchangeFixture('GET', target), info, user }) as never;
   };
   /** A request with a seat; undefined if there is none. */

@@ -93,7 +93,10 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
       await makeInitialObjects(config, parts);
       await authorization.reached(await cache.fresh());
     },
-    startControllers: () => void controllers.add(startOwnControllers(config, parts)),
+    startControllers() {
+      controllers.add(startOwnControllers(config, parts));
+      controllers.add(parts.flowObjects.writeConditions(clients.server, parts.clock));
+    },
     close() {
       endWatches();
       close();
