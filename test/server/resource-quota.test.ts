@@ -48,7 +48,7 @@ describe('a quota', () => {
     await makeNamespace(side, 'counted');
     await side.create(path('counted', 'configmaps'), configMap('before'));
     await makeQuota(side, 'counted', { hard: { configmaps: '2', 'count/configmaps': '3' } });
-    assert.deepEqual((await statusOf(side, 'counted')).used, { configmaps: '1', 'count/configmaps': '1' });
+    await untilUsed(side, 'counted', (used) => used['configmaps'] === '1' && used['count/configmaps'] === '1');
     assert.equal((await post('counted', 'configmaps', configMap('dry'), '?dryRun=All')).status, 201);
     assert.equal((await post('counted', 'configmaps', configMap('a'))).status, 201);
     assert.deepEqual((await statusOf(side, 'counted')).used, { configmaps: '2', 'count/configmaps': '2' });
@@ -85,7 +85,7 @@ describe('a quota', () => {
     const hard = { configmaps: '2', secrets: '1' };
     const { status } = await side.send('PUT', path('changed', 'resourcequotas', 'q'), { ...json, spec: { hard } });
     assert.equal(status, 200);
-    await until(async () => (await statusOf(side, 'changed')).hard?.['secrets'] === '1');
+    await untilUsed(side, 'changed', (used) => used['secrets'] === '1');
     assert.deepEqual(await statusOf(side, 'changed'), { hard, used: { configmaps: '1', secrets: '1' } });
   });
 
@@ -163,7 +163,8 @@ describe('what quotas count', () => {
     await side.create(path('scopes', 'pods'), pod('short', { activeDeadlineSeconds: 5 }));
     await side.create(path('scopes', 'pods'), pod('long', {}));
     await makeQuota(side, 'scopes', { hard: { pods: '1' }, scopes: ['Terminating'] });
-    assert.deepEqual((await statusOf(side, 'scopes')).used, { pods: '1' });
+    // A watch may bring them later than the quota.
+    await untilUsed(side, 'scopes', (used) => used['pods'] === '1');
     assert.equal((await post('scopes', 'pods', pod('longer', {}))).status, 201);
     assert.equal((await post('scopes', 'pods', pod('shorter', { activeDeadlineSeconds: 5 }))).status, 403);
   });
@@ -269,6 +270,7 @@ describe('two servers on one store', () => {
     await makeNamespace(side, 'held');
     await side.create(at, { metadata: { name: 'old' } });
     await makeQuota(side, 'held', { hard: { configmaps: '2' } });
+    await untilUsed(side, 'held', (used) => used['configmaps'] === '1');
     const held = Promise.withResolvers<void>();
     const isHeld = (method: string, key: unknown) => method === 'create' && String(key).endsWith('/slow');
     shared.intercept = (method, [key]) => (isHeld(method, key) ? held.promise : undefined);

@@ -20,7 +20,7 @@ const parallel = 5;
 const resyncMs = 5 * 60_000;
 
 /** Delay of a count for an object that was not charged, as far as is known: its charge may be on its way. */
-const unchargedMs = 1_000;
+const unchargedMs = 200;
 
 /**
  * Keeps the status of every ResourceQuota: what is enforced, and how much of it is used. Admission adds what it lets pass;
@@ -56,6 +56,8 @@ class ResourceQuotaController implements Closable {
   /** Quotas that are new or were changed go first. */
   readonly #priority: WorkQueue<string>;
   readonly #primary: WorkQueue<string>;
+  /** Namespaces in which less may be used. */
+  readonly #changes: WorkQueue<string>;
   /** A quota may be in both. */
   readonly #inTurn = new KeyedMutex();
   readonly #quotas: Informer<Quota>;
@@ -73,17 +75,12 @@ class ResourceQuotaController implements Closable {
   constructor(context: ControllerContext) {
     this.#context = context;
     this.#evaluators = new Evaluators(context.dialect);
-    const queue = (name: string): WorkQueue<string> =>
-      this.#held.add(
-        new WorkQueue({
-          ...context,
-          name: `resourcequota_${name}`,
-          parallel,
-          work: (key) => this.#inTurn.run(key, () => this.#count(key)),
-        }),
-      );
-    this.#priority = queue('priority');
-    this.#primary = queue('primary');
+    const queue = (name: string, work: (item: string) => Promise<void>): WorkQueue<string> =>
+      this.#held.add(new WorkQueue({ ...context, name, parallel, work }));
+    const count = (key: string): Promise<void> => this.#inTurn.run(key, () => this.#count(key));
+    this.#priority = queue('resourcequota_priority', count);
+    this.#primary = queue('resourcequota_primary', count);
+    this.#changes = queue('resource_quota_controller_resource_changes', async (namespace) => this.#countIn(namespace));
     this.#quotas = this.#held.add(
       new Informer<Quota>({
         ...context,
@@ -176,7 +173,9 @@ class ResourceQuotaController implements Closable {
     return new CountedObjects({
       ...this.#context,
       ...{ resource, evaluator },
-      changed: (namespace) => this.#countIn(namespace, evaluator),
+      changed: (namespace) => {
+        if (this.#byNamespace.has(namespace)) this.#changes.add(namespace);
+      },
       grown: (growth) => this.#grown(growth),
       settled: () => this.#countFor(evaluator),
     });
@@ -192,11 +191,11 @@ class ResourceQuotaController implements Closable {
     }
   }
 
-  /** Counts the quotas of a namespace anew which this concerns. */
-  #countIn(namespace: string, evaluator: Evaluator): void {
+  /** Counts the quotas of a namespace anew, or those of them that this concerns. */
+  #countIn(namespace: string, evaluator?: Evaluator): void {
     for (const key of this.#byNamespace.get(namespace) ?? []) {
-      const quota = this.#quotas.get(key);
-      if (quota && [...quota.wanted.keys()].some(evaluator.counts)) this.#primary.add(key);
+      const names = [...(this.#quotas.get(key)?.wanted.keys() ?? [])];
+      if (!evaluator || names.some(evaluator.counts)) this.#primary.add(key);
     }
   }
 
