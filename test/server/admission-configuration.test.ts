@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { limits } from '../../src/base/limits.ts';
+import { until } from '../../src/base/waits-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
 /** Plugins as `--admission-control-config-file` configures them, in the file or in one beside it. */
@@ -12,6 +13,8 @@ const pod = (name: string, more: object = {}) => ({
   metadata: { name },
   spec: { containers: [{ name: 'c', image: 'i' }], ...more },
 });
+
+const critical = 'system-cluster-critical';
 
 describe('a configured server', () => {
   const directory = mkdtempSync(join(tmpdir(), 'orch-admission-'));
@@ -32,6 +35,16 @@ describe('a configured server', () => {
           whitelist: [
             { key: 'pool', operator: 'Exists' },
             { operator: 'Exists', effect: 'NoExecute' },
+          ],
+        },
+      },
+      {
+        name: 'ResourceQuota',
+        configuration: {
+          ...{ apiVersion: 'apiserver.config.orch.io/v1', kind: 'ResourceQuotaConfiguration' },
+          limitedResources: [
+            { resource: 'secrets', matchContains: ['count/'] },
+            { resource: 'pods', matchScopes: [{ scopeName: 'PriorityClass', operator: 'In', values: [critical] }] },
           ],
         },
       },
@@ -101,6 +114,24 @@ describe('a configured server', () => {
       assert.equal(refused.status, 500);
       assert.match(refused.text, /pod tolerations .* conflict with its cluster whitelist/);
     }
+  });
+
+  it('ResourceQuota lets what is limited be used only where a quota covers it', async () => {
+    const secret = (name: string) => server.post(`${namespaces}/exempt/secrets`, { metadata: { name } });
+    const refused = await secret('s');
+    assert.equal(refused.status, 403);
+    assert.match(refused.text, /secrets \\"s\\" is forbidden: insufficient quota to consume: count\/secrets/);
+    const hard = { 'count/secrets': '1' };
+    await server.post(`${namespaces}/exempt/resourcequotas`, { metadata: { name: 'q' }, spec: { hard } });
+    await until(async () => (await secret('s')).status === 201);
+    const pods = `${namespaces}/default/pods?dryRun=All`;
+    const uncovered = await server.post(pods, pod('p', { priorityClassName: critical }));
+    assert.equal(uncovered.status, 500);
+    assert.match(
+      uncovered.text,
+      /"insufficient quota to match these scopes: \[\{PriorityClass In \[system-cluster-critical\]\}\]"/,
+    );
+    assert.equal((await server.post(pods, pod('p'))).status, 201);
   });
 
   it('EventRateLimit limits small and heavy events together, and says when to come back', async () => {

@@ -167,6 +167,14 @@ describe('what quotas count', () => {
     await untilUsed(side, 'scopes', (used) => used['pods'] === '1');
     assert.equal((await post('scopes', 'pods', pod('longer', {}))).status, 201);
     assert.equal((await post('scopes', 'pods', pod('shorter', { activeDeadlineSeconds: 5 }))).status, 403);
+    const scope = (scopeName: string) => ({ scopeSelector: { matchExpressions: [{ scopeName, operator: 'Exists' }] } });
+    const hard = { pods: '9' };
+    await makeQuota(side, 'scopes', { hard, ...scope('Terminating') }, 'selected');
+    await untilUsed(side, 'scopes', (used) => used['pods'] === '1', 'selected');
+    const at = path('scopes', 'resourcequotas', 'selected');
+    const { json } = await side.get(at);
+    assert.equal((await side.send('PUT', at, { ...json, spec: { hard, ...scope('NotTerminating') } })).status, 200);
+    await untilUsed(side, 'scopes', (used) => used['pods'] === '2', 'selected');
   });
 
   it('services by the ports and load balancers that they want', async () => {
@@ -210,6 +218,37 @@ describe('what quotas count', () => {
       json.message,
       'configmaps "b" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=1, limited: configmaps=1',
     );
+  });
+
+  it('pods with the defaults of their namespace, on either thread', async () => {
+    const { side } = running;
+    await makeNamespace(side, 'defaults');
+    await side.create(path('defaults', 'serviceaccounts'), { metadata: { name: 'default' } });
+    const range = { type: 'Container', default: { cpu: '1' }, defaultRequest: { cpu: '500m' }, max: { cpu: '2' } };
+    await side.create(path('defaults', 'limitranges'), { metadata: { name: 'r' }, spec: { limits: [range] } });
+    await makeQuota(side, 'defaults', { hard: { 'requests.cpu': '1' }, scopes: ['NotBestEffort'] });
+    const resources = { limits: { cpu: '1' }, requests: { cpu: '500m' } };
+    for (const [name, padding] of [
+      ['light', 1],
+      ['heavy', limits.inlineBytesMax],
+    ] as const) {
+      const pod = (cpu?: string) => ({
+        metadata: { name, annotations: { padding: 'x'.repeat(padding) } },
+        spec: { containers: [{ name: 'c', image: 'i', ...(cpu && { resources: { limits: { cpu } } }) }] },
+      });
+      const refused = await post('defaults', 'pods', pod('3'));
+      assert.equal(
+        refused.json.message,
+        `pods "${name}" is forbidden: maximum cpu usage per Container is 2, but limit is 3`,
+      );
+      const { json } = await post('defaults', 'pods', pod());
+      const { spec, status } = json as unknown as { spec: { containers: [{ resources: object }] }; status: object };
+      assert.deepEqual(
+        [spec.containers[0].resources, status],
+        [resources, { phase: 'Pending', qosClass: 'Burstable' }],
+      );
+    }
+    assert.deepEqual((await statusOf(side, 'defaults')).used, { 'requests.cpu': '1' });
   });
 
   it('custom resources, from when their kind is served', async () => {

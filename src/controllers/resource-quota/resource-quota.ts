@@ -9,6 +9,7 @@ import type { Evaluator } from '../../kinds/quota/evaluator.ts';
 import { Evaluators } from '../../kinds/quota/evaluators.ts';
 import { isInScopes, type Quota, readQuota } from '../../kinds/quota/quota.ts';
 import type { Quantity } from '../../meta/quantity.ts';
+import { equalValues } from '../../schema/equal-values.ts';
 import type { ControllerContext } from '../controller.ts';
 import { ControllerStack } from '../controller-stack.ts';
 import { DiscoveredResources, groupOf, type Monitor } from '../discovered-resources.ts';
@@ -107,7 +108,7 @@ class ResourceQuotaController implements Closable {
   #quotaChanged(key: string, now: Quota | undefined, before: Quota | undefined): void {
     this.#place(key, now !== undefined);
     this.#noteCharge(key, now, before);
-    if (now && before && equalAmounts(now.wanted, before.wanted)) return;
+    if (now && before && equalAmounts(now.wanted, before.wanted) && equalValues(now.scopes, before.scopes)) return;
     for (const name of now?.wanted.keys() ?? []) this.#nameUsed(name, 1);
     for (const name of before?.wanted.keys() ?? []) this.#nameUsed(name, -1);
     if (!now) return;
