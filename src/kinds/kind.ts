@@ -291,7 +291,7 @@ export interface Kind extends GroupVersionKind {
   /** Absent if objects are stored in the form of this kind. */
   readonly storedAs?: StoredAs;
   /** Format of `metadata.name`. */
-  readonly nameFormat: 'dnsLabel' | 'dns1035Label' | 'dnsSubdomain' | 'pathSegment';
+  readonly nameFormat: 'canonicalIp' | 'dnsLabel' | 'dns1035Label' | 'dnsSubdomain' | 'pathSegment';
   /** Fields for field selectors, in addition to `metadata.name` and `metadata.namespace`. */
   readonly selectableFields: readonly SelectableField[];
   readonly columns: readonly Column[];

@@ -86,6 +86,8 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'IngressClass', 'ingressclasses', '', 'Cluster', '', '0101'],
     ['v1', 'Ingress', 'ingresses', 'ing', 'Namespaced', 'status', '0101'],
     ['v1', 'NetworkPolicy', 'networkpolicies', 'netpol', 'Namespaced', '', '0101'],
+    ['v1beta1', 'IPAddress', 'ipaddresses', 'ip', 'Cluster', '', '0100'],
+    ['v1beta1', 'ServiceCIDR', 'servicecidrs', '', 'Cluster', 'status', '0100'],
     ['v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', 'hpa', 'Namespaced', 'status', '0100'],
     ['v1', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', 'hpa', 'Namespaced', 'status', '0100'],
     ['v1', 'PodDisruptionBudget', 'poddisruptionbudgets', 'pdb', 'Namespaced', 'status', '0001'],

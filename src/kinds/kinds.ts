@@ -49,7 +49,9 @@ import { flowControlKinds } from './flowcontrol/flow-control-kinds.ts';
 import type { Kind } from './kind.ts';
 import { ingress } from './networking/ingress.ts';
 import { ingressClass } from './networking/ingress-class.ts';
+import { ipAddress } from './networking/ip-address.ts';
 import { networkPolicy } from './networking/network-policy.ts';
+import { serviceCidr } from './networking/service-cidr.ts';
 import { runtimeClass } from './node/runtime-class.ts';
 import { podDisruptionBudget } from './policy/pod-disruption-budget.ts';
 import { clusterRole } from './rbac/cluster-role.ts';
@@ -93,7 +95,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     storageVersionMigration(dialect),
     refusingFinalizers(certificateSigningRequest(dialect)),
     refusingFinalizers(endpointSlice(dialect)),
-    ...[ingressClass, ingress, networkPolicy].map((make) => refusingFinalizers(make(dialect))),
+    ...[ingressClass, ingress, networkPolicy, ipAddress, serviceCidr].map((make) => refusingFinalizers(make(dialect))),
     autoscaler,
     cpuAutoscaler(dialect, autoscaler),
     podDisruptionBudget(dialect),

@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
+import { strictAddress } from './strict-ip.ts';
 
 /**
  * Checks of string formats. Each returns its error messages, without field and value; an empty list means valid. The
@@ -179,6 +180,13 @@ function leavesDirectory(value: string): string | undefined {
 export const isIpAddress: FormatCheck = (value) =>
   addressFamily(value) === 0 ? ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'] : passed;
 
+/** An IP address in its canonical form (RFC 5952), as the names of addresses are. */
+const isCanonicalIp: FormatCheck = (value) => {
+  const parsed = strictAddress(value);
+  if ('problem' in parsed) return [parsed.problem];
+  return parsed.canonical === value ? passed : ['must be a canonical format IP address'];
+};
+
 /** An IP address and a prefix length. */
 export const isCidr: FormatCheck = (value) => {
   const slash = value.indexOf('/');
@@ -203,6 +211,7 @@ export const isUuid: FormatCheck = (value) =>
 
 /** By name in schemas. */
 export const formatChecks = {
+  canonicalIp: isCanonicalIp,
   dnsLabel: isDnsLabel,
   dnsSubdomain: isDnsSubdomain,
   dns1035Label: isDns1035Label,

@@ -1,0 +1,79 @@
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { type FieldError, invalid, required } from '../../meta/field-error.ts';
+import { isDnsSubdomain, isPathSegment } from '../../meta/formats.ts';
+import { equalValues } from '../../schema/equal-values.ts';
+import { always, type Infer, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { column, nameColumn, none } from '../columns.ts';
+import { failing } from '../core/pod/validation/field-checks.ts';
+import { defineKind } from '../define-kind.ts';
+import type { Kind } from '../kind.ts';
+import { kindSchema } from '../meta/kind-schema.ts';
+import { typed } from '../typed.ts';
+
+const parentReference = struct('api.networking.v1beta1.ParentReference', 'The object that an address belongs to.', {
+  group: opt(1, string(), 'Group of the object; empty for the core group.'),
+  resource: opt(2, string(), 'Resource of the object. Required.'),
+  namespace: opt(3, string(), 'Namespace of the object.'),
+  name: opt(4, string(), 'Name of the object. Required.'),
+});
+
+const spec = struct('api.networking.v1beta1.IPAddressSpec', 'Whose an address is.', {
+  parentRef: ptr(1, parentReference, 'The object that the address belongs to. Required; cannot change.'),
+});
+
+const schema = kindSchema('api.networking.v1beta1.IPAddress', 'An address that an object has. Its name is the address, in its canonical form.', {
+  spec: always(2, spec, 'Whose the address is.'),
+});
+
+type Parent = Infer<typeof parentReference>;
+
+const parentOf = (object: ApiObject): Parent | undefined => typed(schema, object).spec?.parentRef;
+
+function validate(object: ApiObject): FieldError[] {
+  const path = 'spec.parentRef';
+  const parent = parentOf(object);
+  if (!parent) return [required(path)];
+  const { group = '', resource = '', namespace = '', name = '' } = parent;
+  return [
+    ...(group === '' ? [] : failing(isDnsSubdomain, `${path}.group`, group)),
+    ...(resource === '' ? [required(`${path}.resource`)] : failing(isPathSegment, `${path}.resource`, resource)),
+    ...(name === '' ? [required(`${path}.name`)] : failing(isPathSegment, `${path}.name`, name)),
+    ...(namespace === '' ? [] : failing(isPathSegment, `${path}.namespace`, namespace)),
+  ];
+}
+
+/** As Go writes it. */
+const shown = ({ group = '', resource = '', namespace = '', name = '' }: Parent): string =>
+  `networking.ParentReference{Group:${JSON.stringify(group)}, Resource:${JSON.stringify(resource)}, Namespace:${JSON.stringify(namespace)}, Name:${JSON.stringify(name)}}`;
+
+function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
+  const parent = parentOf(object);
+  const isChanged = !equalValues(parent, parentOf(old));
+  const error = invalid('spec.parentRef', parent ?? 'null', 'field is immutable');
+  return [...validate(object), ...(isChanged ? [parent ? { ...error, shown: shown(parent) } : error] : [])];
+}
+
+function parentCell(object: ApiObject): string {
+  const parent = parentOf(object);
+  if (!parent) return none;
+  const { group = '', resource = '', namespace = '', name = '' } = parent;
+  const kind = (group === '' ? resource : `${resource}.${group}`).toLowerCase();
+  return [kind, ...(namespace === '' ? [] : [namespace]), name].join('/');
+}
+
+/** IPAddress (KEP-1880). Beta, and so off by default. */
+export const ipAddress = (dialect: Dialect): Kind =>
+  defineKind({
+    group: dialect.group('networking'),
+    version: 'v1beta1',
+    kind: 'IPAddress',
+    resource: 'ipaddresses',
+    shortNames: ['ip'],
+    scope: 'Cluster',
+    schema,
+    nameFormat: 'canonicalIp',
+    offByDefault: true,
+    columns: [nameColumn, column('ParentRef', 'The object that the address belongs to.', parentCell)],
+    strategy: { validateCreate: validate, validateUpdate },
+  });
