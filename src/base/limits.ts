@@ -433,11 +433,6 @@ export const limits = {
   accountTokenMsMin: 10 * 60_000,
   accountTokenUsedPart: 0.8,
   accountTokenRetryMs: 10_000,
-  /** How long a controller waits for its own writes to come back by a watch, as long as kube-controller-manager expects them. */
-  ownWritesSeenMs: 5 * 60_000,
-  /** Pods that one pass of a controller creates or deletes at most, as in kube-controller-manager; and how many at once. */
-  podsPerPassMax: 500,
-  podWritesAtOnce: 32,
   /** Longest timer that controllers set for a time of day: meanwhile the clock may be set, or the machine sleep. */
   controllerTimerMsMax: 3600_000,
   /**

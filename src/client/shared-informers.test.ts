@@ -5,6 +5,7 @@ import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import { noJitter } from '../base/time/backoff-fixture.ts';
 import { ManualClock } from '../base/time/clock.ts';
+import { workloadLimits } from '../base/workload-limits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { ApiClient } from './api-client.ts';
 import { ScriptedServer } from './scripted-server-fixture.ts';
@@ -116,7 +117,7 @@ describe('informers that controllers share', () => {
     await stopped;
     const wait = informer.reached('10', signal);
     assert.equal(await isDone(wait), false);
-    clock.advance(limits.ownWritesSeenMs);
+    clock.advance(workloadLimits.ownWritesSeenMs);
     assert.ok(await isDone(wait));
     informers.close();
   });

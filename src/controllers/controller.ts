@@ -41,6 +41,8 @@ export interface ControllerContext {
   readonly rootAuthority: string;
   /** Absent if there is no key to sign service account tokens with. */
   readonly signSecretToken?: SecretTokenSigner;
+  /** Number of nodes that `simulated-nodes` registers. */
+  readonly simulatedNodes?: number;
   /** Absent if there is no authority to sign certificates with. */
   readonly certificateSigning?: CertificateSigning;
 }

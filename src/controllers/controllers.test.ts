@@ -7,7 +7,11 @@ const collector = 'garbage-collector-controller';
 const namespace = 'namespace-controller';
 const cleaner = 'token-cleaner-controller';
 /** What kube-controller-manager runs of its own accord, and this program where it is asked to. */
-const workloads: readonly ControllerName[] = ['replicaset-controller', 'replicationcontroller-controller'];
+const workloads: readonly ControllerName[] = [
+  'deployment-controller',
+  'replicaset-controller',
+  'replicationcontroller-controller',
+];
 const byDefault = controllerNames.filter((name) => !isOffByDefault(name));
 
 describe('controllers selected by a list', () => {
@@ -50,7 +54,11 @@ describe('controllers selected by a list', () => {
   }
 
   it('those for bootstrap tokens are off by default, as published, and those of workloads', () =>
-    assert.deepEqual(controllerNames.filter(isOffByDefault), ['bootstrap-signer-controller', cleaner, ...workloads]));
+    assert.deepEqual(controllerNames.filter(isOffByDefault), [
+      ...['bootstrap-signer-controller', cleaner],
+      ...workloads,
+      'simulated-nodes',
+    ]));
 
   for (const item of ['nonsense', '-nonsense', '', '-', '--namespace', '**', '-workloads']) {
     it(`${JSON.stringify(item)} is refused`, () =>

@@ -5,6 +5,7 @@ import { SharedInformers } from '../client/shared-informers.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { publishedControllers } from '../dialect/published-controllers.ts';
 import { servingBundlePublisher } from '../dialect/signer-names.ts';
+import { simulationNames } from '../dialect/simulation-names.ts';
 import { startBootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts';
 import { startTokenCleaner } from './bootstrap-tokens/token-cleaner.ts';
 import { startCertificateApproving } from './certificate-requests/approver.ts';
@@ -159,6 +160,13 @@ const entries = {
     offByDefault: true,
     start: startTokenCleaner,
   },
+  'deployment-controller': {
+    aliases: ['deployment'],
+    help: 'rolls out the templates of deployments by replica sets',
+    account: 'deployment-controller',
+    group: 'workloads',
+    start: whenLoaded(async () => (await import('./workloads/deployment/deployment.ts')).startDeployments),
+  },
   'replicaset-controller': {
     aliases: ['replicaset'],
     help: 'keeps the pods of replica sets',
@@ -172,6 +180,13 @@ const entries = {
     account: 'replication-controller',
     group: 'workloads',
     start: whenLoaded(async () => (await import('./workloads/replication-controller.ts')).startReplicationControllers),
+  },
+  'simulated-nodes': {
+    aliases: [],
+    help: 'registers nodes that run nothing, and takes pods on them through their phases',
+    account: simulationNames.account,
+    offByDefault: true,
+    start: whenLoaded(async () => (await import('./simulated-nodes/simulated-nodes.ts')).startSimulatedNodes),
   },
 } as const satisfies Readonly<Record<string, ControllerEntry>>;
 

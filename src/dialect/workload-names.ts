@@ -8,9 +8,11 @@ interface WorkloadNames {
   readonly revisionHistory: string;
   readonly desiredReplicas: string;
   readonly maxReplicas: string;
+  /** The revision that a deployment is to go back to, as in the first version of the API. */
+  readonly rollbackTo: string;
 }
 
-const common = { podTemplateHash: 'pod-template-hash' };
+const common = { podTemplateHash: 'pod-template-hash', rollbackTo: 'deprecated.deployment.rollback.to' };
 
 const all: Readonly<Record<Dialect['name'], WorkloadNames>> = {
   orch: {

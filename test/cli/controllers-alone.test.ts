@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
+import { simulatedNodesPolicy } from '../../src/authz/rbac/bootstrap-policy/simulated-nodes-policy.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { type ControllerName, controllerNames } from '../../src/controllers/controllers.ts';
+import { orch } from '../../src/dialect/orch.ts';
 import { publishedControllers } from '../../src/dialect/published-controllers.ts';
 import { makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { ids, makeRequest, relativeName, requestToPem } from '../../src/pki/certificate-request-fixture.ts';
@@ -331,6 +333,46 @@ const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
       return () => apart.gone(`${secrets}/bootstrap-token-past00`);
     },
   },
+  'deployment-controller': {
+    account: 'deployment-controller',
+    published: [
+      ...inBoth('get,list,watch,update deployments'),
+      ...inBoth('update deployments/status'),
+      ...inBoth('update deployments/finalizers'),
+      ...inBoth('get,list,watch,create,delete,patch,update replicasets'),
+      'get,list,watch,update pods',
+      events,
+    ],
+    async work() {
+      const apps = '/apis/apps/v1/namespaces/workloads';
+      const [selector, labels] = [{ matchLabels: { app: 'd' } }, { app: 'd' }];
+      const templateOf = (image: string) => ({ metadata: { labels }, spec: { containers: [{ name: 'c', image }] } });
+      const spec = { replicas: 0, selector, revisionHistoryLimit: 0, template: templateOf('a') };
+      const orphan = {
+        metadata: { name: 'orphan', labels },
+        spec: { replicas: 0, selector, template: templateOf('b') },
+      };
+      await apart.make(`${apps}/replicasets`, orphan);
+      await apart.make(`${apps}/deployments`, { metadata: { name: 'web' }, spec });
+      const status = (name: string, generation: number): Promise<void> =>
+        apart.patch(`${apps}/replicasets/${name}/status`, { status: { observedGeneration: generation } });
+      return async () => {
+        const isDone = async (): Promise<boolean> =>
+          (await apart.get<{ status: { observedGeneration?: number } }>(`${apps}/deployments/web`)).status
+            .observedGeneration === 1;
+        await until(isDone, 'it is never rolled out');
+        await status('orphan', 1);
+        await apart.gone(`${apps}/replicasets/orphan`);
+        await apart.patch(`${apps}/deployments/web`, { spec: { replicas: 1 } });
+        const { items } = await apart.get<{ items: readonly { metadata: { name: string } }[] }>(`${apps}/replicasets`);
+        const path = `${apps}/replicasets/${items[0]?.metadata.name}`;
+        const isScaled = async (): Promise<boolean> =>
+          (await apart.get<{ spec: { replicas?: number } }>(path)).spec.replicas === 1;
+        await until(isScaled, 'it is never scaled');
+        await apart.remove(`${apps}/deployments/web`);
+      };
+    },
+  },
   'replicaset-controller': {
     account: 'replicaset-controller',
     published: [
@@ -351,6 +393,32 @@ const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
       events,
     ],
     work: () => keepsReplicas(`${workloads}/replicationcontrollers`, { app: 'x' }),
+  },
+  'simulated-nodes': {
+    account: 'simulated-nodes',
+    // Its role is not one of version 1.32: a server has it that runs the controller itself.
+    published: [
+      'get,list,watch,create,patch nodes',
+      'patch nodes/status,pods/status',
+      'create,get,patch,update leases@coordination',
+      'get,list,watch,delete pods',
+      'create pods/binding',
+      events,
+    ],
+    async work() {
+      const [role, binding] = simulatedNodesPolicy(orch);
+      await apart.make(`${rbacPath}/clusterroles`, role);
+      await apart.make(`${rbacPath}/clusterrolebindings`, binding);
+      const pod = `${workloads}/pods/lives`;
+      const metadata = { name: 'lives', annotations: { 'simulation.orch.io/start-seconds': '0' } };
+      await apart.make(`${workloads}/pods`, { metadata, spec: { containers: [{ name: 'c', image: 'i' }] } });
+      return async () => {
+        const phase = async (): Promise<string> => (await apart.get<{ status: { phase: string } }>(pod)).status.phase;
+        await until(async () => (await phase()) === 'Running', 'the pod never runs');
+        await apart.remove(pod);
+        await apart.gone(pod);
+      };
+    },
   },
 };
 

@@ -92,7 +92,7 @@ export class Workloads {
 }
 
 export const podsPath = '/api/v1/namespaces/ns/pods';
-const selector = { matchLabels: { app: 'x' } };
+export const selector = { matchLabels: { app: 'x' } };
 /** A spec of an object that keeps replicas of a pod. */
 export const replicasOf = (replicas: number, more: object = {}): object => ({
   ...{ replicas, selector, template: template() },

@@ -20,7 +20,7 @@ import { type HealthCheck, HealthChecks } from '../../server/upkeep/health-check
 import { httpsUrl } from '../../server/wiring/addresses.ts';
 import { clusterSigningFlags } from '../flags/cluster-signing-flags.ts';
 import { controllerManagerPublishedFlags } from '../flags/controller-manager-published-flags.ts';
-import { controllersFlag } from '../flags/controllers-flag.ts';
+import { controllersFlag, simulatedNodesFlags } from '../flags/controllers-flag.ts';
 import { readBundle } from '../flags/flag-files.ts';
 import { boolean, choice, duration, type FlagValues, file, optionalText } from '../flags/flags.ts';
 import { commandLogger, loggingFlags } from '../flags/logging-flags.ts';
@@ -40,6 +40,7 @@ const flags = {
   ...loggingFlags,
   ...metricsFlags,
   ...statusEndpointFlags,
+  ...simulatedNodesFlags,
   controllers: controllersFlag(['*']),
   dialect: choice({ of: dialectNames, default: 'orch', help: 'the names that the API carries' }),
   kubeconfig: file({ help: 'connection file that says where the API server is, and who we are' }),
@@ -119,6 +120,7 @@ export const controllerManager = defineCommand({
       logger,
       dialect,
       rootAuthority,
+      simulatedNodes: values['simulated-nodes'],
       metrics: new ControllerMetrics(metrics, dialect.controllerManager),
       ...(signer && { signSecretToken: signer.sign }),
       ...signing.config,

@@ -10,7 +10,7 @@ import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
 import { warnOfAudit } from '../flags/audit-options.ts';
 import { readBrowserOptions } from '../flags/browser-flags.ts';
 import { clusterSigningFlags } from '../flags/cluster-signing-flags.ts';
-import { controllersFlag } from '../flags/controllers-flag.ts';
+import { controllersFlag, simulatedNodesFlags } from '../flags/controllers-flag.ts';
 import { warnOfGates } from '../flags/feature-gate-flag.ts';
 import { readBytes } from '../flags/flag-files.ts';
 import { serverLoggers } from '../flags/logging-flags.ts';
@@ -34,7 +34,12 @@ export const up = defineCommand({
     'Makes a private authority, certificates and an administrator under --data-dir on the first start, serves the API\n' +
     'from there, and writes <data-dir>/admin.kubeconfig. Every flag of `orch apiserver` works here too; authorities of\n' +
     '--client-ca-file are trusted beside its own.',
-  flags: { ...serverFlags, ...clusterSigningFlags, controllers: controllersFlag(ownControllers) },
+  flags: {
+    ...serverFlags,
+    ...clusterSigningFlags,
+    ...simulatedNodesFlags,
+    controllers: controllersFlag(ownControllers),
+  },
   published: apiserverPublishedFlags,
   async run(given, terminal, ignored) {
     const loggers = serverLoggers(given, 'text', { clock: systemClock, terminal });
@@ -59,7 +64,10 @@ export const up = defineCommand({
         ...options.authentication,
         clientAuthorities: { ...options.authentication.clientAuthorities, fixed: [authority.certificatePem] },
       },
-      controllers: { run, rootAuthority: certificates.authorities, ...signing.config },
+      controllers: {
+        ...{ run, rootAuthority: certificates.authorities, simulatedNodes: values['simulated-nodes'] },
+        ...signing.config,
+      },
       joinPolicy: true,
       ...loggers,
     };

@@ -5,7 +5,7 @@ import {
   describeController,
   isOffByDefault,
 } from '../../controllers/controllers.ts';
-import { type Flag, list } from './flags.ts';
+import { type Flag, integer, list } from './flags.ts';
 
 /** `--controllers` as in kube-controller-manager: `*,-name`. Repeated flags accumulate; items are validated. */
 export function controllersFlag(byDefault: readonly string[]): Flag<readonly string[]> {
@@ -20,9 +20,19 @@ export function controllersFlag(byDefault: readonly string[]): Flag<readonly str
   };
 }
 
+/** Settings of the controller `simulated-nodes`. */
+export const simulatedNodesFlags = {
+  'simulated-nodes': integer({
+    min: 1,
+    max: 100,
+    default: 3,
+    help: 'number of nodes that the controller simulated-nodes registers',
+  }),
+} as const;
+
 const help =
   "the controllers that run: 'name' runs one, '-name' does not, '*' is all that are not named, except those that " +
-  `must be; there are ${controllerNames.map(describe).join(', ')}`;
+  `must be, 'workloads' is all of workloads; there are ${controllerNames.map(describe).join(', ')}`;
 
 function describe(name: ControllerName): string {
   const off = isOffByDefault(name) ? '; must be named' : '';

@@ -4,7 +4,7 @@ import { parseTime } from '../../meta/time.ts';
 /** Neither finished nor being deleted. */
 export const isActive = (pod: Pod): boolean => !isFinished(pod) && !pod.metadata?.deletionTimestamp;
 
-const isFinished = ({ status }: Pick<Pod, 'status'>): boolean =>
+export const isFinished = ({ status }: Pick<Pod, 'status'>): boolean =>
   status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
 const readyCondition = ({ status }: Pod) =>

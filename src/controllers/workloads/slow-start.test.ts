@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { limits } from '../../base/limits.ts';
+import { workloadLimits } from '../../base/workload-limits.ts';
 import { runAll, slowStart } from './slow-start.ts';
 
 const { signal } = new AbortController();
@@ -45,5 +46,5 @@ it('never more than some at once', async () => {
     now -= 1;
   });
   assert.deepEqual(await runAll(calls, signal), []);
-  assert.equal(most, limits.podWritesAtOnce);
+  assert.equal(most, workloadLimits.podWritesAtOnce);
 });

@@ -1,4 +1,5 @@
 import { limits } from '../../base/limits.ts';
+import { workloadLimits } from '../../base/workload-limits.ts';
 import { Semaphore } from '../../outbound/semaphore.ts';
 
 /** Runs all calls, a bounded number at a time; gives the errors. */
@@ -6,7 +7,7 @@ export async function runAll(
   calls: readonly (() => Promise<void>)[],
   signal: AbortSignal,
 ): Promise<readonly unknown[]> {
-  const slots = new Semaphore(limits.podWritesAtOnce);
+  const slots = new Semaphore(workloadLimits.podWritesAtOnce);
   const errors: unknown[] = [];
   await Promise.all(
     calls.map(async (call) => {

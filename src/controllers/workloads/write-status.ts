@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ApiClient, hasReason } from '../../client/api-client.ts';
+import type { SharedInformer } from '../../client/shared-informers.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type ObjectKind, pathOf } from './owner.ts';
 
@@ -8,6 +9,8 @@ interface StatusWrite {
   readonly kind: ObjectKind;
   readonly object: ApiObject;
   readonly status: object;
+  /** The copy of the collection, which shows the status when the write is over: the next pass has no conflict with this one. */
+  readonly informer: SharedInformer;
   readonly signal: AbortSignal;
 }
 
@@ -16,14 +19,15 @@ interface StatusWrite {
  * kube-controller-manager: it says by `observedGeneration` what it is about. Another conflict rejects. Gives the object as it is
  * then, undefined if it is gone or is another one of that name.
  */
-export async function writeStatus({
-  client,
-  kind,
-  object,
-  status,
-  signal,
-}: StatusWrite): Promise<ApiObject | undefined> {
+export async function writeStatus(write: StatusWrite): Promise<ApiObject | undefined> {
+  const { object, status, informer, signal } = write;
   if (isDeepStrictEqual(object['status'] ?? {}, withoutAbsent(status))) return object;
+  const written = await put(write);
+  await informer.reached(written?.metadata.resourceVersion, signal);
+  return written;
+}
+
+async function put({ client, kind, object, status, signal }: StatusWrite): Promise<ApiObject | undefined> {
   const path = pathOf(kind, object, 'status');
   try {
     return await client.update<ApiObject>(path, { ...object, status }, signal);

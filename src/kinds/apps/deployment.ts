@@ -66,6 +66,9 @@ const parts = [
   ['availableReplicas', 'readyReplicas', 'readyReplicas'],
 ] as const;
 
+/** Casts a decoded object to its static type. */
+export const asDeployment = (object: ApiObject) => typed(schema, object);
+
 const specOf = (object: ApiObject): Partial<Infer<typeof spec>> => typed(schema, object).spec ?? {};
 const templateOf = (object: ApiObject): PodTemplateSpec => specOf(object).template ?? {};
 

@@ -26,6 +26,7 @@ type Change = keyof typeof changes;
 
 const rows: readonly [kind: string, counted: readonly Change[]][] = [
   ['ConfigMap', []],
+  ['Deployment', ['annotations', 'content']],
   ['Endpoints', []],
   ['EndpointSlice', ['labels', 'content', 'status']],
   ['Ingress', ['content']],
@@ -41,8 +42,13 @@ for (const [name, counted] of rows) {
       const old: ApiObject = { apiVersion: 'v1', kind: name, metadata, content: 'b', status: 'b' };
       const sent: Partial<ApiObject> = changes[change];
       const object = { ...old, ...sent, metadata: { ...metadata, ...sent.metadata } };
-      countGeneration(kindOf(name), object, old);
+      countGeneration(kindOf(name), object, old, true);
       assert.equal(object.metadata.generation, counted.includes(change) ? 4 : 3);
+      // Written with the status, metadata does not count.
+      const isMetadata = ['labels', 'annotations'].includes(change);
+      const subresource = { ...object, metadata: { ...object.metadata, generation: 3 } };
+      countGeneration(kindOf(name), subresource, old, false);
+      assert.equal(subresource.metadata.generation, counted.includes(change) && !isMetadata ? 4 : 3);
     });
   }
 }

@@ -424,7 +424,7 @@ export class ObjectWriter {
         keepStatus(kind, object, old);
         kind.strategy.prepareForUpdate?.(object, old, strategyContext);
       }
-      countGeneration(kind, object, old);
+      countGeneration(kind, object, old, isMain);
     };
     keepServerFields();
     const admission = this.#admission(context);

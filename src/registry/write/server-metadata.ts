@@ -86,11 +86,15 @@ export function keepStatus(kind: Kind, object: ApiObject, old: ApiObject): void 
   else object['status'] = cloneJson(old['status']);
 }
 
-/** `generation` counts changes of the desired state: of all but metadata, and a status that has its own endpoint. */
-export function countGeneration(kind: Kind, object: ApiObject, old: ApiObject): void {
+/**
+ * `generation` counts changes of the desired state: of all but metadata, and a status that has its own endpoint. What it counts
+ * of the metadata besides, it counts in writes of the object itself alone: controllers note things there with the status.
+ */
+export function countGeneration(kind: Kind, object: ApiObject, old: ApiObject, isMain: boolean): void {
   if (!kind.generation) return;
   const { generationCounts: also } = kind;
-  const sameMetadata = also === undefined || equalValues(object.metadata[also] ?? {}, old.metadata[also] ?? {});
+  const sameMetadata =
+    !isMain || also === undefined || equalValues(object.metadata[also] ?? {}, old.metadata[also] ?? {});
   if (sameMetadata && equalValues(desiredStateOf(kind, object), desiredStateOf(kind, old))) return;
   object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 }

@@ -1,6 +1,7 @@
 import { defaultPolicy } from '../../authz/rbac/bootstrap-policy/default-policy.ts';
 import { joinPolicy } from '../../authz/rbac/bootstrap-policy/join-policy.ts';
 import { autoupdateAnnotation } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
+import { simulatedNodesPolicy } from '../../authz/rbac/bootstrap-policy/simulated-nodes-policy.ts';
 import { trustBundlePolicy, trustBundles } from '../../authz/rbac/bootstrap-policy/trust-bundle-policy.ts';
 import { reconcile } from '../../authz/rbac/reconcile.ts';
 import type { Closable } from '../../base/disposable.ts';
@@ -22,6 +23,8 @@ interface PolicyParts {
   readonly logger: Logger;
   /** Also the roles and bindings by which nodes join. Default: false. */
   readonly joinPolicy?: boolean | undefined;
+  /** Also the role of the controller that simulates nodes. */
+  readonly simulatesNodes?: boolean | undefined;
   /** Whether a resource is served, in any version: some roles are made only with what they are for. */
   readonly serves: (resource: ResourceName) => boolean;
   readonly client: Pick<ApiClient, 'create' | 'update' | 'delete'>;
@@ -50,6 +53,7 @@ export async function ensureDefaultPolicy(parts: PolicyParts): Promise<readonly 
   const policy = [
     ...defaultPolicy(dialect),
     ...(parts.joinPolicy ? joinPolicy(dialect) : []),
+    ...(parts.simulatesNodes ? simulatedNodesPolicy(dialect) : []),
     ...(parts.serves(trustBundles(dialect)) ? trustBundlePolicy(dialect) : []),
     ...parts.initialObjects,
   ];

@@ -160,6 +160,8 @@ interface ControllerConfig {
   readonly run: readonly ControllerName[];
   /** PEM bundle with which clients in the cluster verify this server. */
   readonly rootAuthority: string;
+  /** Number of nodes that `simulated-nodes` registers. Default: that of the controller. */
+  readonly simulatedNodes?: number;
   /** Default: certificates are not signed. */
   readonly certificateSigning?: CertificateSigning;
 }

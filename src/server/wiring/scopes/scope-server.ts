@@ -106,7 +106,7 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
 
 /** Ensures the objects that exist after every start: namespaces, the default policy, and those of other kinds. */
 async function makeInitialObjects(
-  { joinPolicy }: Pick<ApiServerConfig, 'joinPolicy'>,
+  { joinPolicy, controllers }: Pick<ApiServerConfig, 'joinPolicy' | 'controllers'>,
   parts: ScopeParts & Serving,
 ): Promise<void> {
   const { dialect, clock, held, logger, clients, cache, resources, registry, configurations, auditor } = parts;
@@ -117,6 +117,7 @@ async function makeInitialObjects(
   await createNamespaces({ registry, dialect, createInitial }, storedNamespaces(resources));
   const policyParts = {
     ...{ dialect, logger, joinPolicy },
+    simulatesNodes: controllers.run.includes('simulated-nodes'),
     serves: ({ group, resource }: ResourceName) =>
       [...resources.table.ofGroup(group)].some(({ name }) => name.resource === resource),
     client: clients.server,

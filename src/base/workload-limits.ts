@@ -1,0 +1,10 @@
+/** Limits of the controllers of workloads. Changing one changes documentation and tests. */
+export const workloadLimits = {
+  /** How long a controller waits for its own writes to come back by a watch, as long as kube-controller-manager expects them. */
+  ownWritesSeenMs: 5 * 60_000,
+  /** Pods that one pass of a controller creates or deletes at most, as in kube-controller-manager; and how many at once. */
+  podsPerPassMax: 500,
+  podWritesAtOnce: 32,
+  /** Characters of the revisions that a replica set has had, as in kube-controller-manager. */
+  revisionHistoryCharsMax: 2_000,
+} as const;
