@@ -3,6 +3,7 @@ import { expressionLimits } from './expression-limits.ts';
 import { quotaLimits } from './quota-limits.ts';
 import { serviceLimits } from './service-limits.ts';
 import { webhookLimits } from './webhook-limits.ts';
+import { workloadLimits } from './workload-limits.ts';
 
 /**
  * Every limit on what a client can make the server hold or do, in one object, so that an operator can read what the
@@ -408,6 +409,7 @@ export const limits = {
   ...expressionLimits,
   ...serviceLimits,
   ...webhookLimits,
+  ...workloadLimits,
   /** Results that a token cache keeps, and the total characters of their identities, or of their tokens. */
   tokenCacheEntriesMax: 32 * 1024,
   tokenCacheTextMax: 32 * 1024 * 1024,

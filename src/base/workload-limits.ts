@@ -1,4 +1,4 @@
-/** Limits of the controllers of workloads. Changing one changes documentation and tests. */
+/** Limits of the controllers of workloads: part of `limits`. Durations are milliseconds, everything else counts. */
 export const workloadLimits = {
   /** How long a controller waits for its own writes to come back by a watch, as long as kube-controller-manager expects them. */
   ownWritesSeenMs: 5 * 60_000,

@@ -5,7 +5,6 @@ import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import { noJitter } from '../base/time/backoff-fixture.ts';
 import { ManualClock } from '../base/time/clock.ts';
-import { workloadLimits } from '../base/workload-limits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { ApiClient } from './api-client.ts';
 import { ScriptedServer } from './scripted-server-fixture.ts';
@@ -117,7 +116,7 @@ describe('informers that controllers share', () => {
     await stopped;
     const wait = informer.reached('10', signal);
     assert.equal(await isDone(wait), false);
-    clock.advance(workloadLimits.ownWritesSeenMs);
+    clock.advance(limits.ownWritesSeenMs);
     assert.ok(await isDone(wait));
     informers.close();
   });

@@ -2,7 +2,6 @@ import { getOrAdd } from '../base/collections/get-or-add.ts';
 import { Condition } from '../base/condition.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
-import { workloadLimits } from '../base/workload-limits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { Informer, type InformerOptions } from './informer.ts';
 
@@ -92,7 +91,7 @@ export class SharedInformer implements Closable {
   async #until(isSeen: () => boolean, signal: AbortSignal): Promise<void> {
     if (isSeen()) return;
     const patience = new AbortController();
-    const timer = this.#options.clock.after(workloadLimits.ownWritesSeenMs, () => patience.abort());
+    const timer = this.#options.clock.after(limits.ownWritesSeenMs, () => patience.abort());
     const either = AbortSignal.any([signal, patience.signal]);
     try {
       while (!isSeen() && !either.aborted) await this.#progress.wait(either);

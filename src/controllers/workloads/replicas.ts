@@ -1,6 +1,5 @@
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
-import { workloadLimits } from '../../base/workload-limits.ts';
 import type { SharedInformer } from '../../client/shared-informers.ts';
 import { asPod, type Pod } from '../../kinds/core/pod/pod-schema.ts';
 import type { PodTemplateSpec } from '../../kinds/core/pod/pod-template-spec.ts';
@@ -91,12 +90,12 @@ class Replicas implements Closable {
   async #manage(owner: ApiObject, claimed: readonly ApiObject[]): Promise<{ readonly error: unknown } | undefined> {
     const { replicas, template } = this.#kind.read(owner);
     const { signal } = this.#controller;
-    const missing = Math.min(replicas - claimed.length, workloadLimits.podsPerPassMax);
+    const missing = Math.min(replicas - claimed.length, limits.podsPerPassMax);
     if (missing > 0) {
       const result = await slowStart(missing, () => this.#create(owner, template), signal);
       return 'error' in result ? { error: result.error } : undefined;
     }
-    const surplus = Math.min(claimed.length - replicas, workloadLimits.podsPerPassMax);
+    const surplus = Math.min(claimed.length - replicas, limits.podsPerPassMax);
     if (surplus <= 0) return undefined;
     const [error, ...others] = await runAll(
       this.#inOrder(owner, claimed)

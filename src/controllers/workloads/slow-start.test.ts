@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { limits } from '../../base/limits.ts';
-import { workloadLimits } from '../../base/workload-limits.ts';
 import { runAll, slowStart } from './slow-start.ts';
 
 const { signal } = new AbortController();
@@ -46,5 +45,5 @@ it('never more than some at once', async () => {
     now -= 1;
   });
   assert.deepEqual(await runAll(calls, signal), []);
-  assert.equal(most, workloadLimits.podWritesAtOnce);
+  assert.equal(most, limits.podWritesAtOnce);
 });

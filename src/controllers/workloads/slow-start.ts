@@ -1,5 +1,4 @@
 import { limits } from '../../base/limits.ts';
-import { workloadLimits } from '../../base/workload-limits.ts';
 import { Semaphore } from '../../outbound/semaphore.ts';
 
 /** Runs all calls, a bounded number at a time; gives the errors. */
@@ -7,7 +6,7 @@ export async function runAll(
   calls: readonly (() => Promise<void>)[],
   signal: AbortSignal,
 ): Promise<readonly unknown[]> {
-  const slots = new Semaphore(workloadLimits.podWritesAtOnce);
+  const slots = new Semaphore(limits.podWritesAtOnce);
   const errors: unknown[] = [];
   await Promise.all(
     calls.map(async (call) => {

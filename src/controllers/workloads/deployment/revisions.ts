@@ -1,5 +1,4 @@
 import { limits } from '../../../base/limits.ts';
-import { workloadLimits } from '../../../base/workload-limits.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { workloadNames } from '../../../dialect/workload-names.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
@@ -51,7 +50,7 @@ export function annotationsOfPresent(
 /** The revisions that a replica set has had, with one more; the oldest are left out of one that gets too long. */
 function historyWith(history: string, revision: string): string {
   const revisions = [...history.split(',').filter((each) => each !== ''), revision];
-  while (revisions.join(',').length > workloadLimits.revisionHistoryCharsMax) revisions.shift();
+  while (revisions.join(',').length > limits.revisionHistoryCharsMax) revisions.shift();
   return revisions.join(',');
 }
 
