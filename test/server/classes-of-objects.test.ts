@@ -280,6 +280,14 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
       );
       await until(() => isGone(`${volumes}/protected-post`), 'the released volume stays');
     });
+
+    it('a namespace with claims can be deleted', async () => {
+      const namespace = '/api/v1/namespaces/leaving';
+      await send('POST', '/api/v1/namespaces', 201, { metadata: { name: 'leaving' } });
+      await send('POST', `${namespace}/persistentvolumeclaims`, 201, claimOf('a'));
+      await remove(namespace);
+      await until(async () => (await server.get(namespace)).status === 404, 'the namespace stays');
+    });
   });
 }
 

@@ -17,57 +17,40 @@ for (const dialect of Object.values(dialects)) {
   const { domain } = dialect;
   for (const later of [false, true]) {
     const asking = later ? ', asking the store' : '';
-    describe(`DefaultStorageClass, ${dialect.name}${asking}`, () => {
-      const former = { annotations: { [`volume.beta.${domain}/storage-class`]: '' } };
-      const rows: readonly (readonly [
-        title: string,
-        first: object | undefined,
-        write: Write,
-        spec: object | undefined,
-      ])[] = [
-        ['no class', usual, { object: { spec: {} } }, { storageClassName: 'usual' }],
-        ['no spec', usual, { object: {} }, { storageClassName: 'usual' }],
-        ['no default', undefined, { object: { spec: {} } }, {}],
-        ['a class', usual, { object: { spec: { storageClassName: 'own' } } }, { storageClassName: 'own' }],
-        ['none on purpose', usual, { object: { spec: { storageClassName: '' } } }, { storageClassName: '' }],
-        ['by annotation', usual, { object: { metadata: former, spec: {} } }, {}],
-        ['an update', usual, { operation: 'update', object: { spec: {} }, old: { spec: {} } }, {}],
-        ['a subresource', usual, { resource: `${claims}/status`, object: { spec: {} } }, {}],
-        ['another group', usual, { group: 'example.com', object: { spec: {} } }, {}],
-      ];
-      for (const [title, first, write, spec] of rows) {
-        it(title, async () => {
-          const plugin = defaultStorageClass({ dialect, classes: classesOf([], { later, first }) });
-          assert.deepEqual(specOf(await outcomeOf(plugin, { resource: claims, ...write })), spec);
-        });
-      }
-    });
-
-    describe(`DefaultIngressClass, ${dialect.name}${asking}`, () => {
-      const former = { annotations: { [`${domain}/ingress.class`]: '' } };
-      const rows: readonly (readonly [
-        title: string,
-        first: object | undefined,
-        write: Write,
-        spec: object | undefined,
-      ])[] = [
-        ['no class', usual, { object: { spec: {} } }, { ingressClassName: 'usual' }],
-        ['no spec', usual, { object: {} }, { ingressClassName: 'usual' }],
-        ['no default', undefined, { object: { spec: {} } }, {}],
-        ['a class', usual, { object: { spec: { ingressClassName: 'own' } } }, { ingressClassName: 'own' }],
-        ['by annotation', usual, { object: { metadata: former, spec: {} } }, {}],
-        ['an update', usual, { operation: 'update', object: { spec: {} }, old: { spec: {} } }, {}],
-        ['a subresource', usual, { resource: 'ingresses/status', object: { spec: {} } }, {}],
-        ['another group', usual, { group: 'example.com', object: { spec: {} } }, {}],
-      ];
-      for (const [title, first, write, spec] of rows) {
-        it(title, async () => {
-          const plugin = defaultIngressClass({ dialect, classes: classesOf([], { later, first }) });
-          const asked = { group: dialect.group('networking'), resource: 'ingresses', ...write };
-          assert.deepEqual(specOf(await outcomeOf(plugin, asked)), spec);
-        });
-      }
-    });
+    for (const { name, make, group, resource, field, former } of [
+      {
+        ...{ name: 'DefaultStorageClass', make: defaultStorageClass, group: '', resource: claims },
+        ...{ field: 'storageClassName', former: `volume.beta.${domain}/storage-class` },
+      },
+      {
+        ...{ name: 'DefaultIngressClass', make: defaultIngressClass, group: dialect.group('networking') },
+        ...{ resource: 'ingresses', field: 'ingressClassName', former: `${domain}/ingress.class` },
+      },
+    ]) {
+      describe(`${name}, ${dialect.name}${asking}`, () => {
+        const given = { [field]: 'usual' };
+        const own = { [field]: 'own' };
+        const none = { [field]: '' };
+        const annotated = { metadata: { annotations: { [former]: '' } }, spec: {} };
+        const rows: readonly (readonly [string, object | undefined, Write, object | undefined])[] = [
+          ['no class', usual, { object: { spec: {} } }, given],
+          ['no spec', usual, { object: {} }, given],
+          ['no default', undefined, { object: { spec: {} } }, {}],
+          ['a class', usual, { object: { spec: own } }, own],
+          ['none on purpose', usual, { object: { spec: none } }, none],
+          ['by annotation', usual, { object: annotated }, {}],
+          ['an update', usual, { operation: 'update', object: { spec: {} }, old: { spec: {} } }, {}],
+          ['a subresource', usual, { resource: `${resource}/status`, object: { spec: {} } }, {}],
+          ['another group', usual, { group: 'example.com', object: { spec: {} } }, {}],
+        ];
+        for (const [title, first, write, spec] of rows) {
+          it(title, async () => {
+            const plugin = make({ dialect, classes: classesOf([], { later, first }) });
+            assert.deepEqual(specOf(await outcomeOf(plugin, { group, resource, ...write })), spec);
+          });
+        }
+      });
+    }
 
     describe(`PersistentVolumeClaimResize, ${dialect.name}${asking}`, () => {
       const sized = (
