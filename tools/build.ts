@@ -13,6 +13,7 @@ import { type Merged, mergeModules } from './merge-modules.ts';
 const entries: Readonly<Record<string, string>> = {
   main: 'src/cli/main.ts',
   library: 'src/library/library.ts',
+  testing: 'src/cli/testing/testing.ts',
   'heavy-worker': 'src/server/serving/heavy/heavy-worker.ts',
 };
 

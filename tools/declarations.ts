@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize, resolve } from 'node:path';
 
-const entry = 'library/library.d.ts';
+const entries = ['library/library.d.ts', 'cli/testing/testing.d.ts'] as const;
 
 /** Writes `root/dist/types` anew; how many files. Throws with the compiler's words, and leaves what is there, where that fails. */
 export function writeDeclarations(root: string): number {
@@ -52,7 +52,7 @@ function compile(root: string, work: string): readonly Complaint[] {
       outDir: work,
     },
     include: [],
-    files: [join(root, 'src/library/library.ts')],
+    files: entries.map((entry) => join(root, 'src', entry.replace(/\.d\.ts$/, '.ts'))),
   };
   const file = join(work, 'tsconfig.json');
   writeFileSync(file, JSON.stringify(config));
@@ -60,17 +60,19 @@ function compile(root: string, work: string): readonly Complaint[] {
   const options = { encoding: 'utf8', cwd: root } as const;
   const { stdout, stderr, error } = spawnSync(process.execPath, [compiler, '--pretty', 'false', '-p', file], options);
   if (error) throw error;
-  if (!existsSync(join(work, entry))) throw new Error(`no declarations were made: ${stdout}${stderr}`);
+  if (!entries.every((entry) => existsSync(join(work, entry)))) {
+    throw new Error(`no declarations were made: ${stdout}${stderr}`);
+  }
   return stdout.split('\n').flatMap((text) => {
     const [, path] = /^src\/([^(]+)\(/.exec(text) ?? [];
     return path === undefined ? [] : [{ file: path, text }];
   });
 }
 
-/** What the entry imports, however far away, by paths below `work`; imports name files that are there in the package. */
+/** What the entries import, however far away, by paths below `work`; imports name files that are there in the package. */
 function follow(work: string): ReadonlyMap<string, string> {
   const needed = new Map<string, string>();
-  const waiting = [entry];
+  const waiting: string[] = [...entries];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (needed.has(path)) continue;
     const from = dirname(path);

@@ -99,7 +99,7 @@ const linesMax = 600;
 
 /** Where the product begins. */
 const productEntries =
-  /^src\/cli\/main\.ts$|^src\/library\/library\.ts$|^src\/store\/drivers\/sqlite\/sqlite-worker\.ts$|^src\/server\/serving\/heavy\/heavy-worker\.ts$/;
+  /^src\/cli\/main\.ts$|^src\/library\/library\.ts$|^src\/cli\/testing\/testing\.ts$|^src\/store\/drivers\/sqlite\/sqlite-worker\.ts$|^src\/server\/serving\/heavy\/heavy-worker\.ts$/;
 /** Where other programs begin. */
 const otherEntries = /^(?:bench|tools|examples)\/[^/]+\.ts$|^test\/clients\/official\/[^/]+\/main\.ts$/;
 

@@ -79,6 +79,8 @@ export interface Listener extends Closable {
    * certificate was rejected: they are asked to reconnect, since the certificate may now be accepted.
    */
   setTls(tls: TlsMaterial): void;
+  /** From now on neither the port nor its connections keep the process alive. */
+  unref(): void;
   /** Accepts no new connections; open ones finish their requests and close. */
   stopAccepting(): void;
   /**
@@ -118,6 +120,7 @@ class TlsListener implements Listener {
   readonly #closed = Promise.withResolvers<void>();
   #sweep: Closable | undefined;
   #accepting = true;
+  #keepsAlive = true;
   #serverClosed = false;
   address = '';
   port = 0;
@@ -198,6 +201,12 @@ class TlsListener implements Listener {
     }
   }
 
+  unref(): void {
+    this.#keepsAlive = false;
+    this.#server.unref();
+    for (const socket of this.#sockets) socket.unref();
+  }
+
   stopAccepting(): void {
     if (!this.#accepting) return;
     this.#accepting = false;
@@ -237,6 +246,7 @@ class TlsListener implements Listener {
     const server = this.#server;
     server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
+      if (!this.#keepsAlive) socket.unref();
       socket.once('close', () => this.#sockets.delete(socket));
     });
     // Node serves HTTP/1.1 on every TLS connection; call that handler only for connections that did not negotiate

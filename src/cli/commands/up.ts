@@ -9,24 +9,20 @@ import { ignoredPluginFlags } from '../flags/admission-flags.ts';
 import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
 import { warnOfAudit } from '../flags/audit-options.ts';
 import { readBrowserOptions } from '../flags/browser-flags.ts';
-import { clusterSigningFlags } from '../flags/cluster-signing-flags.ts';
-import { controllersFlag, simulatedNodesFlags } from '../flags/controllers-flag.ts';
 import { warnOfGates } from '../flags/feature-gate-flag.ts';
 import { readBytes } from '../flags/flag-files.ts';
 import { serverLoggers } from '../flags/logging-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
 import { ignoredApis } from '../flags/runtime-config-flag.ts';
-import { type ServerFlagValues, serverFlags } from '../flags/server-flags.ts';
+import type { ServerFlagValues } from '../flags/server-flags.ts';
 import { certificateDirectory, readServerOptions } from '../flags/server-options.ts';
 import { readTls } from '../flags/tls-flags.ts';
+import { upFlags } from '../flags/up-flags.ts';
 import { openCertificateSigning } from './certificate-signing.ts';
 import { defineCommand } from './command.ts';
 import { runServer } from './run-server.ts';
 import { makeDirectories, UpCertificates } from './up-certificates.ts';
 import { productVersion } from './version.ts';
-
-/** All of them: it costs nothing to be ready for joining nodes. */
-const ownControllers = ['*', 'bootstrapsigner', 'tokencleaner'];
 
 export const up = defineCommand({
   summary: 'Starts everything in one process; needs no configuration',
@@ -34,12 +30,7 @@ export const up = defineCommand({
     'Makes a private authority, certificates and an administrator under --data-dir on the first start, serves the API\n' +
     'from there, and writes <data-dir>/admin.kubeconfig. Every flag of `orch apiserver` works here too; authorities of\n' +
     '--client-ca-file are trusted beside its own.',
-  flags: {
-    ...serverFlags,
-    ...clusterSigningFlags,
-    ...simulatedNodesFlags,
-    controllers: controllersFlag(ownControllers),
-  },
+  flags: upFlags,
   published: apiserverPublishedFlags,
   async run(given, terminal, ignored) {
     const loggers = serverLoggers(given, 'text', { clock: systemClock, terminal });

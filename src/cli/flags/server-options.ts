@@ -23,10 +23,21 @@ import { readTracing } from './tracing-options.ts';
  * Reads the configuration that depends on flags alone. Files are read and validated, those with token keys by
  * `readTokenKey`. Directories are created last, so that invalid flags leave nothing behind.
  */
-export function readServerOptions(
+export const readServerOptions = (
   values: ServerFlagValues,
   readTokenKey: (path: string) => Buffer = readBytes,
-): Omit<ServerConfig, 'serving' | 'followServing' | 'tls' | 'logger' | 'accessLog' | 'beforeReady' | 'controllers'> {
+): ServerOptions => ({ ...readOptionsWithoutStorage(values, readTokenKey), storage: readStorage(values) });
+
+type ServerOptions = Omit<
+  ServerConfig,
+  'serving' | 'followServing' | 'tls' | 'logger' | 'accessLog' | 'beforeReady' | 'controllers'
+>;
+
+/** The same for a server whose store the flags do not say. */
+export function readOptionsWithoutStorage(
+  values: ServerFlagValues,
+  readTokenKey: (path: string) => Buffer,
+): Omit<ServerOptions, 'storage'> {
   const authorization = readAuthorization(values);
   const admissionPlugins = readAdmissionPlugins(values);
   const audit = readAudit(values);
@@ -52,7 +63,6 @@ export function readServerOptions(
     admissionPlugins,
     ...readPluginConfigurations(values),
     authentication: readAuthentication(values, readTokenKey),
-    storage: readStorage(values),
   };
 }
 

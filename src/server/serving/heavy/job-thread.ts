@@ -171,13 +171,13 @@ export class JobThread implements Closable {
 
   #open(): Worker {
     const worker = this.#options.startWorker();
-    // The listener keeps the process alive; the worker need not.
-    worker.unref();
     worker.on('message', (message: FromThread) => {
       if (worker === this.#worker) this.#receive(message);
     });
     worker.on('error', (error: unknown) => this.#lose(worker, error));
     worker.on('exit', (code) => this.#lose(worker, new Error(`the thread ended with code ${code}`)));
+    // The listener keeps the process alive; the worker need not. After the listeners: one for messages takes it back.
+    worker.unref();
     return worker;
   }
 
