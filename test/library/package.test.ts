@@ -90,6 +90,53 @@ assert.deepEqual(open(), atFirst.open, 'something is left open');
 process.stdout.write(JSON.stringify(all));
 `;
 
+/** A test of a project of its own, typed. */
+const tests = `
+import assert from 'node:assert/strict';
+import https from 'node:https';
+import { startTestServer, type ClientTls, type TestServerOptions } from 'orch/testing';
+
+const get = (url: string, tls: ClientTls) =>
+  new Promise<number | undefined>((resolve, reject) => {
+    https
+      .get(url, { ...tls, agent: false }, (response) => resolve(response.resume().statusCode))
+      .on('error', reject);
+  });
+const definition = (dialect: string) => \`
+apiVersion: apiextensions.\${dialect}.io/v1
+kind: CustomResourceDefinition
+metadata: { name: widgets.example.org }
+spec:
+  { group: example.org, scope: Cluster, names: { plural: widgets, kind: Widget },
+    versions: [{ name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object } } }] }
+\`;
+const options: TestServerOptions = { definitions: [definition('k8s')], dialect: 'kubernetes', flags: { v: undefined } };
+const all = await Promise.all([startTestServer(options), startTestServer({ definitions: definition('orch') })]);
+for (const server of all) {
+  const path = server.url + '/apis/example.org/v1/widgets';
+  assert.equal(await get(path, server.tls), 200);
+  assert.equal(await get(path, server.addUser('jane', { groups: ['people'] }).tls), 403);
+  assert.match(server.kubeconfig, /client-key-data/);
+  await server.stop();
+  await server.stop();
+}
+await assert.rejects(startTestServer({ flags: ['--secure-prot=1'] }), /did you mean --secure-port/);
+// Whoever does not stop it is not kept.
+await startTestServer();
+process.stdout.write('tested');
+`;
+
+/** The same without types. */
+const plainTests = `
+import { test } from 'node:test';
+import assert from 'node:assert';
+import { startTestServer } from 'orch/testing';
+test('a server', async () => {
+  await using server = await startTestServer();
+  assert.match(server.addUser('jane').kubeconfig, /certificate-authority-data/);
+});
+`;
+
 const sources = readSources(root, ['src']).filter(({ path }) => !/(?:\.test|-fixture)\.ts$/.test(path));
 const logMethod = /\.(?:error|warn|info|debug)\(/;
 const logCall = /^(?! *(?:\*|\/)).*\b[lL]ogger\.(?:error|warn|info|debug)\(/;
@@ -109,8 +156,12 @@ describe('the package in another project', () => {
     mkdirSync(installed, { recursive: true });
     run('tar', ['-xzf', join(area, archive), '--strip-components=1', '-C', installed], area);
     symlinkSync(join(root, 'node_modules/@types'), join(project, 'node_modules/@types'));
+    // A dependency that is not in the bundle, which npm installs beside it.
+    symlinkSync(join(root, 'node_modules/yaml'), join(project, 'node_modules/yaml'));
     put('package.json', JSON.stringify({ type: 'module' }));
     put('consumer.ts', consumer);
+    put('tests.ts', tests);
+    put('plain.mjs', plainTests);
   });
 
   after(() => rmSync(area, { recursive: true, force: true }));
@@ -120,7 +171,7 @@ describe('the package in another project', () => {
       ...{ target: 'esnext', module: 'nodenext', lib: ['esnext'], types: ['node'], strict: true, noEmit: true },
       ...{ skipLibCheck: false, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
     };
-    put('tsconfig.json', JSON.stringify({ compilerOptions, files: ['consumer.ts'] }));
+    put('tsconfig.json', JSON.stringify({ compilerOptions, files: ['consumer.ts', 'tests.ts'] }));
     run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', '.'], project);
   });
 
@@ -129,6 +180,15 @@ describe('the package in another project', () => {
     const said = JSON.parse(run(process.execPath, flags, project)) as readonly (readonly string[])[];
     for (const names of said) assert.deepEqual(names, ['a', 'ADDED b']);
     assert.equal(said.length, 3);
+  });
+
+  it('starts servers for tests, typed and in plain JavaScript', () => {
+    const flags = ['--disable-warning=ExperimentalWarning'];
+    assert.equal(run(process.execPath, [...flags, 'tests.ts'], project), 'tested');
+    assert.match(
+      run(process.execPath, [...flags, '--test', '--test-reporter=tap', 'plain.mjs'], project),
+      /^# pass 1$/m,
+    );
   });
 
   it('still has its command', () => {

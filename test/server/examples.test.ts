@@ -98,8 +98,11 @@ function commandsAfter(file: string, word: string): string {
 /** Preloaded by programs that import the package: they get the sources, not a bundle that may be older. */
 const library = `data:text/javascript,
   import { registerHooks } from 'node:module';
-  const url = ${JSON.stringify(pathToFileURL(join(root, 'src/library/library.ts')))};
-  registerHooks({ resolve: (name, context, next) => name === 'orch' ? { url, shortCircuit: true } : next(name, context) });
+  const urls = ${JSON.stringify({
+    orch: pathToFileURL(join(root, 'src/library/library.ts')),
+    'orch/testing': pathToFileURL(join(root, 'src/cli/testing/testing.ts')),
+  })};
+  registerHooks({ resolve: (name, context, next) => urls[name] ? { url: urls[name], shortCircuit: true } : next(name, context) });
 `;
 
 for (const program of examples.filter((name) => name.endsWith('.ts'))) {

@@ -25,7 +25,8 @@ import { readOptionsWithoutStorage } from '../flags/server-options.ts';
 import { readTls } from '../flags/tls-flags.ts';
 import { UsageError } from '../usage-error.ts';
 import { establish, readDefinitions } from './definitions.ts';
-import { readOptions, silent, type TestFlagValues, type TestServerOptions, type TestUserOptions } from './options.ts';
+import type { TestServerOptions, TestUserOptions } from './options.ts';
+import { readOptions, silent, type TestFlagValues } from './read-options.ts';
 
 /** Options of `node:https`, `node:tls` and most clients, as PEM. */
 export interface ClientTls {
