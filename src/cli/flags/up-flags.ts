@@ -6,4 +6,9 @@ import { serverFlags } from './server-flags.ts';
 const ownControllers = ['*', 'bootstrapsigner', 'tokencleaner'];
 
 /** The flags of a server that runs the controllers itself. */
-export const upFlags = { ...serverFlags, ...clusterSigningFlags, ...simulatedNodesFlags, controllers: controllersFlag(ownControllers) };
+export const upFlags = {
+  ...serverFlags,
+  ...clusterSigningFlags,
+  ...simulatedNodesFlags,
+  controllers: controllersFlag(ownControllers),
+};

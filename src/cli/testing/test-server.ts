@@ -141,6 +141,7 @@ async function configure(values: TestFlagValues, { certificates, held }: Parts):
     controllers: {
       run: chooseControllers(values.controllers),
       rootAuthority: authority.certificatePem,
+      simulatedNodes: values['simulated-nodes'],
       ...signing.config,
     },
     joinPolicy: true,
