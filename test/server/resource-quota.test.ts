@@ -4,7 +4,7 @@ import { limits } from '../../src/base/limits.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { systemEnvironment } from '../../src/server/wiring/environment.ts';
 import { definitionOf, definitionPath } from '../support/custom-resources.ts';
-import { Side, serverForSuite } from '../support/in-process-server.ts';
+import { root, Side, serverForSuite } from '../support/in-process-server.ts';
 import { Lag, SharedStore } from '../support/shared-store.ts';
 
 /** Quotas with their admission and their controller. */
@@ -280,6 +280,38 @@ describe('what quotas count', () => {
     await makeQuota(side, 'invalid', { hard: { configmaps: '1' } });
     assert.equal((await post('invalid', 'configmaps', { metadata: { name: 'A' } })).status, 422);
     assert.deepEqual((await statusOf(side, 'invalid')).used, { configmaps: '0' });
+  });
+});
+
+describe('what is followed', () => {
+  const running = serverForSuite(systemEnvironment, { controllers });
+
+  /** Resources that are being watched, by the metrics of the server. */
+  async function watched(): Promise<readonly string[]> {
+    const response = await running.server.transportAs(root).send({ method: 'GET', target: '/metrics' });
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of response.body) chunks.push(chunk);
+    const open = /^apiserver_longrunning_requests\{verb="WATCH".*,resource="(\w+)",.*\} [1-9]/gm;
+    return [...Buffer.concat(chunks).toString().matchAll(open)].map(([, resource = '']) => resource).sort();
+  }
+
+  it('only what some quota counts', async () => {
+    const { side } = running;
+    await makeNamespace(side, 'followed');
+    await until(async () => (await watched()).includes('resourcequotas'));
+    assert.deepEqual(await watched(), ['resourcequotas']);
+    await makeQuota(side, 'followed', { hard: { 'requests.cpu': '1', secrets: '1' } }, 'a');
+    await makeQuota(side, 'followed', { hard: { secrets: '1' } }, 'b');
+    await until(async () => (await watched()).length === 3);
+    assert.deepEqual(await watched(), ['pods', 'resourcequotas', 'secrets']);
+    for (const [name, left] of [
+      ['a', ['resourcequotas', 'secrets']],
+      ['b', ['resourcequotas']],
+    ] as const) {
+      await side.send('DELETE', path('followed', 'resourcequotas', name));
+      await until(async () => (await watched()).length === left.length);
+      assert.deepEqual(await watched(), left);
+    }
   });
 });
 
