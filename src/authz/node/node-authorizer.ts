@@ -142,7 +142,7 @@ export class NodeAuthorizer implements Authorizer, RuleResolver {
         'only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection',
       );
     }
-    if (selects(question, 'nodeName', node)) return allowed;
+    if (selects(question, 'spec.nodeName', node)) return allowed;
     return noOpinion('can only list/watch/deletecollection resourceslices with nodeName field selector');
   }
 
