@@ -1,4 +1,5 @@
 import { connectLimits } from './connect-limits.ts';
+import { deviceLimits } from './device-limits.ts';
 import { expressionLimits } from './expression-limits.ts';
 import { quotaLimits } from './quota-limits.ts';
 import { serviceLimits } from './service-limits.ts';
@@ -410,6 +411,7 @@ export const limits = {
   ...serviceLimits,
   ...webhookLimits,
   ...workloadLimits,
+  ...deviceLimits,
   /** Results that a token cache keeps, and the total characters of their identities, or of their tokens. */
   tokenCacheEntriesMax: 32 * 1024,
   tokenCacheTextMax: 32 * 1024 * 1024,

@@ -29,6 +29,8 @@ export interface CelExtension {
   constructorOf(typeName: string): CelConstructor | undefined;
   /** Functions without a receiver. */
   functions(name: string): readonly Overload[] | undefined;
+  /** Functions with a receiver, beside those of this name that there are. */
+  methods?(name: string): readonly Overload[] | undefined;
 }
 
 export interface CelConstructor {

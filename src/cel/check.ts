@@ -287,6 +287,11 @@ class Checker {
     return functions.global(name) ?? this.#extension?.functions(name);
   }
 
+  #members(name: string): readonly Overload[] | undefined {
+    const [common, own] = [functions.member(name), this.#extension?.methods?.(name)];
+    return common && own ? [...common, ...own] : (common ?? own);
+  }
+
   #construction(expr: Construction): CelType {
     const { typeName: name, fields } = expr;
     const made = this.#extension?.constructorOf(name);
@@ -300,7 +305,7 @@ class Checker {
   }
 
   #resolve(expr: Call, name: string, target: CelType | undefined): CelType {
-    const known = target === undefined ? this.#globals(name) : functions.member(name);
+    const known = target === undefined ? this.#globals(name) : this.#members(name);
     const args = this.#argumentTypes(expr);
     if (known === undefined) return this.#wrong(expr.at, `undeclared reference to '${name}'`);
     const types = target === undefined ? args : [target, ...args];

@@ -1,5 +1,5 @@
 import { type CallCost, callCost, type Operand } from './call-cost.ts';
-import type { CelEnvironment } from './cel.ts';
+import type { CelEnvironment, CelExtension } from './cel.ts';
 import { type Checked, check } from './check.ts';
 import { costOfConstruction, costOfList, costOfMap, foldCosts, turnCosts } from './meter.ts';
 import { parse } from './parse.ts';
@@ -20,9 +20,14 @@ export type SizeOf = (path: ValuePath) => Size | undefined;
  * The most that an evaluation can cost, by the estimate of cel-go 0.22 with the extensions of kube-apiserver 1.32. Infinity if
  * there is no bound. Throws CelCompileError.
  */
-export function estimateCost(source: string, environment: CelEnvironment, sizeOf: SizeOf): number {
+export function estimateCost(
+  source: string,
+  environment: CelEnvironment,
+  sizeOf: SizeOf,
+  extension?: CelExtension,
+): number {
   const expr = parse(source);
-  return new Estimator(check(expr, source, environment), sizeOf).cost(expr);
+  return new Estimator(check(expr, source, environment, extension), sizeOf).cost(expr);
 }
 
 /** The variable of a macro, and those of the macros around it. */

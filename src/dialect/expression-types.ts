@@ -1,6 +1,8 @@
 /** Names of types in expressions, which errors show. Both dialects use the published names, as for schema extensions. */
 export const expressionTypes = {
   quantity: 'kubernetes.Quantity',
+  semanticVersion: 'kubernetes.Semver',
+  device: 'kubernetes.DRADevice',
   url: 'kubernetes.URL',
   format: 'kubernetes.NamedFormat',
   authorizer: 'kubernetes.authorization.Authorizer',

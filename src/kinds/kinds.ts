@@ -58,6 +58,7 @@ import { clusterRole } from './rbac/cluster-role.ts';
 import { clusterRoleBinding } from './rbac/cluster-role-binding.ts';
 import { role } from './rbac/role.ts';
 import { roleBinding } from './rbac/role-binding.ts';
+import { resourceKinds } from './resource/resource-kinds.ts';
 import { priorityClass } from './scheduling/priority-class.ts';
 import { csiDriver } from './storage/csi-driver.ts';
 import { csiNode } from './storage/csi-node.ts';
@@ -112,6 +113,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     ...[storageClass, csiDriver, csiNode, csiStorageCapacity, volumeAttachment, volumeAttributesClass].map((make) =>
       refusingFinalizers(make(dialect)),
     ),
+    ...resourceKinds(dialect),
     ...flowControlKinds(dialect),
     tokenReview(dialect),
     ...selfSubjectReviews(dialect),

@@ -1,5 +1,5 @@
 /** A version as semver.org defines it. What stands after `+` has no meaning for the order, and is left out. */
-interface SemanticVersion {
+export interface SemanticVersion {
   readonly numbers: readonly bigint[];
   /** Parts after `-`; a version that has them is before the one that has none. */
   readonly prerelease: readonly string[];

@@ -1,9 +1,8 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { cloneJson } from '../../patch/json-value.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
-import { keepSpec } from '../meta/status-view.ts';
+import { keepMetadata, keepSpec } from '../meta/status-view.ts';
 import { renamedFields } from '../stored-as.ts';
 import { bindingColumns, policyColumns } from './policy-columns.ts';
 import { policyStatusErrors, validatingBindingErrors, validatingPolicyErrors } from './validating-policy-errors.ts';
@@ -57,12 +56,6 @@ export const validatingAdmissionPolicies = (dialect: Dialect): readonly Kind[] =
   });
   return [policy, binding, betaOf(policy, beta.policy), betaOf(binding, beta.binding)];
 };
-
-/** The status is written by the server, and nothing else by the way. */
-function keepMetadata(object: ApiObject, { metadata }: ApiObject): void {
-  const { resourceVersion, managedFields } = object.metadata;
-  object.metadata = { ...cloneJson(metadata), ...(resourceVersion !== undefined && { resourceVersion }), ...(managedFields && { managedFields }) };
-}
 
 /** The same as beta. */
 function betaOf(stored: Kind, schema: Kind['schema']): Kind {

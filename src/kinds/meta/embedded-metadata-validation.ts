@@ -1,10 +1,10 @@
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
-import type { FieldError } from '../../meta/field-error.ts';
+import { type FieldError, forbidden } from '../../meta/field-error.ts';
 import { joinPath } from '../../schema/field-path.ts';
 import { isRecord } from '../../schema/own-property.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import { embeddedObjects } from '../../schema/structural/embedded-objects.ts';
-import { validateObjectMeta } from './metadata-validation.ts';
+import { validateAnnotations, validateLabels, validateObjectMeta } from './metadata-validation.ts';
 
 /**
  * Errors of the metadata of an embedded object, which need not have a name. `metadata` is decoded. Paths start with
@@ -22,3 +22,15 @@ export const validateEmbeddedObjects = (schema: StructSchema, object: unknown): 
   [...embeddedObjects(schema, object)].flatMap(({ path, object: embedded }) =>
     validateEmbeddedMetadata(embedded['metadata']).map((error) => ({ ...error, field: joinPath(path, error.field) })),
   );
+
+/** Errors of the metadata of objects that are made from another one: labels and annotations, and nothing else. */
+export function validateTemplateMetadata(metadata: Readonly<Record<string, unknown>>, path: string): FieldError[] {
+  const { annotations = {}, labels = {}, ...others } = metadata as ObjectMeta;
+  return [
+    ...validateAnnotations(annotations, `${path}.annotations`),
+    ...validateLabels(labels, `${path}.labels`),
+    ...Object.entries(others).flatMap(([name, value]) =>
+      value === null ? [] : [forbidden(`${path}.${name}`, 'cannot be set')],
+    ),
+  ];
+}

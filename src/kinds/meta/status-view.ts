@@ -21,6 +21,12 @@ export function keepSpec(object: ApiObject, old: ApiObject): void {
   object['spec'] = cloneJson(old['spec']);
 }
 
+/** For statuses whose writers change no metadata by the way. */
+export function keepMetadata(object: ApiObject, { metadata }: ApiObject): void {
+  const { resourceVersion, managedFields } = object.metadata;
+  object.metadata = { ...cloneJson(metadata), ...(resourceVersion !== undefined && { resourceVersion }), ...(managedFields && { managedFields }) };
+}
+
 /** Clears the status of a new object: what is left are the fields that are always written. */
 export const clearStatus =
   (schema: StructSchema): NonNullable<Strategy['prepareForCreate']> =>

@@ -36,6 +36,26 @@ export const featureGates = {
     stage: 'alpha',
     help: 'read and write CBOR where the client asks for it (spec section 4.3); storage stays as it is',
   },
+  DRAAdminAccess: {
+    default: false,
+    stage: 'alpha',
+    help: 'requests of resource claims for devices that others use (KEP-5018)',
+  },
+  DRAResourceClaimDeviceStatus: {
+    default: false,
+    stage: 'alpha',
+    help: 'what drivers tell of allocated devices (KEP-4817)',
+  },
+  HPAScaleToZero: {
+    default: false,
+    stage: 'alpha',
+    help: 'autoscalers by metrics of objects and of others may have no replicas (KEP-2021)',
+  },
+  MaxUnavailableStatefulSet: {
+    default: false,
+    stage: 'alpha',
+    help: 'stateful sets that replace several pods at a time (KEP-961)',
+  },
   MutatingAdmissionPolicy: {
     default: false,
     stage: 'alpha',
