@@ -1,11 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
 import { systemClock } from '../base/time/clock.ts';
 import { until, within } from '../base/waits-fixture.ts';
 import { StoreError } from '../store/store.ts';
 import type { CachedResource, CacheEntry, Collection } from './cache.ts';
-import { configMaps, FaultyStore, keyOf, nodes, openCache, put, RecordingWatch, remove } from './cache-fixture.ts';
+import {
+  configMap,
+  configMaps,
+  FaultyStore,
+  keyOf,
+  nodes,
+  openCache,
+  put,
+  RecordingWatch,
+  remove,
+} from './cache-fixture.ts';
 import { ConsistencyChecker } from './consistency-checker.ts';
 
 /** Resources whose form changes while they are used (`WatchCache.changeResource`). */
@@ -100,10 +111,13 @@ test('a change counts while everything is reloaded', async (context) => {
   for (const when of ['before', 'during'] as const) {
     const store = new FaultyStore();
     await put(store, 'a', { data: '1' });
+    // More than what is read for all resources together.
+    const nodesMax = limits.cacheFirstPageMax + limits.cacheLoadPageMax;
+    for (let at = 0; at < nodesMax; at++) await store.create(`${nodes.prefix}n${at}`, configMap(`n${at}`));
     const resources = [inForm('old-'), nodes];
     const { cache, clock, configMaps: collection } = await openCache(context, { store, resources });
     // One resource has been read when the change comes.
-    const held = holdReads(store, when === 'during' ? 1 : 0);
+    const held = holdReads(store, when === 'during' ? 2 : 0);
     const changes: Promise<void>[] = [];
     if (when === 'before') changes.push(cache.changeResource(inForm('new-')));
     let heads = 0;

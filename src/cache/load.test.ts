@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../base/limits.ts';
-import type { ListOptions, Page, StoreRecord } from '../store/store.ts';
+import { DecoratedStore } from '../store/decorated-store.ts';
+import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
+import { type ListOptions, type Page, StoreError, type StoreRecord } from '../store/store.ts';
+import { configMap, configMaps, nodes, openCache } from './cache-fixture.ts';
 import { readPages } from './load.ts';
 
 /** A store with so many records of so many bytes, and how long the pages were that it was asked for. */
@@ -44,3 +47,57 @@ for (const [count, bytes, isExpected] of cases) {
     assert.equal(others.length > 0, count > first);
   });
 }
+
+/** What is in the store, by key, and how often it is asked for a page when it is loaded. */
+const contents: readonly (readonly [
+  what: string,
+  content: { readonly groups?: number; readonly maps?: number; readonly nodes?: number; readonly scoped?: number },
+  questions: (asked: number) => boolean,
+])[] = [
+  ['nothing', {}, (asked) => asked === 1],
+  ['few objects', { groups: 3, maps: 40, nodes: 2 }, (asked) => asked === 1],
+  ['as many as the first page', { maps: first }, (asked) => asked === 1],
+  ['more than the first page', { maps: 60, nodes: 300 }, (asked) => asked === 2],
+  ['many of what comes first', { maps: 3_000, nodes: 3 }, (asked) => asked > 4],
+  ['many of what comes last', { maps: 3, nodes: 3_000 }, (asked) => asked > 4],
+  ['many of kinds that are not served', { groups: 3_000, maps: 3, nodes: 2 }, (asked) => asked > 2],
+  ['many of other scopes', { scoped: 3_000, maps: 3, nodes: 2 }, (asked) => asked === 1],
+];
+
+for (const [what, { groups = 0, maps = 0, nodes: ofNodes = 0, scoped = 0 }, questions] of contents) {
+  test(`a cache loads all that is its own: ${what}`, async (context) => {
+    const store = openMemoryStore();
+    const put = async (count: number, prefix: string): Promise<void> => {
+      for (let at = 0; at < count; at++) await store.create(`${prefix}n${at}`, configMap(`n${at}`, { namespace: 'a' }));
+    };
+    await put(groups, '/apps/others/a/');
+    await put(maps, `${configMaps.prefix}a/`);
+    await put(ofNodes, nodes.prefix);
+    await put(scoped, `/.scopes/s${configMaps.prefix}a/`);
+    let asked = 0;
+    const counted = new (class extends DecoratedStore {
+      override list(prefix: string, options?: ListOptions): Promise<Page> {
+        asked++;
+        return super.list(prefix, options);
+      }
+    })(store);
+    const { cache } = await openCache(context, { store: counted });
+    const sizes = [configMaps, nodes].map(({ prefix }) => cache.collection(prefix).snapshot().count(prefix));
+    assert.deepEqual(sizes, [maps, ofNodes]);
+    assert.ok(questions(asked), String(asked));
+  });
+}
+
+test('a store that does not give all of its beginning is asked for each resource', async (context) => {
+  const store = openMemoryStore();
+  await store.create('/apps/others/a/damaged', Buffer.from('x'));
+  await store.create(`${nodes.prefix}n`, configMap('n'));
+  const refusing = new (class extends DecoratedStore {
+    override async list(prefix: string, options?: ListOptions): Promise<Page> {
+      if ('/apps/others/a/damaged'.startsWith(prefix)) throw new StoreError('corrupt', 'the value cannot be read');
+      return super.list(prefix, options);
+    }
+  })(store);
+  const { cache } = await openCache(context, { store: refusing });
+  assert.equal(cache.collection(nodes.prefix).snapshot().count(nodes.prefix), 1);
+});

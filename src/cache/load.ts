@@ -45,18 +45,65 @@ function weightOf(records: readonly StoreRecord[]): number {
   return bytes;
 }
 
+/** The first records of a store, in order of key. */
+interface FirstRecords {
+  readonly records: readonly StoreRecord[];
+  /** There are no others. */
+  readonly areAll: boolean;
+}
+
+/** Behind all keys of the server itself and of scopes, of which there may be many, and before those of resources. */
+const beforeResources = '/.\uffff';
+
+/**
+ * Reads the beginning of a store, to be shared by all resources of which it has everything: most are empty or small, and one
+ * question is cheaper than one for each. Nothing if the store refuses, as for a value that cannot be read: whom that concerns
+ * will hear of it.
+ */
+export async function readFirst(store: Pick<Store, 'list'>, at: Revision): Promise<FirstRecords> {
+  const remaining = 'whether';
+  try {
+    const first = await store.list('/', { at, limit: limits.cacheFirstPageMax, after: beforeResources, remaining });
+    const after = first.records.at(-1)?.key;
+    if (after === undefined || first.remaining === 0) return { records: first.records, areAll: true };
+    const next = await store.list('/', { at, limit: lengthOfPages(first.records), after, remaining });
+    return { records: [...first.records, ...next.records], areAll: next.remaining === 0 };
+  } catch {
+    return { records: [], areAll: false };
+  }
+}
+
+/** The records under a prefix, in pages; from the first ones of the store where those have all of them. */
+function pagesOf(
+  { store, first, at }: LoadSource,
+  prefix: string,
+): AsyncIterable<readonly StoreRecord[]> | Iterable<readonly StoreRecord[]> {
+  const last = first?.records.at(-1)?.key ?? '';
+  // Prefixes are ASCII: the order of keys by UTF-8 is that of text up to where they differ.
+  const isComplete = first?.areAll === true || (last > prefix && !last.startsWith(prefix));
+  if (!first || !isComplete || prefix < beforeResources) return readPages(store, prefix, at);
+  const records = first.records.filter(({ key }) => key.startsWith(prefix));
+  return records.length === 0 ? [] : [records];
+}
+
+interface LoadSource {
+  readonly store: Pick<Store, 'list'>;
+  /** Default: the resource is read by itself. */
+  readonly first?: FirstRecords;
+  readonly at: Revision;
+}
+
 /** Loads a whole resource at one revision. Of no use if the resource changes its form meanwhile, see `LoadedState.codec`. */
 export async function load(
-  store: Pick<Store, 'list'>,
+  source: LoadSource,
   collection: ResourceCollection,
-  at: Revision,
   clock: Pick<Clock, 'monotonic'>,
 ): Promise<LoadedState> {
   const slice = new TimeSlice(clock);
   const { codec } = collection;
   const entries: CacheEntry[] = [];
   const corrupt = new Map<string, Revision>();
-  for await (const records of readPages(store, collection.prefix, at)) {
+  for await (const records of pagesOf(source, collection.prefix)) {
     const slabs = new SlabSequence(weightOf(records));
     for (const record of records) {
       if (slice.over) await slice.next();
@@ -73,5 +120,5 @@ export async function load(
   const { length } = entries;
   const fetched = length + corrupt.size;
   collection.metrics.listedFromStore({ fetched, evaluated: fetched, returned: length });
-  return { revision: at, entries: SortedEntries.fromSorted(entries), corrupt, codec };
+  return { revision: source.at, entries: SortedEntries.fromSorted(entries), corrupt, codec };
 }

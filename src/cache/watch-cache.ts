@@ -25,7 +25,7 @@ import { type EntryCodec, objectCodec } from './entries/entry-codec.ts';
 import { changeStreamRetries, followChanges } from './follow-changes.ts';
 import { awaitFresh, HeadReader, RevisionWaiters } from './freshness.ts';
 import { HistoryBudget } from './history-budget.ts';
-import { load } from './load.ts';
+import { load, readFirst } from './load.ts';
 import { type CollectionHost, type LoadedState, ResourceCollection } from './resource-collection.ts';
 import { CatchUp } from './watching/catch-up.ts';
 import { Delivery, FanOut, type Published } from './watching/fan-out.ts';
@@ -447,6 +447,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
         revision: head,
       });
     }
+    const source = { store: this.#store, first: await readFirst(this.#store, head), at: head };
     const loaded = new Map<ResourceCollection, LoadedState>();
     // Resources may be added meanwhile.
     for (;;) {
@@ -455,7 +456,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
         (collection) => loaded.get(collection)?.codec !== collection.codec,
       );
       if (missing.length === 0) break;
-      for (const collection of missing) loaded.set(collection, await load(this.#store, collection, head, this.#clock));
+      for (const collection of missing) loaded.set(collection, await load(source, collection, this.#clock));
     }
     this.#generation++;
     this.#loading.clear();
@@ -488,7 +489,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
       const at = this.#revision;
       loading.changes = [];
       try {
-        const state = await load(this.#store, collection, at, this.#clock);
+        const state = await load({ store: this.#store, at: at }, collection, this.#clock);
         if (signal.aborted || collection.removed || generation !== this.#generation) break;
         if (state.codec !== collection.codec) continue;
         this.#loading.delete(collection);

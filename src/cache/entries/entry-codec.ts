@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { isDeepStrictEqual } from 'node:util';
 import { asBuffer, type ByteSpan, spanOf } from '../../base/collections/byte-span.ts';
 import { quote } from '../../codec/json-characters.ts';
 import { insertResourceVersion, replaceResourceVersion } from '../../codec/object-bytes.ts';
@@ -141,6 +140,9 @@ function parseLabels(json: string): FlatLabels {
 
 const noBytes = Buffer.alloc(0);
 
+const isSamePath = (a: FieldPath, b: FieldPath): boolean =>
+  a.length === b.length && a.every((step, at) => step === b[at]);
+
 /** Extracts from an object's bytes the values that selectors read. Holds the results of the last `read`. */
 class SelectedValues {
   readonly #scanner: ObjectScanner;
@@ -152,7 +154,7 @@ class SelectedValues {
     const paths: FieldPath[] = [['metadata', 'labels']];
     // Fields may share a path.
     const indexOf = (path: FieldPath): number => {
-      const there = paths.findIndex((other) => isDeepStrictEqual(other, path));
+      const there = paths.findIndex((other) => isSamePath(other, path));
       return there >= 0 ? there : paths.push(path) - 1;
     };
     this.#fields = fields.map((field) => ({ paths: field.paths.map(indexOf), absent: field.absent }));

@@ -39,6 +39,7 @@ export function readRuntimeConfig({ dialect, 'runtime-config': config }: Runtime
 
 /** Settings of APIs that this server does not have: kube-apiserver has more. */
 export function ignoredApis({ dialect, 'runtime-config': config }: RuntimeConfigValues): readonly IgnoredFlag[] {
+  if (config.size === 0) return [];
   const names = dialects[dialect];
   return ignoredKeys(kinds(names), config, publishedApiVersions(names)).map((api) => ({
     name: `runtime-config=${api}`,
