@@ -27,6 +27,8 @@ export interface ValuePool {
   outside(value: string): string;
   /** The text for a value that another object holds. */
   readonly taken: string;
+  /** How events tell that what an object says of its values is not so: the start of their reason, the value, the range. */
+  readonly told: { readonly reason: string; readonly value: (value: string) => string; readonly range: string };
 }
 
 /** The text for a pool without a free value. */

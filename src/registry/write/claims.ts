@@ -1,3 +1,4 @@
+import type { Claim } from '../../kinds/allocation.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { Scope } from '../../meta/scope.ts';
@@ -15,18 +16,18 @@ export const claimPrefix = (scope: Scope, folderName = ''): string =>
   `${scope.keyPrefix}${folder}${folderName === '' ? '' : `${folderName}/`}`;
 
 /** What an object holds. */
-interface Holder {
+export interface Holder {
   /** Key of the object in the store. */
   readonly key: string;
   readonly uid: string;
 }
 
-const holderOf = (key: string, object: ApiObject): Holder => ({ key, uid: object.metadata.uid ?? '' });
+export const holderOf = (key: string, object: ApiObject): Holder => ({ key, uid: object.metadata.uid ?? '' });
 
-const claimValue = ({ key, uid }: Holder): Buffer => Buffer.from(JSON.stringify({ key, uid }));
+export const claimValue = ({ key, uid }: Holder): Buffer => Buffer.from(JSON.stringify({ key, uid }));
 
 /** Undefined for what is no claim. */
-function readClaim(value: Uint8Array): Holder | undefined {
+export function readClaim(value: Uint8Array): Holder | undefined {
   try {
     const { key, uid } = JSON.parse(Buffer.from(value).toString()) as Partial<Holder>;
     return typeof key === 'string' && typeof uid === 'string' ? { key, uid } : undefined;
@@ -35,13 +36,15 @@ function readClaim(value: Uint8Array): Holder | undefined {
   }
 }
 
-const isSameHolder = (some: Holder | undefined, other: Holder): boolean =>
+export const isSameHolder = (some: Holder | undefined, other: Holder): boolean =>
   some?.key === other.key && some.uid === other.uid;
+
+export const claimKey = (scope: Scope, claim: Claim): string => `${claimPrefix(scope, claim.folder)}${claim.value}`;
 
 /** Keys of the claims of an object. */
 function claimKeys(kind: Pick<Kind, 'claims'>, scope: Scope, object: ApiObject | undefined): readonly string[] {
   if (!kind.claims || !object) return [];
-  return kind.claims(object).map((claim) => `${claimPrefix(scope, claim.folder)}${claim.value}`);
+  return kind.claims(object).map((claim) => claimKey(scope, claim));
 }
 
 /** Whether a write failed because somebody else holds a value. */

@@ -57,6 +57,6 @@ async function unlessOthersWere(write: Promise<unknown>): Promise<void> {
   try {
     await write;
   } catch (error) {
-    if (!['exists', 'conflict', 'notFound'].some((code) => isStoreError(error, code as 'exists'))) throw error;
+    if (!(['exists', 'conflict', 'notFound'] as const).some((code) => isStoreError(error, code))) throw error;
   }
 }

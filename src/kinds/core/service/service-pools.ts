@@ -41,6 +41,7 @@ function addressPool(range: IpRange | undefined): ValuePool[] {
       },
       outside: (value) => `the provided IP (${value}) is not in the valid range. The range of valid IPs is ${text}`,
       taken: 'provided IP is already allocated',
+      told: { reason: 'ClusterIP', value: (value) => `Cluster IP [${familyNumber(value)?.family === 'ipv6' ? 'IPv6' : 'IPv4'}]:${value}`, range: `the service CIDR ${text}` },
     },
   ];
 }
@@ -56,5 +57,6 @@ function portPool({ first, last }: ServiceRanges['nodePorts']): ValuePool {
     canonical: (value) => (Number(value) >= first && Number(value) <= last ? value : undefined),
     outside: () => `provided port is not in the valid range. The range of valid ports is ${first}-${last}`,
     taken: 'provided port is already allocated',
+    told: { reason: 'Port', value: (value) => `Port ${value}`, range: `the port range ${first}-${last}` },
   };
 }

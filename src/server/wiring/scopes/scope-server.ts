@@ -1,6 +1,8 @@
 import { type Closable, ClosableStack } from '../../../base/disposable.ts';
 import type { ApiClient } from '../../../client/api-client.ts';
+import { ApiEventRecorder } from '../../../client/event-recorder.ts';
 import type { Exchange } from '../../../http/exchange.ts';
+import { defaultServiceRanges, servicePools } from '../../../kinds/core/service/service-pools.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import type { ResourceName } from '../../../meta/status-error.ts';
 import type { Transport } from '../../../outbound/transport.ts';
@@ -13,6 +15,7 @@ import { documentMetrics } from '../../definitions/document-metrics.ts';
 import { removalBy } from '../../definitions/remove-objects.ts';
 import { heavyConversion } from '../../serving/heavy/heavy-conversion.ts';
 import { type CreateInitial, createNamespaces, serverManager, serverUser } from '../../upkeep/bootstrap.ts';
+import { ClaimRepair } from '../../upkeep/claim-repair.ts';
 import { ensureDefaultPolicy, retryDefaultPolicy } from '../../upkeep/default-policy.ts';
 import { expireObjects } from '../../upkeep/object-expiry.ts';
 import { type Access, openAccess } from '../access/access.ts';
@@ -95,6 +98,7 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
     },
     startControllers() {
       controllers.add(startOwnControllers(config, parts));
+      controllers.add(startClaimRepair(config, parts));
       controllers.add(parts.flowObjects.writeConditions(clients.server, parts.clock));
     },
     close() {
@@ -102,6 +106,16 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
       close();
     },
   };
+}
+
+/** Compares what objects hold with what they say, as long as it is not closed. */
+function startClaimRepair({ serviceRanges = defaultServiceRanges }: ApiServerConfig, parts: ScopeParts): Closable {
+  const held = new ClosableStack();
+  const component = 'claim-repair-controller';
+  const events = held.add(new ApiEventRecorder({ ...parts, client: parts.clients.server, component }));
+  const repair = held.add(new ClaimRepair({ ...parts, events, pools: servicePools(serviceRanges) }));
+  repair.start();
+  return held;
 }
 
 /** Ensures the objects that exist after every start: namespaces, the default policy, and those of other kinds. */
