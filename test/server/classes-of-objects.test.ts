@@ -281,6 +281,21 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
       await until(() => isGone(`${volumes}/protected-post`), 'the released volume stays');
     });
 
+    it('what is applied again, or replaced by what was sent first, stays as it was', async () => {
+      await send('POST', storages, 201, { metadata: { name: 'usual', ...isDefault('storage') }, provisioner: 'a.b/c' });
+      for (const [path, object] of [
+        [pods, podOf('repeated')],
+        [claims, claimOf('repeated')],
+      ] as const) {
+        const target = `${path}/repeated?fieldManager=me`;
+        const first = await send('PATCH', target, 201, object, 'apply-patch+yaml');
+        assert.deepEqual(await send('PATCH', target, 200, object, 'apply-patch+yaml'), first);
+        const patched = await send('PATCH', `${path}/repeated`, 200, object, 'strategic-merge-patch+json');
+        assert.deepEqual([patched.spec, patched.metadata.finalizers], [first.spec, first.metadata.finalizers]);
+      }
+      await remove(`${storages}/usual`);
+    });
+
     it('a namespace with claims can be deleted', async () => {
       const namespace = '/api/v1/namespaces/leaving';
       await send('POST', '/api/v1/namespaces', 201, { metadata: { name: 'leaving' } });
