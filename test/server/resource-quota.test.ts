@@ -220,6 +220,22 @@ describe('what quotas count', () => {
     );
   });
 
+  it('more heavy writes at once than the thread does, by a quota that is heavy itself', async () => {
+    const { side } = running;
+    await makeNamespace(side, 'busy');
+    const others = Array.from({ length: limits.inlinePartsMax }, (_, at) => [`count/other${at}.example.com`, '1']);
+    await makeQuota(side, 'busy', { hard: { configmaps: '99', ...Object.fromEntries(others) } });
+    const answers = await Promise.all(
+      Array.from({ length: 2 * limits.heavyJobsAtOnceMax }, (_, at) =>
+        post('busy', 'configmaps', {
+          metadata: { name: `c${at}` },
+          data: { a: 'x'.repeat(limits.inlineBytesMax + 1) },
+        }),
+      ),
+    );
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
+  });
+
   it('pods with the defaults of their namespace, on either thread', async () => {
     const { side } = running;
     await makeNamespace(side, 'defaults');

@@ -1,5 +1,6 @@
 import { limits } from '../../../base/limits.ts';
 import type { Clock } from '../../../base/time/clock.ts';
+import { TimeSlice } from '../../../base/time/time-slice.ts';
 import { untilAborted } from '../../../base/time/until-aborted.ts';
 import { type Amounts, sumOf } from '../../../kinds/quota/amounts.ts';
 import type { Evaluators } from '../../../kinds/quota/evaluators.ts';
@@ -105,7 +106,7 @@ export class QuotaLedger {
     const { quotas } = this.#options;
     let due: readonly Waiting[] = batch;
     for (let attempt = 1; due.length > 0; attempt++) {
-      const round = this.#check(quotas.of(namespace), due);
+      const round = await this.#check(quotas.of(namespace), due);
       const failures = await this.#write(round);
       const overtaken: Waiting[] = [];
       for (const [waiting, charges] of round.charges) {
@@ -120,12 +121,14 @@ export class QuotaLedger {
   }
 
   /** Settles what is refused or costs nothing. */
-  #check(stored: readonly Quota[], batch: readonly Waiting[]): Round {
-    const { evaluators, limited } = this.#options;
+  async #check(stored: readonly Quota[], batch: readonly Waiting[]): Promise<Round> {
+    const { clock, evaluators, limited } = this.#options;
+    const slice = new TimeSlice(clock);
     const quotas = new Map(stored.map((quota) => [quota.name, quota]));
     const changed = new Set<string>();
     const charges = new Map<Waiting, ReadonlyMap<string, Amounts>>();
     for (const waiting of batch) {
+      if (slice.over) await slice.next();
       const { request, write, signal, settle } = waiting;
       const evaluator = evaluators.of(request.resource);
       if (signal.aborted || !evaluator) {

@@ -394,8 +394,8 @@ type LookupArguments<Name extends Exclude<keyof AdmissionLookups, 'dynamic'>> = 
 
 const tracedAs = { create: 'Create', update: 'GuaranteedUpdate', delete: 'Delete' } as const;
 
-/** Calls of a write that ask a webhook. */
-const asks: ReadonlySet<string> = new Set(['convert', 'sendReview']);
+/** Calls of a write that ask a webhook, or wait for another write. */
+const asks: ReadonlySet<string> = new Set(['convert', 'sendReview', 'chargeQuota']);
 
 /** Calls of a write that change the store. */
 const commits: ReadonlySet<string> = new Set(['create', 'update', 'delete', 'batch']);
