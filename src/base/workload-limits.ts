@@ -7,4 +7,11 @@ export const workloadLimits = {
   podWritesAtOnce: 32,
   /** Characters of the revisions that a replica set has had, as in kube-controller-manager. */
   revisionHistoryCharsMax: 2_000,
+  /**
+   * Finished pods that are kept, the pause between passes over all pods, and how long a node must be missing before its pods are
+   * removed, as in kube-controller-manager.
+   */
+  finishedPodsMax: 12_500,
+  podCollectionMs: 20_000,
+  missingNodeMs: 40_000,
 } as const;

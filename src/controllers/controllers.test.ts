@@ -11,6 +11,9 @@ const workloads: readonly ControllerName[] = [
   'deployment-controller',
   'replicaset-controller',
   'replicationcontroller-controller',
+  'disruption-controller',
+  'ttl-after-finished-controller',
+  'pod-garbage-collector-controller',
 ];
 const byDefault = controllerNames.filter((name) => !isOffByDefault(name));
 

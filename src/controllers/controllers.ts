@@ -181,6 +181,27 @@ const entries = {
     group: 'workloads',
     start: whenLoaded(async () => (await import('./workloads/replication-controller.ts')).startReplicationControllers),
   },
+  'disruption-controller': {
+    aliases: ['disruption'],
+    help: 'says in disruption budgets how many pods may be evicted',
+    account: 'disruption-controller',
+    group: 'workloads',
+    start: whenLoaded(async () => (await import('./workloads/disruption/disruption.ts')).startDisruption),
+  },
+  'ttl-after-finished-controller': {
+    aliases: ['ttl-after-finished'],
+    help: 'deletes finished jobs when their time has come',
+    account: 'ttl-after-finished-controller',
+    group: 'workloads',
+    start: whenLoaded(async () => (await import('./workloads/ttl-after-finished.ts')).startTtlAfterFinished),
+  },
+  'pod-garbage-collector-controller': {
+    aliases: ['podgc'],
+    help: 'removes pods that no node will',
+    account: 'pod-garbage-collector',
+    group: 'workloads',
+    start: whenLoaded(async () => (await import('./workloads/pod-garbage-collector.ts')).startPodGarbageCollector),
+  },
   'simulated-nodes': {
     aliases: [],
     help: 'registers nodes that run nothing, and takes pods on them through their phases',

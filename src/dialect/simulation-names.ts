@@ -23,5 +23,6 @@ export const nodeNames = ({ domain }: Dialect) => ({
   architecture: `${domain}/arch`,
   unschedulable: `node.${domain}/unschedulable`,
   notReady: `node.${domain}/not-ready`,
+  outOfService: `node.${domain}/out-of-service`,
   agentVersion: nodeFields.agentVersion,
 });

@@ -394,6 +394,70 @@ const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
     ],
     work: () => keepsReplicas(`${workloads}/replicationcontrollers`, { app: 'x' }),
   },
+  'disruption-controller': {
+    account: 'disruption-controller',
+    published: [
+      ...['deployments', 'replicasets'].flatMap((resource) => inBoth(`get,list,watch ${resource}`)),
+      'get,list,watch replicationcontrollers,poddisruptionbudgets@policy,statefulsets@apps',
+      'update poddisruptionbudgets/status@policy',
+      'patch,update pods/status',
+      'get */scale@*',
+      events,
+    ],
+    async work() {
+      const path = '/apis/policy/v1/namespaces/workloads/poddisruptionbudgets';
+      const metadata = { name: 'guarded', labels: { app: 'guarded' } };
+      await apart.make(`${workloads}/pods`, { metadata, spec: { containers: [{ name: 'c', image: 'i' }] } });
+      await apart.make(path, { metadata, spec: { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } } });
+      return async () => {
+        const expected = async (): Promise<number> =>
+          (await apart.get<{ status: { expectedPods: number } }>(`${path}/guarded`)).status.expectedPods;
+        await until(async () => (await expected()) === 1, 'the pod is never counted');
+        await apart.remove(`${path}/guarded`);
+        await apart.remove(`${workloads}/pods/guarded`);
+      };
+    },
+  },
+  'ttl-after-finished-controller': {
+    account: 'ttl-after-finished-controller',
+    published: ['get,list,watch,delete jobs@batch', events],
+    async work() {
+      const path = '/apis/batch/v1/namespaces/workloads/jobs';
+      const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
+      await apart.make(path, { metadata: { name: 'over' }, spec: { ttlSecondsAfterFinished: 0, template } });
+      const at = '2020-01-01T00:00:00Z';
+      const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({
+        type,
+        status: 'True',
+        lastTransitionTime: at,
+      }));
+      await apart.patch(`${path}/over/status`, { status: { startTime: at, completionTime: at, conditions } });
+      return async () => {
+        const isDeleted = async (): Promise<boolean> =>
+          'deletionTimestamp' in (await apart.get<{ metadata: object }>(`${path}/over`)).metadata;
+        await until(isDeleted, 'it is never deleted');
+        // Its finalizer is that of the garbage collector, which does not run.
+        await apart.patch(`${path}/over`, { metadata: { finalizers: null } });
+        await apart.gone(`${path}/over`);
+      };
+    },
+  },
+  'pod-garbage-collector-controller': {
+    account: 'pod-garbage-collector',
+    published: ['list,watch,delete pods', 'get,list,watch nodes', 'patch pods/status'],
+    async work() {
+      const path = `${workloads}/pods/stuck`;
+      const metadata = { name: 'stuck', finalizers: ['example.com/stay'] };
+      await apart.make(`${workloads}/pods`, { metadata, spec: { containers: [{ name: 'c', image: 'i' }] } });
+      await apart.remove(path);
+      return async () => {
+        const phase = async (): Promise<string> => (await apart.get<{ status: { phase: string } }>(path)).status.phase;
+        await until(async () => (await phase()) === 'Failed', 'it is never marked');
+        await apart.patch(path, { metadata: { finalizers: null } });
+        await apart.gone(path);
+      };
+    },
+  },
   'simulated-nodes': {
     account: 'simulated-nodes',
     // Its role is not one of version 1.32: a server has it that runs the controller itself.
