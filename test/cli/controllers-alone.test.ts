@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { simulatedNodesPolicy } from '../../src/authz/rbac/bootstrap-policy/simulated-nodes-policy.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import { type ControllerName, controllerNames } from '../../src/controllers/controllers.ts';
-import { orch } from '../../src/dialect/orch.ts';
 import { publishedControllers } from '../../src/dialect/published-controllers.ts';
 import { makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { ids, makeRequest, relativeName, requestToPem } from '../../src/pki/certificate-request-fixture.ts';
@@ -12,21 +10,12 @@ import { rbacPath } from '../support/authorization.ts';
 import { AuthorizationWebhook } from '../support/authorization-webhook.ts';
 import { ControllersApart } from '../support/controllers-apart.ts';
 import { definitionOf, definitionPath } from '../support/custom-resources.ts';
+import { type Row, workloadNamespace, workloadRows } from '../support/workload-rows.ts';
 
 /**
  * Each controller alone in a program of its own, with the default roles and nothing else: it does its work, all of it as its
  * own service account, and is refused nothing. A webhook in front of RBAC, which has no opinion, sees who asks for what.
  */
-
-interface Row {
-  /** Name of its service account; undefined for a controller that works as the program. */
-  readonly account: string | undefined;
-  /** Rules of the account in version 1.32: `verbs resources[@group][#name]`. Namespaced ones begin with `namespace:`. */
-  readonly published: readonly string[];
-  readonly flags?: () => readonly string[];
-  /** Makes work before the controller starts, and gives what to wait for. */
-  readonly work: () => Promise<() => Promise<void>>;
-}
 
 let webhook: AuthorizationWebhook;
 let apart: ControllersApart;
@@ -39,7 +28,7 @@ before(async () => {
     '--runtime-config=certificates.orch.io/v1alpha1',
   );
   await makeNamespace('workloads');
-  await apart.make(`${workloads}/serviceaccounts`, { metadata: { name: 'default' } });
+  await apart.make(`${workloadNamespace}/serviceaccounts`, { metadata: { name: 'default' } });
 });
 after(async () => {
   await apart[Symbol.asyncDispose]();
@@ -52,11 +41,6 @@ const secrets = `${namespaces}/orch-system/secrets`;
 const clusterInfo = `${namespaces}/orch-public/configmaps/cluster-info`;
 const bundles = '/apis/certificates.orch.io/v1alpha1/clustertrustbundles';
 const events = 'create,patch,update events,events@events';
-/** A namespace in which pods can be made. */
-const workloads = `${namespaces}/workloads`;
-const managePods = 'create,delete,list,patch,watch pods';
-/** Permissions that hold in the group of before as well. */
-const inBoth = (permission: string): readonly string[] => [`${permission}@apps`, `${permission}@extensions`];
 const makeNamespace = (name: string): Promise<unknown> => apart.make(namespaces, { metadata: { name } });
 const bootstrapToken = (id: string, data: Readonly<Record<string, string>>): Promise<unknown> =>
   apart.make(secrets, {
@@ -333,181 +317,8 @@ const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
       return () => apart.gone(`${secrets}/bootstrap-token-past00`);
     },
   },
-  'deployment-controller': {
-    account: 'deployment-controller',
-    published: [
-      ...inBoth('get,list,watch,update deployments'),
-      ...inBoth('update deployments/status'),
-      ...inBoth('update deployments/finalizers'),
-      ...inBoth('get,list,watch,create,delete,patch,update replicasets'),
-      'get,list,watch,update pods',
-      events,
-    ],
-    async work() {
-      const apps = '/apis/apps/v1/namespaces/workloads';
-      const [selector, labels] = [{ matchLabels: { app: 'd' } }, { app: 'd' }];
-      const templateOf = (image: string) => ({ metadata: { labels }, spec: { containers: [{ name: 'c', image }] } });
-      const spec = { replicas: 0, selector, revisionHistoryLimit: 0, template: templateOf('a') };
-      const orphan = {
-        metadata: { name: 'orphan', labels },
-        spec: { replicas: 0, selector, template: templateOf('b') },
-      };
-      await apart.make(`${apps}/replicasets`, orphan);
-      await apart.make(`${apps}/deployments`, { metadata: { name: 'web' }, spec });
-      const status = (name: string, generation: number): Promise<void> =>
-        apart.patch(`${apps}/replicasets/${name}/status`, { status: { observedGeneration: generation } });
-      return async () => {
-        const isDone = async (): Promise<boolean> =>
-          (await apart.get<{ status: { observedGeneration?: number } }>(`${apps}/deployments/web`)).status
-            .observedGeneration === 1;
-        await until(isDone, 'it is never rolled out');
-        await status('orphan', 1);
-        await apart.gone(`${apps}/replicasets/orphan`);
-        await apart.patch(`${apps}/deployments/web`, { spec: { replicas: 1 } });
-        const { items } = await apart.get<{ items: readonly { metadata: { name: string } }[] }>(`${apps}/replicasets`);
-        const path = `${apps}/replicasets/${items[0]?.metadata.name}`;
-        const isScaled = async (): Promise<boolean> =>
-          (await apart.get<{ spec: { replicas?: number } }>(path)).spec.replicas === 1;
-        await until(isScaled, 'it is never scaled');
-        await apart.remove(`${apps}/deployments/web`);
-      };
-    },
-  },
-  'replicaset-controller': {
-    account: 'replicaset-controller',
-    published: [
-      ...inBoth('get,list,watch,update replicasets'),
-      ...inBoth('update replicasets/status'),
-      ...inBoth('update replicasets/finalizers'),
-      managePods,
-      events,
-    ],
-    work: () => keepsReplicas('/apis/apps/v1/namespaces/workloads/replicasets', { matchLabels: { app: 'x' } }),
-  },
-  'replicationcontroller-controller': {
-    account: 'replication-controller',
-    published: [
-      'get,list,watch,update replicationcontrollers',
-      'update replicationcontrollers/status,replicationcontrollers/finalizers',
-      managePods,
-      events,
-    ],
-    work: () => keepsReplicas(`${workloads}/replicationcontrollers`, { app: 'x' }),
-  },
-  'disruption-controller': {
-    account: 'disruption-controller',
-    published: [
-      ...['deployments', 'replicasets'].flatMap((resource) => inBoth(`get,list,watch ${resource}`)),
-      'get,list,watch replicationcontrollers,poddisruptionbudgets@policy,statefulsets@apps',
-      'update poddisruptionbudgets/status@policy',
-      'patch,update pods/status',
-      'get */scale@*',
-      events,
-    ],
-    async work() {
-      const path = '/apis/policy/v1/namespaces/workloads/poddisruptionbudgets';
-      const metadata = { name: 'guarded', labels: { app: 'guarded' } };
-      await apart.make(`${workloads}/pods`, { metadata, spec: { containers: [{ name: 'c', image: 'i' }] } });
-      await apart.make(path, { metadata, spec: { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } } });
-      return async () => {
-        const expected = async (): Promise<number> =>
-          (await apart.get<{ status: { expectedPods: number } }>(`${path}/guarded`)).status.expectedPods;
-        await until(async () => (await expected()) === 1, 'the pod is never counted');
-        await apart.remove(`${path}/guarded`);
-        await apart.remove(`${workloads}/pods/guarded`);
-      };
-    },
-  },
-  'ttl-after-finished-controller': {
-    account: 'ttl-after-finished-controller',
-    published: ['get,list,watch,delete jobs@batch', events],
-    async work() {
-      const path = '/apis/batch/v1/namespaces/workloads/jobs';
-      const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
-      await apart.make(path, { metadata: { name: 'over' }, spec: { ttlSecondsAfterFinished: 0, template } });
-      const at = '2020-01-01T00:00:00Z';
-      const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({
-        type,
-        status: 'True',
-        lastTransitionTime: at,
-      }));
-      await apart.patch(`${path}/over/status`, { status: { startTime: at, completionTime: at, conditions } });
-      return async () => {
-        const isDeleted = async (): Promise<boolean> =>
-          'deletionTimestamp' in (await apart.get<{ metadata: object }>(`${path}/over`)).metadata;
-        await until(isDeleted, 'it is never deleted');
-        // Its finalizer is that of the garbage collector, which does not run.
-        await apart.patch(`${path}/over`, { metadata: { finalizers: null } });
-        await apart.gone(`${path}/over`);
-      };
-    },
-  },
-  'pod-garbage-collector-controller': {
-    account: 'pod-garbage-collector',
-    published: ['list,watch,delete pods', 'get,list,watch nodes', 'patch pods/status'],
-    async work() {
-      const path = `${workloads}/pods/stuck`;
-      const metadata = { name: 'stuck', finalizers: ['example.com/stay'] };
-      await apart.make(`${workloads}/pods`, { metadata, spec: { containers: [{ name: 'c', image: 'i' }] } });
-      await apart.remove(path);
-      return async () => {
-        const phase = async (): Promise<string> => (await apart.get<{ status: { phase: string } }>(path)).status.phase;
-        await until(async () => (await phase()) === 'Failed', 'it is never marked');
-        await apart.patch(path, { metadata: { finalizers: null } });
-        await apart.gone(path);
-      };
-    },
-  },
-  'simulated-nodes': {
-    account: 'simulated-nodes',
-    // Its role is not one of version 1.32: a server has it that runs the controller itself.
-    published: [
-      'get,list,watch,create,patch nodes',
-      'patch nodes/status,pods/status',
-      'create,get,patch,update leases@coordination',
-      'get,list,watch,delete pods',
-      'create pods/binding',
-      events,
-    ],
-    async work() {
-      const [role, binding] = simulatedNodesPolicy(orch);
-      await apart.make(`${rbacPath}/clusterroles`, role);
-      await apart.make(`${rbacPath}/clusterrolebindings`, binding);
-      const pod = `${workloads}/pods/lives`;
-      const metadata = { name: 'lives', annotations: { 'simulation.orch.io/start-seconds': '0' } };
-      await apart.make(`${workloads}/pods`, { metadata, spec: { containers: [{ name: 'c', image: 'i' }] } });
-      return async () => {
-        const phase = async (): Promise<string> => (await apart.get<{ status: { phase: string } }>(pod)).status.phase;
-        await until(async () => (await phase()) === 'Running', 'the pod never runs');
-        await apart.remove(pod);
-        await apart.gone(pod);
-      };
-    },
-  },
+  ...workloadRows(() => apart),
 };
-
-/** Makes an object with an orphan to adopt and two pods to create, one of which is deleted later. */
-async function keepsReplicas(collection: string, selector: object): Promise<() => Promise<void>> {
-  const pod = { metadata: { labels: { app: 'x' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
-  await apart.make(`${workloads}/pods`, {
-    ...pod,
-    metadata: { ...pod.metadata, name: `${relativeTo(collection)}-orphan` },
-  });
-  await apart.make(collection, { metadata: { name: 'web' }, spec: { replicas: 2, selector, template: pod } });
-  const counts = async (replicas: number): Promise<void> => {
-    const counted = async (): Promise<number> =>
-      (await apart.get<{ status: { replicas: number } }>(`${collection}/web`)).status.replicas;
-    await until(async () => (await counted()) === replicas, `there are never ${replicas} pods`);
-  };
-  return async () => {
-    await counts(2);
-    await apart.patch(`${collection}/web`, { spec: { replicas: 0 } });
-    await counts(0);
-    await apart.remove(`${collection}/web`);
-  };
-}
-
-const relativeTo = (collection: string): string => collection.slice(collection.lastIndexOf('/') + 1);
 
 interface PolicyRule {
   readonly verbs: readonly string[];

@@ -10,7 +10,7 @@ type BudgetStatus = NonNullable<Budget['status']>;
 export const evictionMs = 2 * 60_000;
 
 /** Pods that there should be, and how many of them are to be healthy. */
-export interface Expected {
+interface Expected {
   readonly expectedPods: number;
   readonly desiredHealthy: number;
 }
