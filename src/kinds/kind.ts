@@ -31,6 +31,8 @@ export interface StrategyContext {
   readonly now: number;
   /** Others wait for this thread: validation may throw LongWork, and is then called on another one. */
   readonly inline?: boolean | undefined;
+  /** Enabled feature gates. Default: none. Fields of others are dropped before. */
+  readonly features?: ReadonlySet<string>;
   /** The version that the client writes. The objects passed to the strategy are in the stored form. */
   readonly requested: Pick<GroupVersionKind, 'group' | 'version'>;
 }

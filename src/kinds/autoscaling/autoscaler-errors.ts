@@ -5,10 +5,13 @@ import { failing } from '../core/pod/validation/field-checks.ts';
 import { validateContainerResourceName } from '../core/pod/validation/resources-validation.ts';
 import type { AutoscalerSpec, AutoscalerStatus, MetricIdentifier, MetricSpec, MetricTarget, ScalingRules } from './autoscaler-schema.ts';
 
-/** Errors of a spec, given the one that it replaces. A least number of 0 may stay. `domain` is that of native resources. */
-export function autoscalerErrors(spec: AutoscalerSpec, { old, domain }: { readonly old?: AutoscalerSpec; readonly domain: string }): FieldError[] {
+/** Errors of a spec, given the one that it replaces. A least number of 0 may stay; `toZero`: it may be new. `domain` is that of native resources. */
+export function autoscalerErrors(
+  spec: AutoscalerSpec,
+  { old, domain, toZero = false }: { readonly old?: AutoscalerSpec; readonly domain: string; readonly toZero?: boolean | undefined },
+): FieldError[] {
   const { minReplicas, maxReplicas = 0, scaleTargetRef = {}, metrics = [], behavior: { scaleUp, scaleDown } = {} } = spec;
-  const least = old?.minReplicas === 0 ? 0 : 1;
+  const least = toZero || old?.minReplicas === 0 ? 0 : 1;
   const forZero = metrics.some(({ type }) => type === 'Object' || type === 'External');
   return [
     ...(minReplicas !== undefined && minReplicas < least ? [invalid('spec.minReplicas', minReplicas, `must be greater than or equal to ${least}`)] : []),

@@ -82,7 +82,8 @@ const scalingPolicy = struct(name('HPAScalingPolicy'), 'How much may change with
 
 const scalingRules = struct(name('HPAScalingRules'), 'How fast the number of pods changes in one direction.', {
   selectPolicy: ptr(1, string(), 'Which policy counts: `Max`, `Min`, or `Disabled` for no change in this direction. Default: `Max`.'),
-  policies: opt(2, list(scalingPolicy), 'How much may change within a time.'),
+  // A list without policies is refused, unlike none.
+  policies: ptr(2, list(scalingPolicy), 'How much may change within a time.'),
   stabilizationWindowSeconds: ptr(3, int32(), 'How long past recommendations are looked at; 0 to 3600. Default: 0 for more pods, else that of the controller.'),
 });
 

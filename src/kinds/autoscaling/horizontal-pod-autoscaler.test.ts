@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
+import { anonymousUser } from '../../request/user-info.ts';
 import { create, read, row, type Sent, update } from '../strategy-fixture.ts';
 import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler.ts';
 
@@ -168,6 +169,7 @@ const rows: readonly [why: string, spec: Sent, errors: readonly string[]][] = [
     [`${at}.resource.target.averageUtilization: Invalid value: 0: must be greater than 0`],
   ],
   ['rules', withRules({ selectPolicy: 'Disabled', policies: [policy], stabilizationWindowSeconds: 3600 }), []],
+  ['no policies', withRules({ policies: [] }), [`${up}.policies: Required value: must specify at least one Policy`]],
   [
     'a window below 0',
     withRules({ stabilizationWindowSeconds: -1 }),
@@ -296,3 +298,19 @@ for (const [metrics, currentMetrics, cell] of cells) {
     );
   });
 }
+
+test('HorizontalPodAutoscaler: a least number of 0 is new where the feature is on', () => {
+  const context = {
+    dialect: orch,
+    user: anonymousUser,
+    now: 0,
+    requested: kind,
+    features: new Set(['HPAScaleToZero']),
+  };
+  const metrics = [{ type: 'External', external: { metric, target: value } }];
+  const object = read(kind, { spec: { ...valid, minReplicas: 0, metrics } });
+  assert.deepEqual(kind.strategy.validateCreate?.(object, context), []);
+  assert.deepEqual(create(kind, { spec: { ...valid, minReplicas: 0, metrics } }).errors, [
+    'spec.minReplicas: Invalid value: 0: must be greater than or equal to 1',
+  ]);
+});

@@ -2,7 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { ageColumn, column, nameColumn, none, unknown } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
-import type { Kind } from '../kind.ts';
+import type { Kind, StrategyContext } from '../kind.ts';
 import { clearStatus, statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 import { autoscalerErrors, autoscalerStatusErrors } from './autoscaler-errors.ts';
@@ -72,6 +72,8 @@ function resourceText({ name = '', target = {} }: NonNullable<MetricSpec['resour
 
 const reference = (object: ApiObject): string => `${specOf(object).scaleTargetRef?.kind ?? ''}/${specOf(object).scaleTargetRef?.name ?? ''}`;
 
+const scalesToZero = ({ features }: StrategyContext): boolean | undefined => features?.has('HPAScaleToZero');
+
 export const horizontalPodAutoscaler = (dialect: Dialect): Kind =>
   defineKind({
     group: dialect.group('autoscaling'),
@@ -92,8 +94,8 @@ export const horizontalPodAutoscaler = (dialect: Dialect): Kind =>
     strategy: {
       default: setDefaults,
       prepareForCreate: clearStatus(autoscalerSchema),
-      validateCreate: (object) => autoscalerErrors(specOf(object), { domain: dialect.domain }),
-      validateUpdate: (object, old) => autoscalerErrors(specOf(object), { old: specOf(old), domain: dialect.domain }),
+      validateCreate: (object, context) => autoscalerErrors(specOf(object), { domain: dialect.domain, toZero: scalesToZero(context) }),
+      validateUpdate: (object, old, context) => autoscalerErrors(specOf(object), { old: specOf(old), domain: dialect.domain, toZero: scalesToZero(context) }),
     },
     subresources: [statusView((object) => autoscalerStatusErrors(statusOf(object)))],
   });

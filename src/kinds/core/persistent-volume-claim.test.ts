@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
-import { create, row, type Sent, update } from '../strategy-fixture.ts';
+import { create, read, row, type Sent, update } from '../strategy-fixture.ts';
 import { persistentVolumeClaim } from './persistent-volume-claim.ts';
 
 const kind = persistentVolumeClaim(orch);
@@ -146,4 +146,15 @@ test('PersistentVolumeClaim: columns', () => {
     Capacity: '1Gi',
     'Access Modes': 'RWO',
   });
+});
+
+test('PersistentVolumeClaim: warnings', () => {
+  const resources = { requests: { storage: '1500m', other: '1500m' }, limits: { storage: '0.5' } };
+  const sent = { metadata: { annotations: { 'volume.beta.orch.io/storage-class': 'x' } }, ...spec({ resources }) };
+  const old = read(kind, sent);
+  assert.deepEqual(kind.strategy.warnings?.(old, old), [
+    'metadata.annotations[volume.beta.orch.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead',
+    'spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer',
+    'spec.resources.limits[storage]: fractional byte value "500m" is invalid, must be an integer',
+  ]);
 });

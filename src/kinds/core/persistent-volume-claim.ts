@@ -12,9 +12,10 @@ import { statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 import { shownModes, validateAccessModes } from './access-modes.ts';
 import { type PersistentVolumeClaim, persistentVolumeClaimSchema as schema } from './persistent-volume-claim-schema.ts';
+import { fractionalBytes } from './pod/pod-warnings.ts';
 import { failing } from './pod/validation/field-checks.ts';
 import { roundUpAmounts } from './resource-amounts.ts';
-import { storageClassNameOf } from './storage-class-name.ts';
+import { storageClassAnnotation, storageClassNameOf } from './storage-class-name.ts';
 
 type Claim = PersistentVolumeClaim;
 type Spec = NonNullable<Claim['spec']>;
@@ -98,6 +99,16 @@ function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
 const validateStatus = (object: ApiObject): FieldError[] =>
   errorsOfEach(Object.entries(statusOf(object).capacity ?? {}), ([name, amount]) => (nanosOf(amount) < 0n ? [invalid(`status.capacity[${name}]`, amount, 'must be a valid resource quantity')] : []));
 
+function warnings(object: ApiObject, dialect: Dialect): readonly string[] {
+  const annotation = storageClassAnnotation(dialect);
+  const { requests, limits } = specOf(object).resources ?? {};
+  const aged = Object.hasOwn(object.metadata.annotations ?? {}, annotation);
+  return [
+    ...(aged ? [`metadata.annotations[${annotation}]: deprecated since v1.8; use "storageClassName" attribute instead`] : []),
+    ...Object.entries({ requests, limits }).flatMap(([name, amounts]) => fractionalBytes(amounts, `spec.resources.${name}`, ['storage'])),
+  ];
+}
+
 const ofVolume = (object: ApiObject, show: (status: Status) => string): string => (specOf(object).volumeName ? show(statusOf(object)) : '');
 const unset = '<unset>';
 
@@ -128,6 +139,7 @@ export const persistentVolumeClaim = (dialect: Dialect): Kind =>
       validateCreate: validate,
       prepareForUpdate: (object) => fillSources(typed(schema, object)),
       validateUpdate,
+      warnings: (object) => warnings(object, dialect),
     },
     subresources: [statusView(validateStatus)],
   });

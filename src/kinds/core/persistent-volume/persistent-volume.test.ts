@@ -219,6 +219,20 @@ test('PersistentVolume: warnings', () => {
   ]);
 });
 
+test('PersistentVolume: warnings of what is on its way out', () => {
+  const { csi: _, ...others } = spec({}).spec as Record<string, unknown>;
+  const annotations = { 'volume.beta.orch.io/mount-options': 'ro' };
+  const sent = {
+    metadata: { annotations },
+    spec: { ...others, storageos: { volumeName: 'v' }, rbd: { monitors: ['m'], image: 'i' } },
+  };
+  assert.deepEqual(kind.strategy.warnings?.(read(kind, sent), undefined), [
+    'metadata.annotations[volume.beta.orch.io/mount-options]: deprecated since v1.31; use "mountOptions" attribute instead',
+    'spec.storageOS: deprecated in v1.22, non-functional in v1.25+',
+    'spec.rbd: deprecated in v1.28, non-functional in v1.31+',
+  ]);
+});
+
 test('PersistentVolume: columns', () => {
   const sent = {
     ...spec({

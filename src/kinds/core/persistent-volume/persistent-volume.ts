@@ -12,6 +12,7 @@ import type { Column, Kind, StrategyContext } from '../../kind.ts';
 import { kindSchema } from '../../meta/kind-schema.ts';
 import { typed } from '../../typed.ts';
 import { shownModes } from '../access-modes.ts';
+import { agingSources, shownAs } from '../pod/pod-warnings.ts';
 import { roundUpAmounts } from '../resource-amounts.ts';
 import { storageClassAnnotation, storageClassNameOf } from '../storage-class-name.ts';
 import { type PersistentVolumeSpec, persistentVolumeSpec, sourceNames } from './persistent-volume-spec.ts';
@@ -77,12 +78,18 @@ function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
   return errors;
 }
 
+/** Of the sources that are on their way out, those that are told of volumes. */
+const agedSources = ['cephfs', 'photonPersistentDisk', 'scaleIO', 'storageos', 'glusterfs', 'rbd'] as const;
+
 function warnings(object: ApiObject, dialect: Dialect): string[] {
   const { persistentVolumeReclaimPolicy, nodeAffinity } = specOf(object);
-  const annotation = storageClassAnnotation(dialect);
+  const aged = {
+    [storageClassAnnotation(dialect)]: 'deprecated since v1.8; use "storageClassName" attribute instead',
+    [`volume.beta.${dialect.domain}/mount-options`]: 'deprecated since v1.31; use "mountOptions" attribute instead',
+  };
   const terms = nodeAffinity?.required?.nodeSelectorTerms ?? [];
   return [
-    ...(Object.hasOwn(object.metadata.annotations ?? {}, annotation) ? [`metadata.annotations[${annotation}]: deprecated since v1.8; use "storageClassName" attribute instead`] : []),
+    ...Object.entries(aged).flatMap(([key, text]) => (Object.hasOwn(object.metadata.annotations ?? {}, key) ? [`metadata.annotations[${key}]: ${text}`] : [])),
     ...(persistentVolumeReclaimPolicy === 'Recycle'
       ? ['spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.']
       : []),
@@ -92,6 +99,7 @@ function warnings(object: ApiObject, dialect: Dialect): string[] {
         return text === undefined ? [] : [`spec.nodeAffinity.required.nodeSelectorTerms[${index}].matchExpressions[${i}].key: ${key} is ${text}`];
       }),
     ),
+    ...agedSources.flatMap((source) => (specOf(object)[source] ? [`spec.${shownAs[source] ?? source}: ${agingSources[source]}`] : [])),
   ];
 }
 

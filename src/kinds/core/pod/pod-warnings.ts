@@ -33,7 +33,7 @@ export const podSpecWarnings = (spec: PodSpec, path: string): readonly string[] 
 ];
 
 /** Volume sources that are on their way out, and since when. */
-const agingSources = {
+export const agingSources = {
   photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
   gitRepo: 'deprecated in v1.11',
   scaleIO: 'deprecated in v1.16, non-functional in v1.22+',
@@ -46,7 +46,7 @@ const agingSources = {
 } as const;
 
 /** Published under another name than the field's. */
-const shownAs: Readonly<Record<string, string>> = { storageos: 'storageOS' };
+export const shownAs: Readonly<Record<string, string>> = { storageos: 'storageOS' };
 
 const volumeWarnings = ({ volumes = [] }: PodSpec, path: string): readonly string[] =>
   volumes.flatMap((volume, index) =>
@@ -73,8 +73,8 @@ function extendsFormer(variable: NonNullable<Container['env']>[number] | undefin
 
 const countedInBytes = ['memory', 'ephemeral-storage'];
 
-const fractionalBytes = (resources: Readonly<Record<string, string>> = {}, path: string): readonly string[] =>
-  countedInBytes.flatMap((name) => {
+export const fractionalBytes = (resources: Readonly<Record<string, string>> = {}, path: string, names: readonly string[] = countedInBytes): readonly string[] =>
+  names.flatMap((name) => {
     const text = Object.hasOwn(resources, name) ? resources[name] : undefined;
     const quantity = text === undefined ? undefined : parseQuantity(text);
     return quantity && quantity.nanos % 1_000_000_000n !== 0n ? [`${path}[${name}]: fractional byte value ${JSON.stringify(text)} is invalid, must be an integer`] : [];
