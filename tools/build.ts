@@ -33,7 +33,7 @@ const merged: readonly Merged[] = [
       'src/cli/commands/apiserver.ts',
       'src/cli/commands/stand-in-apiserver.ts',
       'src/server/wiring/start-server.ts',
-      'src/store/drivers/sqlite/sqlite-store.ts',
+      'src/store/drivers/sqlite/worker-ahead.ts',
     ],
   },
 ];

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
+import { ClosableStack } from '../../base/disposable.ts';
 import { systemClock } from '../../base/time/clock.ts';
 import { chooseControllers } from '../../controllers/controllers.ts';
 import { dialects } from '../../dialect/dialects.ts';
 import { ensureKey } from '../../pki/key-pair-files.ts';
 import { httpsUrl, localAddress } from '../../server/wiring/addresses.ts';
 import type { ListenAddress, ServerConfig } from '../../server/wiring/config.ts';
+import type { StorageConfig } from '../../server/wiring/storage-config.ts';
 import { ignoredPluginFlags } from '../flags/admission-flags.ts';
 import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
 import { warnOfAudit } from '../flags/audit-options.ts';
@@ -43,37 +45,47 @@ export const up = defineCommand({
     const browsers = await readBrowserOptions(values);
     const tls = readTls(values, { clock: systemClock, logger });
     const options = readServerOptions(values, (path) => readTokenKey(values, path));
-    const certificates = new UpCertificates(values, { clock: systemClock, logger });
-    const { kubeconfig, authority } = certificates;
-    const signing = openCertificateSigning(given, { clock: systemClock, logger, own: authority });
-    const config: ServerConfig = {
-      ...browsers,
-      ...options,
-      ...certificates.server,
-      tls,
-      authentication: {
-        ...options.authentication,
-        clientAuthorities: { ...options.authentication.clientAuthorities, fixed: [authority.certificatePem] },
-      },
-      controllers: {
-        ...{ run, rootAuthority: certificates.authorities, simulatedNodes: values['simulated-nodes'] },
-        ...signing.config,
-      },
-      joinPolicy: true,
-      ...loggers,
-    };
+    const held = new ClosableStack();
     try {
+      const storage = await threadAhead(options.storage, held);
+      const certificates = held.add(new UpCertificates(values, { clock: systemClock, logger }));
+      const { kubeconfig, authority } = certificates;
+      const signing = held.add(openCertificateSigning(given, { clock: systemClock, logger, own: authority }));
+      const config: ServerConfig = {
+        ...browsers,
+        ...options,
+        ...certificates.server,
+        storage,
+        tls,
+        authentication: {
+          ...options.authentication,
+          clientAuthorities: { ...options.authentication.clientAuthorities, fixed: [authority.certificatePem] },
+        },
+        controllers: {
+          ...{ run, rootAuthority: certificates.authorities, simulatedNodes: values['simulated-nodes'] },
+          ...signing.config,
+        },
+        joinPolicy: true,
+        ...loggers,
+      };
       return await runServer(config, (server) => {
         const url = localUrl(values, server);
         const { name: dialect, commandLineClient: client } = options.dialect;
         terminal.out(welcome({ dialect, url, kubeconfig, client }));
       });
     } finally {
-      signing.close();
-      certificates.close();
+      held.close();
     }
   },
 });
+
+/** The storage with the thread of its data file, which starts while certificates are made. */
+async function threadAhead(storage: StorageConfig, held: ClosableStack): Promise<StorageConfig> {
+  if (storage.backend !== 'sqlite') return storage;
+  const { startWorkerAhead } = await import('../../store/drivers/sqlite/worker-ahead.ts');
+  const { startWorker } = held.add(startWorkerAhead());
+  return { ...storage, startWorker };
+}
 
 /** Settings of `up` that the flags did not give. */
 function ownSettings(values: ServerFlagValues): Partial<ServerFlagValues> {

@@ -1,3 +1,5 @@
+import type { Worker } from 'node:worker_threads';
+
 /** A certificate with its chain, and its private key. */
 export interface KeyPairPem {
   readonly certificate: string;
@@ -11,6 +13,8 @@ export type StorageConfig =
       readonly backend: 'sqlite';
       /** Path of the database; its directory must exist. */
       readonly file: string;
+      /** Gives the thread that owns the file. Default: one is started. */
+      readonly startWorker?: () => Worker;
     }
   | {
       readonly backend: 'etcd3';

@@ -59,7 +59,7 @@ export const openSqliteStore = async (options: SqliteStoreOptions): Promise<Stor
 };
 
 /** The worker's entry file is beside this module in the sources, and beside the bundle that contains this module. */
-const startSqliteWorker = (): Worker => {
+export const startSqliteWorker = (): Worker => {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   // Flags that only apply to the process's own entry point, such as --input-type, would prevent the worker from
   // starting.
