@@ -316,6 +316,8 @@ export interface Kind extends GroupVersionKind {
   readonly strategy: Strategy;
   /** Values that an object holds alone in its scope. Absent: none. */
   readonly claims?: (object: ApiObject) => readonly Claim[];
+  /** Resources of the same group of which the object of the same name goes with an object. Only of kinds with `claims`. */
+  readonly takesAlong?: readonly string[];
   readonly subresources: readonly Subresource[];
   /** Objects that exist after every start: what is missing is created, what is there stays as it is. */
   readonly initialObjects?: readonly ApiObject[];

@@ -64,7 +64,7 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'PersistentVolumeClaim', 'persistentvolumeclaims', 'pvc', 'Namespaced', 'status', '0100'],
     ['v1', 'ResourceQuota', 'resourcequotas', 'quota', 'Namespaced', 'status', '0100'],
     ['v1', 'ServiceAccount', 'serviceaccounts', 'sa', 'Namespaced', 'token', '1110'],
-    ['v1', 'Service', 'services', 'svc', 'Namespaced', 'status', '1110'],
+    ['v1', 'Service', 'services', 'svc', 'Namespaced', 'status,proxy', '1110'],
     ['v1', 'Endpoints', 'endpoints', 'ep', 'Namespaced', '', '1100'],
     ['v1', 'Event', 'events', 'ev', 'Namespaced', '', '1100'],
     ['v1', 'Event', 'events', 'ev', 'Namespaced', '', '1100'],

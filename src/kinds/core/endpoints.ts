@@ -46,11 +46,13 @@ const schema = kindSchema('api.core.v1.Endpoints', 'Where the traffic of a servi
   subsets: opt(2, list(endpointSubset), 'Groups of addresses with the same ports.'),
 });
 
-type Subset = Infer<typeof endpointSubset>;
+export type EndpointsSubset = Infer<typeof endpointSubset>;
 type Address = Infer<typeof endpointAddress>;
 type Port = Infer<typeof endpointPort>;
 
-const subsetsOf = (object: ApiObject): readonly Subset[] => typed(schema, object).subsets ?? [];
+export const asEndpoints = (object: ApiObject): Infer<typeof schema> => typed(schema, object);
+
+const subsetsOf = (object: ApiObject): readonly EndpointsSubset[] => asEndpoints(object).subsets ?? [];
 
 const validate = (object: ApiObject): FieldError[] =>
   errorsOfEach(subsetsOf(object), ({ addresses = [], notReadyAddresses = [], ports = [] }, index) => {

@@ -167,6 +167,34 @@ describe('addresses of services', () => {
   });
 });
 
+describe('endpoints', () => {
+  const endpoints = '/api/v1/namespaces/n/endpoints';
+  const of = (name: string, metadata: Spec = {}) => ({ metadata: { name, ...metadata } });
+
+  test('go with the service of their name, and only with it', async () => {
+    await using fixture = await open();
+    for (const name of ['a', 'b']) {
+      await fixture.call('POST', services, service(name, { clusterIP: 'None' }));
+      await fixture.call('POST', endpoints, of(name));
+    }
+    await fixture.call('DELETE', `${services}/a?dryRun=All`);
+    await fixture.call('PUT', `${services}/a`, service('a', { clusterIP: 'None', sessionAffinity: 'ClientIP' }));
+    await fixture.object('GET', `${endpoints}/a`);
+    await fixture.call('DELETE', `${services}/a`);
+    assert.equal((await fixture.refusal('GET', `${endpoints}/a`)).code, 404);
+    await fixture.object('GET', `${endpoints}/b`);
+  });
+
+  test('stay if a finalizer holds them', async () => {
+    await using fixture = await open();
+    await fixture.call('POST', services, service('a'));
+    await fixture.call('POST', endpoints, of('a', { finalizers: ['x.io/a'] }));
+    await fixture.call('DELETE', `${services}/a`);
+    await fixture.object('GET', `${endpoints}/a`);
+    assert.deepEqual(await held(fixture), []);
+  });
+});
+
 describe('ports of nodes', () => {
   const node = (name: string, nodePort?: number, others: Spec = {}) =>
     service(name, { type: 'NodePort', ports: [{ port: 80, ...(nodePort !== undefined && { nodePort }) }], ...others });

@@ -1,7 +1,9 @@
+import { parseStored } from '../../codec/json.ts';
 import type { Claim } from '../../kinds/allocation.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { Scope } from '../../meta/scope.ts';
+import { keyPrefix } from '../../resources/resource.ts';
 import { type BatchWrite, isStoreError, type Store, type StoreError } from '../../store/store.ts';
 
 /**
@@ -52,7 +54,7 @@ export const isClaimTaken = (error: unknown): error is StoreError =>
   isStoreError(error, 'exists') && error.key?.includes(folder) === true;
 
 interface ClaimChange {
-  readonly kind: Pick<Kind, 'claims'>;
+  readonly kind: Pick<Kind, 'claims' | 'takesAlong' | 'group' | 'resource'>;
   readonly scope: Scope;
   /** Key of the object. */
   readonly key: string;
@@ -84,5 +86,25 @@ export async function claimWrites(
   return [
     ...created.flatMap((each): BatchWrite[] => (value ? [{ verb: 'create', key: each, value }] : [])),
     ...deletions.flat(),
+    ...(after ? [] : await removalsAlong(store, { kind, scope, key })),
   ];
+}
+
+/** Removes what goes with an object, unless finalizers hold it. */
+async function removalsAlong(
+  store: Pick<Store, 'get'>,
+  { kind, scope, key }: Pick<ClaimChange, 'kind' | 'scope' | 'key'>,
+): Promise<readonly BatchWrite[]> {
+  const { group, resource, takesAlong = [] } = kind;
+  const place = key.slice(keyPrefix(scope, { group, resource }).length);
+  const removals = await Promise.all(
+    takesAlong.map(async (other): Promise<BatchWrite[]> => {
+      const record = await store.get(`${keyPrefix(scope, { group, resource: other })}${place}`);
+      if (!record || record.corrupt) return [];
+      const { metadata } = parseStored(Buffer.from(record.value)) as unknown as ApiObject;
+      if ((metadata.finalizers ?? []).length > 0) return [];
+      return [{ verb: 'delete', key: record.key, expected: record.revision }];
+    }),
+  );
+  return removals.flat();
 }

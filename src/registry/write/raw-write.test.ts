@@ -198,12 +198,16 @@ describe('a raw write', () => {
         writes.test(codeOnly(file.text)),
     );
     assert.deepEqual(writers.map((file) => file.path).sort(), [
+      // The first objects of an empty store.
+      'src/registry/write/initial-object.ts',
       'src/registry/write/raw-write.ts',
       'src/registry/write/write-with-claims.ts',
       // On behalf of the writer, on the thread for heavy work.
       'src/server/serving/heavy/heavy-work.ts',
-      // A record of the server's own.
+      // Records of the server's own.
+      'src/server/upkeep/claim-repair.ts',
       'src/server/upkeep/claim-store.ts',
+      'src/server/upkeep/server-leases.ts',
     ]);
   });
 

@@ -10,6 +10,7 @@ import { allocateService, serviceClaims } from './service-allocation.ts';
 import { serviceColumns } from './service-columns.ts';
 import { setServiceDefaults } from './service-defaults.ts';
 import { serviceErrors, serviceStatusErrors } from './service-errors.ts';
+import { serviceProxy } from './service-proxy.ts';
 import { type ServiceSpec, serviceSchema } from './service-schema.ts';
 import { needsHealthCheck, specOf } from './service-spec.ts';
 import { serviceWarnings } from './service-warnings.ts';
@@ -42,7 +43,8 @@ export const service = (dialect: Dialect): Kind =>
       validateUpdate: (object, old) => [...changeErrors(specOf(object), specOf(old)), ...serviceErrors(object, dialect)],
       warnings: (object) => serviceWarnings(object, dialect),
     },
-    subresources: [statusView((object) => serviceStatusErrors(typed(serviceSchema, object).status ?? {}, specOf(object)))],
+    subresources: [statusView((object) => serviceStatusErrors(typed(serviceSchema, object).status ?? {}, specOf(object))), serviceProxy],
+    takesAlong: ['endpoints'],
     claims: serviceClaims,
     createOnUpdate: true,
     deleteReturnsObject: true,
