@@ -18,6 +18,8 @@ export class Http1Exchange extends BaseExchange {
   readonly #closing: () => boolean;
   readonly #clock: Clock;
   #refused = false;
+  /** Somebody reads the body for as long as there is an answer. */
+  #streams = false;
 
   constructor(
     owner: ExchangeOwner,
@@ -92,7 +94,7 @@ export class Http1Exchange extends BaseExchange {
     this.responded = true;
     this.status = status;
     if (gone) return nullWriter;
-    if (this.hasBody && !this.#request.complete) discardBody(this.#request, () => this.destroy());
+    if (this.hasBody && !this.#streams && !this.#request.complete) discardBody(this.#request, () => this.destroy());
     const ended = (): void => {
       this.answered = true;
     };
@@ -146,6 +148,7 @@ export class Http1Exchange extends BaseExchange {
   }
 
   protected streamBody(): Readable {
+    this.#streams = true;
     return this.#request;
   }
 

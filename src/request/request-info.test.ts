@@ -20,6 +20,15 @@ const rows: readonly Row[] = [
   ['GET', '/api/v1/configmaps?watch=false', { verb: 'list' }],
   ['GET', '/api/v1/namespaces/a/configmaps/x?watch=true', { verb: 'get' }],
   ['GET', '/api/v1/configmaps?watch=1&fieldSelector=metadata.name%3Dx', { verb: 'watch', name: 'x' }],
+  ['GET', '/api/v1/nodes/n/proxy', { verb: 'get', resource: 'nodes', name: 'n', subresource: 'proxy' }],
+  ['DELETE', '/api/v1/nodes/https:n:1/proxy/', { verb: 'delete', name: 'https:n:1', subresource: 'proxy', below: '/' }],
+  [
+    'POST',
+    '/api/v1/namespaces/a/pods/p/proxy/b//c%2fd/?e',
+    { verb: 'create', namespace: 'a', name: 'p', below: '/b//c%2fd/' },
+  ],
+  ['GET', '/apis/g/v1/namespaces/a/things/t/proxy/x', { group: 'g', resource: 'things', name: 't', below: '/x' }],
+  ['GET', '/api/v1/namespaces/proxy/pods/proxy/proxy/proxy', { namespace: 'proxy', name: 'proxy', below: '/proxy' }],
   // A selector that does not require one name.
   ...[
     ['metadata.name==x', 'x'],

@@ -80,6 +80,8 @@ export class UpgradeExchange extends Http1Exchange implements WebSocketRequest {
     this.#isRaw = true;
     socket.off('data', this.#read);
     socket.pause();
+    // A client that has said all may still be told something.
+    socket.allowHalfOpen = true;
     socket.once('finish', () => {
       this.answered = true;
     });

@@ -27,9 +27,10 @@ export type BackendAnswer =
 export function askBackend(connection: Duplex, request: BackendRequest): Promise<BackendAnswer> {
   const { method, target, headers, body, signal } = request;
   const { promise, resolve, reject } = Promise.withResolvers<BackendAnswer>();
+  const chunked = body && !headers['content-length'] && { 'transfer-encoding': 'chunked' };
   // Not imported, see `http/websocket/upgrade-exchange.ts`.
   const sent = process.getBuiltinModule('node:http').request({
-    ...{ method, path: target, headers: sentLines(headers), signal },
+    ...{ method, path: target, headers: { ...sentLines(headers), ...chunked }, signal },
     ...{ createConnection: () => connection, maxHeaderSize: limits.backendHeaderBytesMax, insecureHTTPParser: false },
   });
   let isAnswered = false;

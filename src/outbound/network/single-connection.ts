@@ -11,25 +11,28 @@ export async function resolveHost(host: string): Promise<readonly string[]> {
 }
 
 /** Resolves when the connection, and TLS on it, is established. */
-export function openConnection({ address, port, tls, signal }: OpenOptions): Promise<Socket> {
+export async function openConnection({ address, port, tls, signal }: OpenOptions): Promise<Socket> {
   signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const tcp = {
+  const tcp = connectTcp({
     ...{ host: address, port, allowHalfOpen: true, noDelay: true },
     ...{ keepAlive: true, keepAliveInitialDelay: limits.tcpKeepAliveMs },
-  };
-  const socket = tls
-    ? connectTls({
-        ...tcp,
-        ...tlsOptions({ ...tls, keepAlive: false }),
-        ...{ host: tls.serverName, servername: nameOf(tls.serverName), ALPNProtocols: ['http/1.1'] },
-        // The name is for the certificate alone: the address was looked up and checked before.
-        lookup: (_name, _options, found) => found(null, [{ address, family: address.includes(':') ? 6 : 4 }]),
-      })
-    : connectTcp(tcp);
+  });
+  await ready(tcp, 'connect', signal);
+  if (!tls) return tcp;
+  // The name is for the certificate alone: the address was looked up and checked before.
+  const names = { host: tls.serverName, servername: nameOf(tls.serverName), ALPNProtocols: ['http/1.1'] };
+  const secured = connectTls({ socket: tcp, ...tlsOptions({ ...tls, keepAlive: false }), ...names });
+  await ready(secured, 'secureConnect', signal);
+  return secured;
+}
+
+/** Waits for an event of a socket, which is closed if that does not come. */
+function ready(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   const settle = (): void => {
     signal.removeEventListener('abort', abort);
     socket.off('error', fail);
+    socket.off('close', closed);
     // A failure is seen by whoever uses the stream, as its end.
     socket.on('error', () => {});
   };
@@ -39,11 +42,13 @@ export function openConnection({ address, port, tls, signal }: OpenOptions): Pro
     reject(error);
   };
   const abort = (): void => fail(signal.reason);
+  const closed = (): void => fail(new Error('EOF'));
   signal.addEventListener('abort', abort, { once: true });
   socket.on('error', fail);
-  socket.once(tls ? 'secureConnect' : 'connect', () => {
+  socket.on('close', closed);
+  socket.once(event, () => {
     settle();
-    resolve(socket);
+    resolve();
   });
   return promise;
 }
