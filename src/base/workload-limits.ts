@@ -14,4 +14,7 @@ export const workloadLimits = {
   finishedPodsMax: 12_500,
   podCollectionMs: 20_000,
   missingNodeMs: 40_000,
+  /** Addresses of an Endpoints object, and endpoints that a slice is filled up to, as in kube-controller-manager. */
+  endpointsAddressesMax: 1_000,
+  endpointsPerSlice: 100,
 } as const;

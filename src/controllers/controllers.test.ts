@@ -11,6 +11,8 @@ const workloads: readonly ControllerName[] = [
   'deployment-controller',
   'replicaset-controller',
   'replicationcontroller-controller',
+  'endpoints-controller',
+  'endpointslice-controller',
   'disruption-controller',
   'ttl-after-finished-controller',
   'pod-garbage-collector-controller',

@@ -181,6 +181,20 @@ const entries = {
     group: 'workloads',
     start: whenLoaded(async () => (await import('./workloads/replication-controller.ts')).startReplicationControllers),
   },
+  'endpoints-controller': {
+    aliases: ['endpoint'],
+    help: 'keeps the endpoints of services',
+    account: 'endpoint-controller',
+    group: 'workloads',
+    start: whenLoaded(async () => (await import('./workloads/endpoints/endpoints.ts')).startEndpoints),
+  },
+  'endpointslice-controller': {
+    aliases: ['endpointslice'],
+    help: 'keeps the endpoint slices of services',
+    account: 'endpointslice-controller',
+    group: 'workloads',
+    start: whenLoaded(async () => (await import('./workloads/endpoints/endpoint-slices.ts')).startEndpointSlices),
+  },
   'disruption-controller': {
     aliases: ['disruption'],
     help: 'says in disruption budgets how many pods may be evicted',

@@ -34,3 +34,17 @@ const all: Readonly<Record<Dialect['name'], WorkloadNames>> = {
 };
 
 export const workloadNames = ({ name }: Dialect): WorkloadNames => all[name];
+
+/** Labels and annotations of endpoints and their slices. */
+export function endpointNames({ name, domain }: Dialect) {
+  const controller = name === 'kubernetes' ? 'k8s.io' : domain;
+  return {
+    serviceName: `${domain}/service-name`,
+    managedBy: `endpointslice.${domain}/managed-by`,
+    /** Value of that label. */
+    manager: `endpointslice-controller.${controller}`,
+    headless: `service.${domain}/headless`,
+    overCapacity: `endpoints.${domain}/over-capacity`,
+    zone: `topology.${domain}/zone`,
+  };
+}

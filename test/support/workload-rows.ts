@@ -92,6 +92,31 @@ export const workloadRows = (started: () => ControllersApart): Rows => ({
     ],
     work: () => keepsReplicas(started(), `${workloads}/replicationcontrollers`, { app: 'x' }),
   },
+  'endpoints-controller': {
+    account: 'endpoint-controller',
+    published: [
+      'get,list,watch pods,services',
+      'create,delete,get,list,update endpoints',
+      'create endpoints/restricted',
+      events,
+    ],
+    work: () => takesTraffic(started(), 'endpoint', `${workloads}/endpoints/endpoint`),
+  },
+  'endpointslice-controller': {
+    account: 'endpointslice-controller',
+    published: [
+      'get,list,watch nodes,pods,services',
+      'update services/finalizers',
+      'get,list,watch,create,delete,update endpointslices@discovery',
+      events,
+    ],
+    work: () =>
+      takesTraffic(
+        started(),
+        'slice',
+        '/apis/discovery.orch.io/v1/namespaces/workloads/endpointslices?labelSelector=orch.io/service-name=slice',
+      ),
+  },
   'disruption-controller': {
     account: 'disruption-controller',
     published: [
@@ -215,3 +240,20 @@ async function keepsReplicas(
 }
 
 const relativeTo = (collection: string): string => collection.slice(collection.lastIndexOf('/') + 1);
+
+/** Makes a service with a pod that is ready; waits until the pod's address is in what is at this path. */
+async function takesTraffic(apart: ControllersApart, name: string, path: string): Promise<() => Promise<void>> {
+  const address = name === 'slice' ? '10.1.0.1' : '10.1.0.2';
+  const metadata = { name, labels: { app: name } };
+  await apart.make(`${workloads}/pods`, { metadata, spec: { containers: [{ name: 'c', image: 'i' }] } });
+  const conditions = [{ type: 'Ready', status: 'True' }];
+  const status = { phase: 'Running', podIP: address, podIPs: [{ ip: address }], conditions };
+  await apart.patch(`${workloads}/pods/${name}/status`, { status });
+  await apart.make(`${workloads}/services`, { metadata, spec: { selector: { app: name }, ports: [{ port: 80 }] } });
+  return async () => {
+    const has = async (): Promise<boolean> => (await apart.send('GET', path)).text.includes(`"${address}"`);
+    await until(has, 'its address is never there');
+    await apart.remove(`${workloads}/services/${name}`);
+    await apart.remove(`${workloads}/pods/${name}`);
+  };
+}

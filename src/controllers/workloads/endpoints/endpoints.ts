@@ -1,0 +1,140 @@
+import type { Closable } from '../../../base/disposable.ts';
+import { limits } from '../../../base/limits.ts';
+import { hasReason } from '../../../client/api-client.ts';
+import type { SharedInformer } from '../../../client/shared-informers.ts';
+import { endpointNames } from '../../../dialect/workload-names.ts';
+import { asPod } from '../../../kinds/core/pod/pod-schema.ts';
+import { isHeadless, specOf } from '../../../kinds/core/service/service-spec.ts';
+import { type ApiObject, nameOf } from '../../../meta/api-object.ts';
+import { equalValues } from '../../../schema/equal-values.ts';
+import type { InformedContext } from '../../controller.ts';
+import { aboutOf, collectionOf, type ObjectKind, pathOf, podKind } from '../owner.ts';
+import { isTerminatingNamespace, messageOf } from '../pod-control.ts';
+import { isReady } from '../pod-state.ts';
+import { WorkloadController } from '../workload-controller.ts';
+import { packSubsets, type ReadyAddress, truncated } from './endpoint-subsets.ts';
+import {
+  addressOf,
+  followPods,
+  hostnameOf,
+  isReachable,
+  needsPorts,
+  podsOf,
+  portsOf,
+  selectorOfService,
+  serviceKind,
+  targetOf,
+} from './service-endpoints.ts';
+
+const endpointsKind: ObjectKind = { apiVersion: 'v1', kind: 'Endpoints', resource: 'endpoints' };
+const parallel = 5;
+
+/** Keeps the Endpoints of services with a selector: an object of the name of each, with the addresses of its pods. */
+export const startEndpoints = (context: InformedContext): Closable => new EndpointsController(context);
+
+class EndpointsController implements Closable {
+  readonly #context: InformedContext;
+  readonly #pods: SharedInformer;
+  readonly #endpoints: SharedInformer;
+  readonly #controller: WorkloadController;
+  readonly #following: readonly Closable[];
+
+  constructor(context: InformedContext) {
+    this.#context = context;
+    this.#pods = context.informers.of(collectionOf(podKind));
+    this.#endpoints = context.informers.of(collectionOf(endpointsKind));
+    this.#controller = new WorkloadController(context, {
+      ...{ kind: serviceKind, queue: 'endpoint', parallel, dependents: [podKind, endpointsKind] },
+      selectorOf: () => undefined,
+      pass: (service) => this.#pass(service),
+      gone: (key) => void this.#remove(key),
+    });
+    const changed = (key: string): void => this.#controller.add(key);
+    this.#following = [followPods(this.#pods, this.#controller), this.#endpoints.follow({ changed })];
+  }
+
+  async #pass(service: ApiObject): Promise<void> {
+    if (!selectorOfService(service)) return;
+    const { dialect } = this.#context;
+    const { headless, overCapacity } = endpointNames(dialect);
+    const all = packSubsets(this.#addresses(service));
+    const { subsets, isTruncated } = truncated(all, limits.endpointsAddressesMax);
+    const { namespace = '', name = '', labels = {} } = service.metadata;
+    const found = this.#endpoints.get(`${namespace}/${name}`);
+    const { [overCapacity]: _, ...annotations } = found?.metadata.annotations ?? {};
+    const wanted = {
+      labels: { ...labels, ...(isHeadless(specOf(service)) && { [headless]: '' }) },
+      annotations: { ...annotations, ...(isTruncated && { [overCapacity]: 'truncated' }) },
+    };
+    const isSame =
+      found &&
+      equalValues(found['subsets'] ?? [], subsets) &&
+      equalValues(found.metadata.labels ?? {}, wanted.labels) &&
+      equalValues(found.metadata.annotations ?? {}, wanted.annotations);
+    if (isSame) return;
+    const { apiVersion, kind } = endpointsKind;
+    const metadata = { ...(found?.metadata ?? { name, namespace }), ...wanted };
+    await this.#write(service, { apiVersion, kind, ...found, metadata, subsets }, found !== undefined);
+  }
+
+  #addresses(service: ApiObject): readonly ReadyAddress[] {
+    const spec = specOf(service);
+    const { publishNotReadyAddresses = false, ipFamilies = ['IPv4'] } = spec;
+    return podsOf(service, this.#pods)
+      .map(asPod)
+      .filter((pod) => isReachable(pod) && (publishNotReadyAddresses || !pod.metadata?.deletionTimestamp))
+      .flatMap((pod): readonly ReadyAddress[] => {
+        const ip = addressOf(pod, ipFamilies[0] ?? 'IPv4');
+        if (ip === undefined) return [];
+        const hostname = hostnameOf(pod, service);
+        const { nodeName } = pod.spec ?? {};
+        const named = { ...(hostname !== undefined && { hostname }), ...(nodeName && { nodeName }) };
+        const address = { ip, ...named, targetRef: targetOf(pod) };
+        const isTaking = publishNotReadyAddresses || isReady(pod);
+        const ports = portsOf(spec, pod);
+        if (!needsPorts(spec)) return [{ address, isReady: isTaking, port: undefined }];
+        return ports.map(({ name, ...port }) => ({
+          ...{ address, isReady: isTaking },
+          port: { ...(name !== '' && { name }), ...port },
+        }));
+      });
+  }
+
+  async #write(service: ApiObject, endpoints: ApiObject, exists: boolean): Promise<void> {
+    const { client, events } = this.#context;
+    const { signal } = this.#controller;
+    const { namespace = '' } = service.metadata;
+    try {
+      const written = exists
+        ? await client.update<ApiObject>(pathOf(endpointsKind, endpoints), endpoints, signal)
+        : await client.create<ApiObject>(collectionOf(endpointsKind, namespace), endpoints, signal);
+      await this.#endpoints.reached(written.metadata.resourceVersion, signal);
+    } catch (error) {
+      if (signal.aborted || isTerminatingNamespace(error)) return;
+      const [reason, text] = exists
+        ? ['FailedToUpdateEndpoint', 'Failed to update endpoint']
+        : ['FailedToCreateEndpoint', 'Failed to create endpoint for service'];
+      const message = `${text} ${namespace}/${nameOf(service)}: ${messageOf(error)}`;
+      events.record({ about: aboutOf(endpointsKind, endpoints), type: 'Warning', reason, message });
+      throw error;
+    }
+  }
+
+  /** Endpoints go with their service. */
+  async #remove(key: string): Promise<void> {
+    const found = this.#endpoints.get(key);
+    if (!found) return;
+    const { client, logger } = this.#context;
+    const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: found.metadata.uid } };
+    try {
+      await client.delete(pathOf(endpointsKind, found), options, this.#controller.signal);
+    } catch (error) {
+      if (!hasReason(error, 'NotFound', 'Conflict')) logger.debug('endpoints stay behind', { key, error });
+    }
+  }
+
+  close(): void {
+    for (const each of this.#following) each.close();
+    this.#controller.close();
+  }
+}
