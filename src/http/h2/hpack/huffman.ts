@@ -22,12 +22,13 @@ const lengthMax = 30;
 const codes: readonly number[] = makeCodes();
 
 function makeCodes(): number[] {
-  const made: number[] = [];
+  const byLength: number[][] = Array.from({ length: lengthMax + 1 }, () => []);
+  for (const [symbol, length] of codeLengths.entries()) byLength[length]?.push(symbol);
+  const made: number[] = new Array<number>(codeLengths.length).fill(0);
   let code = 0;
-  for (let length = 1; length <= lengthMax; length += 1) {
+  for (const symbols of byLength) {
     code *= 2;
-    for (const [symbol, its] of codeLengths.entries()) {
-      if (its !== length) continue;
+    for (const symbol of symbols) {
       made[symbol] = code;
       code += 1;
     }
@@ -80,7 +81,8 @@ const completesBit = 0x200;
 const mayEndBit = 0x100;
 /** The root is only reached again by completing a symbol, so no valid transition is 0. */
 const failed = 0;
-const transitions: Uint32Array = makeTransitions();
+/** Made for the first text: not every server meets one, and none before it is ready. */
+let transitions: Uint32Array | undefined;
 
 interface Node {
   readonly children: [Node | number | undefined, Node | number | undefined];
@@ -139,17 +141,19 @@ export const huffmanGrowthMax = 8 / 5;
  * Returns the number of bytes written; -1 if the text contains EOS or has invalid padding.
  */
 export function huffmanDecode(source: Uint8Array, from: number, to: number, target: Uint8Array): number {
+  transitions ??= makeTransitions();
+  const table = transitions;
   let state = mayEndBit;
   let written = 0;
   for (let at = from; at < to; at += 1) {
     const byte = source[at] as number;
-    state = transitions[((state >>> stateShift) << 4) | (byte >>> 4)] as number;
+    state = table[((state >>> stateShift) << 4) | (byte >>> 4)] as number;
     if (state === failed) return -1;
     if (state & completesBit) {
       target[written] = state;
       written += 1;
     }
-    state = transitions[((state >>> stateShift) << 4) | (byte & 0xf)] as number;
+    state = table[((state >>> stateShift) << 4) | (byte & 0xf)] as number;
     if (state === failed) return -1;
     if (state & completesBit) {
       target[written] = state;
