@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type StepLine, steps } from './client-script.ts';
+import { environmentLibraries } from './environment-libraries.ts';
 import type { ClientRun, OfficialClient } from './official-clients.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -49,6 +50,13 @@ ${rows.map(clientRow).join('\n')}
 
 Objects of ten kinds that are defined at run time are followed through a restart by dynamic informers of client-go, by \`CustomObjectsApi\` with \`Watch\` of kubernetes
 (Python), and by informers of @kubernetes/client-node (\`custom-informer.test.ts\`).
+
+Libraries that start a control plane for tests start what \`orch envtest\` makes ([TESTING.md](TESTING.md)), and do the script of
+[test/clients/environments/README.md](../test/clients/environments/README.md): definition, custom object, Deployment, user.
+
+| library | release |
+|---|---|
+${environmentLibraries.map(({ library, language, version }) => tableLine([`${library} (${language})`, version])).join('\n')}
 
 More is tested with every release of kubectl that the machine has:
 

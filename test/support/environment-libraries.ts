@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type ClientCommand, cacheFolder, goEnvironment } from './official-clients.ts';
+import type { Program } from './prepared-program.ts';
+
+const programs = resolve(import.meta.dirname, '../clients/environments');
+
+/** The definition that programs install. */
+const definitionFile = join(programs, 'widgets.yaml');
+
+/** The steps of a program, in their order: ../clients/environments/README.md. */
+export const environmentSteps = ['start', 'definition', 'custom', 'deployment', 'user', 'stop'] as const;
+
+/** A library that starts a control plane for tests, and a program that uses it. */
+interface EnvironmentLibrary extends Program {
+  readonly language: string;
+  readonly library: string;
+  readonly version: string;
+  /** Where the library looks for programs, below the folder that it is given. */
+  readonly assets: string;
+  readonly run: (folder: string) => ClientCommand;
+}
+
+function versionIn(file: string, pattern: RegExp): string {
+  const version = pattern.exec(readFileSync(join(programs, file), 'utf8'))?.[1];
+  if (version === undefined) throw new Error(`${file} names no version: ${pattern}`);
+  return version;
+}
+
+/** The newest release of its time, and one that was so two years before. */
+function go(modules: 'go.mod' | 'older.mod'): EnvironmentLibrary {
+  const program = join(cacheFolder, `go/environment-${modules}`);
+  const flags = [`-modfile=${modules}`];
+  return {
+    language: 'Go',
+    library: 'controller-runtime',
+    version: versionIn(`go/${modules}`, /sigs\.k8s\.io\/controller-runtime v([\d.]+)/),
+    folder: join(programs, 'go'),
+    toolchain: [{ command: 'go', args: ['version'] }],
+    fetch: [{ command: 'go', args: ['mod', 'download', ...flags], env: goEnvironment }],
+    registry: 'https://proxy.golang.org/',
+    build: [
+      { command: 'go', args: ['build', ...flags, '-o', program, '.'], env: { ...goEnvironment, GOPROXY: 'off' } },
+    ],
+    assets: '',
+    run: (folder) => ({ command: program, args: [definitionFile], env: { KUBEBUILDER_ASSETS: folder } }),
+  };
+}
+
+function java(): EnvironmentLibrary {
+  const built = join(cacheFolder, 'environment-java');
+  return {
+    language: 'Java',
+    library: 'kube-api-test',
+    version: versionIn('java/pom.xml', /<artifactId>kube-api-test<\/artifactId>\s*<version>([\d.]+)/),
+    folder: join(programs, 'java'),
+    toolchain: [
+      { command: 'javac', args: ['-version'] },
+      { command: 'mvn', args: ['-version'] },
+      // It asks the server with it whether it is ready.
+      { command: 'kubectl', args: ['version', '--client'] },
+    ],
+    fetch: [{ command: 'mvn', args: ['--batch-mode', '--quiet', 'compile', 'dependency:copy-dependencies'] }],
+    registry: 'https://repo.maven.apache.org/maven2/',
+    build: [],
+    assets: 'k8s/1.32.0-linux-amd64',
+    run: (folder) => ({
+      command: 'java',
+      args: ['-cp', `${join(built, 'classes')}:${join(built, 'dependency', '*')}`, 'Main', definitionFile, folder],
+    }),
+  };
+}
+
+export const environmentLibraries: readonly EnvironmentLibrary[] = [go('go.mod'), go('older.mod'), java()];
