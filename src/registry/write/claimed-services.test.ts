@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { silentLogger } from '../../base/logger.ts';
+import { systemClock } from '../../base/time/clock.ts';
 import { serviceClaims } from '../../kinds/core/service/service-allocation.ts';
 import type { ServiceRanges } from '../../kinds/core/service/service-pools.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import { etcdMissing, startEtcd } from '../../store/drivers/etcd/etcd-process-fixture.ts';
+import { openEtcdStore } from '../../store/drivers/etcd/etcd-store.ts';
 import { openMemoryStore } from '../../store/drivers/memory/memory-store.ts';
+import type { Store } from '../../store/store.ts';
 import { RegistryFixture } from '../registry-fixture.ts';
 
 const services = '/api/v1/namespaces/n/services';
@@ -359,24 +364,62 @@ describe('two families', () => {
   });
 });
 
-test('servers of one store give nothing twice, and use all that there is', async () => {
-  const store = openMemoryStore();
+/** Two servers, each with a connection of its own where the store is one that several share. */
+const stores: readonly (readonly [name: string, skip: string | false, open: () => Promise<SharedStore>])[] = [
+  [
+    'memory',
+    false,
+    async () => {
+      const store = openMemoryStore();
+      return { stores: [store, store], close: async () => {} };
+    },
+  ],
+  [
+    'etcd',
+    etcdMissing,
+    async () => {
+      const etcd = await startEtcd();
+      const opened = () => openEtcdStore({ endpoints: [etcd.endpoint], clock: systemClock, logger: silentLogger });
+      return { stores: [await opened(), await opened()], close: () => etcd.stop() };
+    },
+  ],
+];
+
+interface SharedStore {
+  readonly stores: readonly [Store, Store];
+  close(): Promise<void>;
+}
+
+for (const [name, skip, openStores] of stores) {
+  test(`servers of one store (${name}) give nothing twice, and use all that there is`, { skip }, async () => {
+    const shared = await openStores();
+    try {
+      await useAll(shared.stores);
+    } finally {
+      await shared.close();
+    }
+  });
+}
+
+async function useAll([first, second]: SharedStore['stores']): Promise<void> {
   const serviceRanges = ranges(['10.0.0.0/26'], 30_000, 30_063);
-  await using one = await RegistryFixture.open({ store, serviceRanges });
-  await using other = await RegistryFixture.open({ store, serviceRanges });
+  await using one = await RegistryFixture.open({ store: first, serviceRanges });
+  await using other = await RegistryFixture.open({ store: second, serviceRanges });
+  const of = (n: number) => (n % 2 ? one : other);
   const outcomes = await Promise.allSettled(
-    Array.from({ length: 80 }, (_, n) =>
-      (n % 2 ? one : other).call('POST', services, service(`s${n}`, { type: 'NodePort' })),
-    ),
+    Array.from({ length: 80 }, (_, n) => of(n).call('POST', services, service(`s${n}`, { type: 'NodePort' }))),
   );
   const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [String(each.reason.message)] : []));
   assert.equal(outcomes.length - refused.length, 62);
   for (const message of refused) assert.match(message, /range is full$/);
   await requireConsistent(one);
+  const { items } = await one.list(services);
+  // Each is changed by one server and removed by the other.
+  const bare = (at: string) => service(at, { type: 'ExternalName', externalName: 'x' });
   await Promise.all(
-    (await one.list(services)).items.map(({ metadata }, n) =>
-      (n % 2 ? one : other).call('DELETE', `${services}/${metadata.name}`),
-    ),
+    items.slice(0, 20).map(({ metadata: { name = '' } }, n) => of(n).call('PUT', `${services}/${name}`, bare(name))),
   );
+  await requireConsistent(other);
+  await Promise.all(items.map(({ metadata: { name = '' } }, n) => of(n + 1).call('DELETE', `${services}/${name}`)));
   assert.deepEqual(await held(one), []);
-});
+}
