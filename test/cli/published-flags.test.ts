@@ -344,8 +344,6 @@ describe('a server', () => {
       '--authorization-mode=Node,RBAC',
       '--enable-admission-plugins=NodeRestriction',
       '--enable-bootstrap-token-auth=true',
-      '--kubelet-client-certificate=/etc/pki/agent.crt',
-      '--kubelet-client-key=/etc/pki/agent.key',
       '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
       '--profiling=false',
       '--proxy-client-cert-file=/etc/pki/proxy.crt',
@@ -358,13 +356,6 @@ describe('a server', () => {
       .split('\n')
       .filter((line) => line.startsWith('{') && line.includes('a flag changes nothing here'))
       .map((line) => JSON.parse(line).flag);
-    assert.deepEqual(warned.sort(), [
-      '--allow-privileged',
-      '--kubelet-client-certificate',
-      '--kubelet-client-key',
-      '--kubelet-preferred-address-types',
-      '--profiling',
-      '--proxy-client-cert-file',
-    ]);
+    assert.deepEqual(warned.sort(), ['--allow-privileged', '--profiling', '--proxy-client-cert-file']);
   });
 });

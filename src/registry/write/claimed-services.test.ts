@@ -391,7 +391,7 @@ interface SharedStore {
 }
 
 for (const [name, skip, openStores] of stores) {
-  test(`servers of one store (${name}) give nothing twice, and use all that there is`, { skip }, async () => {
+  test(`servers of a store give nothing twice, and use all that there is: ${name}`, { skip }, async () => {
     const shared = await openStores();
     try {
       await useAll(shared.stores);
