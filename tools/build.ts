@@ -127,10 +127,10 @@ export async function build(root: string): Promise<BuildResult> {
 const existing = (root: string, sources: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(sources).filter(([, source]) => existsSync(join(root, source))));
 
-/** A single character beyond Latin-1 makes the runtime keep the whole file with two bytes for each. */
+/** A single character beyond ASCII makes the runtime keep the whole file with two bytes for each. */
 function refuseWide(path: string, text: string): void {
-  const wide = /[^\0-\xff].{0,40}/.exec(text);
-  if (wide) throw new Error(`${basename(path)}: a character beyond Latin-1, to be written as \\u…: ${wide[0]}`);
+  const wide = /[^\0-\x7f].{0,40}/.exec(text);
+  if (wide) throw new Error(`${basename(path)}: a character beyond ASCII, to be written as \\u…: ${wide[0]}`);
 }
 
 const isEntry = (path: string): boolean => basename(path).replace(/\.js$/, '') in { ...entries, ...threads };

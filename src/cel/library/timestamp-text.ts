@@ -30,13 +30,12 @@ export function timestamp(nanoseconds: bigint): CelTimestamp {
 
 /** Parses `1h30m`, `-1.5s`. */
 export function parseDuration(text: string): CelDuration {
-  const match = /^([+-]?)((?:(?:[0-9]{1,19}(?:\.[0-9]{0,19})?|\.[0-9]{1,19})(?:h|ms|m|s|us|µs|\u03bcs|ns))+|0)$/.exec(
-    text,
-  );
+  const match =
+    /^([+-]?)((?:(?:[0-9]{1,19}(?:\.[0-9]{0,19})?|\.[0-9]{1,19})(?:h|ms|m|s|us|\u00b5s|\u03bcs|ns))+|0)$/.exec(text);
   if (match === null) throw new CelFault('invalid duration');
   let total = 0n;
   for (const [, whole = '', fraction = '', unit = ''] of (match[2] ?? '').matchAll(
-    /([0-9]*)(?:\.([0-9]*))?([a-zµ\u03bc]+)/g,
+    /([0-9]*)(?:\.([0-9]*))?([a-z\u00b5\u03bc]+)/g,
   )) {
     const size = units[unit] ?? 0n;
     total += BigInt(whole) * size + (BigInt(fraction || '0') * size) / 10n ** BigInt(fraction.length);

@@ -89,7 +89,7 @@ const texts: Readonly<Record<string, Convert>> = {
 
 /** A Go duration, or one number with a unit: `3 days`. */
 function spanOf(source: string): CelValue {
-  const [, count, unit = ''] = /^(\d{1,18})\s*([a-zµ\u03bc]+)$/.exec(source) ?? [];
+  const [, count, unit = ''] = /^(\d{1,18})\s*([a-z\u00b5\u03bc]+)$/.exec(source) ?? [];
   const size = units.find(([names]) => names.test(unit))?.[1];
   return count === undefined || size === undefined ? parseDuration(source) : duration(BigInt(count) * size);
 }
