@@ -26,6 +26,10 @@ interface Merge {
   readonly gives?: Fields;
 }
 
+const volume = {
+  ...{ capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], csi: { driver: 'd', volumeHandle: 'h' } },
+};
+
 const merges: readonly Merge[] = [
   {
     rule: 'a list of type set: elements are shared out',
@@ -40,6 +44,13 @@ const merges: readonly Merge[] = [
     first: { spec: { podCIDRs: ['10.0.0.0/24'] } },
     second: { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }], podCIDRs: ['10.0.0.0/24'] } },
     gives: { 'spec.podCIDRs': ['10.0.0.0/24'] },
+  },
+  {
+    rule: 'a struct that is atomic elsewhere: parts have owners of their own',
+    path: '/api/v1/persistentvolumes/a',
+    first: { spec: { ...volume, claimRef: { namespace: 'n', name: 'c' } } },
+    second: { spec: { claimRef: { uid: 'u' } } },
+    gives: { 'spec.claimRef': { namespace: 'n', name: 'c', uid: 'u' } },
   },
   {
     rule: 'a list of type atomic conflicts as a whole',

@@ -173,7 +173,7 @@ class Emitter {
       ...(v3 && '$ref' in value ? { allOf: [value] } : value),
       ...(v3 && initial !== undefined && { default: initial }),
       ...(v3 && field.deprecated && { deprecated: true }),
-      ...this.#extensions({ 'patch-strategy': field.patchStrategy }),
+      ...this.#extensions({ 'patch-strategy': field.patchStrategy, 'map-type': field.structType }),
     };
   }
 

@@ -209,12 +209,22 @@ export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
   readonly gate?: string;
   /** `replace`/`retainKeys` for struct fields in strategic merge patches. */
   readonly patchStrategy?: 'replace' | 'retainKeys';
+  /** The parts of a struct that is atomic elsewhere have owners of their own here. */
+  readonly structType?: 'granular';
 }
 
 type FieldOptions = Partial<
   Pick<
     Field,
-    'default' | 'immutable' | 'requiredWith' | 'onlyWith' | 'deprecated' | 'gate' | 'patchStrategy' | 'documented'
+    | 'default'
+    | 'immutable'
+    | 'requiredWith'
+    | 'onlyWith'
+    | 'deprecated'
+    | 'gate'
+    | 'patchStrategy'
+    | 'documented'
+    | 'structType'
   >
 >;
 

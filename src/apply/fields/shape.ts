@@ -135,11 +135,18 @@ const never = (): boolean => false;
 
 const compileField: FieldCompiler = (name, field) => ({
   element: fieldElement(name),
-  shape: shapeOf(schemaOf(field)),
+  shape: fieldShape(field),
   declared: true,
   owners: 'anyone',
   isAbsent: absenceTestOf(field),
 });
+
+function fieldShape(field: Field): Shape {
+  const schema = schemaOf(field);
+  return field.structType === 'granular' && schema.type === 'struct'
+    ? compileStruct(schema, compileField)
+    : shapeOf(schema);
+}
 
 function absenceTestOf(field: Field): FieldShape['isAbsent'] {
   const schema = schemaOf(field);

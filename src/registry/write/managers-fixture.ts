@@ -11,7 +11,12 @@ export const node = '/api/v1/nodes/a';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-const kinds: Readonly<Record<string, string>> = { configmaps: 'ConfigMap', pods: 'Pod', nodes: 'Node' };
+const kinds: Readonly<Record<string, string>> = {
+  configmaps: 'ConfigMap',
+  pods: 'Pod',
+  nodes: 'Node',
+  persistentvolumes: 'PersistentVolume',
+};
 
 export const collectionOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 

@@ -69,7 +69,7 @@ export const persistentVolumeSpec = struct(
     capacity: opt(1, map(quantity()), 'How large the volume is.'),
     ...inline(2, persistentVolumeSource),
     accessModes: opt(3, list(string()), 'Ways in which the volume can be mounted.'),
-    claimRef: ptr(4, objectReference, 'The claim that the volume is bound to.'),
+    claimRef: ptr(4, objectReference, 'The claim that the volume is bound to.', { structType: 'granular' }),
     persistentVolumeReclaimPolicy: opt(5, string(), 'What becomes of the volume after its claim: `Retain`, `Delete` or `Recycle`.'),
     storageClassName: opt(6, string(), 'Storage class of the volume; none where it is empty.'),
     mountOptions: opt(7, list(string()), 'Options with which the volume is mounted; nobody checks them before.'),
