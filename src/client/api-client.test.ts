@@ -36,6 +36,15 @@ describe('watches', () => {
 });
 
 describe('requests', () => {
+  it('write back integers beyond 2^53 as they were read', async () => {
+    const { server, client } = setUp();
+    const text = '{"spec":{"large":9007199254740993}}';
+    server.answerRaw(200, text);
+    server.answer(200, {});
+    await client.update('/a', await client.get('/a'));
+    assert.equal(server.sent.at(-1)?.body, text);
+  });
+
   it('carry JSON and the User-Agent', async () => {
     const { server, client } = setUp();
     for (let answers = 0; answers < 5; answers++) server.answer(200, { n: answers });

@@ -1,7 +1,7 @@
 import { asBuffer } from '../base/collections/byte-span.ts';
 import { limits } from '../base/limits.ts';
 import { inOwnTurn } from '../base/time/turns.ts';
-import { parseStored } from '../codec/json.ts';
+import { parseStored, stringifyJson } from '../codec/json.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { Status } from '../meta/status-error.ts';
 import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
@@ -107,37 +107,37 @@ export class ApiClient {
   }
 
   create<T = ApiObject>(target: string, object: unknown, signal?: AbortSignal): Promise<T> {
-    return this.#request({ method: 'POST', target, body: JSON.stringify(object), ...(signal && { signal }) });
+    return this.#request({ method: 'POST', target, body: stringifyJson(object), ...(signal && { signal }) });
   }
 
   update<T = ApiObject>(target: string, object: unknown, signal?: AbortSignal): Promise<T> {
-    return this.#request({ method: 'PUT', target, body: JSON.stringify(object), ...(signal && { signal }) });
+    return this.#request({ method: 'PUT', target, body: stringifyJson(object), ...(signal && { signal }) });
   }
 
   /** Patches an object with a JSON merge patch (RFC 7386). */
   mergePatch<T = ApiObject>(target: string, patch: unknown, signal?: AbortSignal): Promise<T> {
-    const body = JSON.stringify(patch);
+    const body = stringifyJson(patch);
     const headers = { 'content-type': 'application/merge-patch+json' };
     return this.#request({ method: 'PATCH', target, body, headers, ...(signal && { signal }) });
   }
 
   /** Patches a built-in object with a strategic merge patch, which merges lists by their keys. */
   strategicPatch<T = ApiObject>(target: string, patch: unknown, signal?: AbortSignal): Promise<T> {
-    const body = JSON.stringify(patch);
+    const body = stringifyJson(patch);
     const headers = { 'content-type': 'application/strategic-merge-patch+json' };
     return this.#request({ method: 'PATCH', target, body, headers, ...(signal && { signal }) });
   }
 
   /** Like `mergePatch`, but parses only metadata, like `getMetadata`. */
   mergePatchMetadata(target: string, patch: unknown, signal?: AbortSignal): Promise<ApiObject> {
-    const body = JSON.stringify(patch);
+    const body = stringifyJson(patch);
     const headers = { 'content-type': 'application/merge-patch+json' };
     return this.#request({ method: 'PATCH', target, body, headers, ...(signal && { signal }) }, readMetadata);
   }
 
   /** Deletes an object or, if the target is a collection, all objects that the query selects. */
   async delete(target: string, options: unknown = {}, signal?: AbortSignal): Promise<void> {
-    await this.#request({ method: 'DELETE', target, body: JSON.stringify(options), ...(signal && { signal }) });
+    await this.#request({ method: 'DELETE', target, body: stringifyJson(options), ...(signal && { signal }) });
   }
 
   /** Events of a watch, until the server ends it or the signal aborts. Throws ApiError if the server refuses it. */

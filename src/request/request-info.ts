@@ -105,23 +105,7 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   const name = place.name === '' && (verb === 'list' || verb === 'watch') ? selectedName(query) : place.name;
   const { group, version } = rest;
   const { namespace, inNamespace, resource, subresource } = place;
-  if (below !== undefined) {
-    if (subresource !== passingSubresource) throw noSuchPath();
-    return {
-      type: 'resource',
-      path,
-      query,
-      verb,
-      group,
-      version,
-      namespace,
-      inNamespace,
-      resource,
-      name,
-      subresource,
-      below,
-    };
-  }
+  if (below !== undefined && subresource !== passingSubresource) throw noSuchPath();
   // Each field by name: objects that are put together of others cost more to make, and more at each look at them.
   const info: ResourceRequest = {
     type: 'resource',
@@ -136,6 +120,7 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
     name,
     subresource,
   };
+  if (below !== undefined) return { ...info, below };
   return selects(info) ? withSelectors(info) : info;
 }
 
