@@ -9,6 +9,7 @@ const cleaner = 'token-cleaner-controller';
 /** What kube-controller-manager runs of its own accord, and this program where it is asked to. */
 const workloads: readonly ControllerName[] = [
   'deployment-controller',
+  'daemonset-controller',
   'replicaset-controller',
   'replicationcontroller-controller',
   'endpoints-controller',

@@ -167,6 +167,13 @@ const entries = {
     group: 'workloads',
     start: whenLoaded(async () => (await import('./workloads/deployment/deployment.ts')).startDeployments),
   },
+  'daemonset-controller': {
+    aliases: ['daemonset'],
+    help: 'keeps a pod of each daemon set on every node where it may run',
+    account: 'daemon-set-controller',
+    group: 'workloads',
+    start: whenLoaded(async () => (await import('./workloads/daemon-set/daemon-set.ts')).startDaemonSets),
+  },
   'replicaset-controller': {
     aliases: ['replicaset'],
     help: 'keeps the pods of replica sets',

@@ -16,13 +16,18 @@ export const simulationNames = {
   ready: 'simulation.orch.io/ready',
 } as const;
 
-/** Labels that nodes give themselves; taints of a node that is closed to new pods, and of one that is not ready yet. */
+/** Labels that nodes give themselves; taints of nodes that are closed to new pods, that are not ready, or that lack something. */
 export const nodeNames = ({ domain }: Dialect) => ({
   hostname: `${domain}/hostname`,
   operatingSystem: `${domain}/os`,
   architecture: `${domain}/arch`,
   unschedulable: `node.${domain}/unschedulable`,
   notReady: `node.${domain}/not-ready`,
+  unreachable: `node.${domain}/unreachable`,
+  diskPressure: `node.${domain}/disk-pressure`,
+  memoryPressure: `node.${domain}/memory-pressure`,
+  processPressure: `node.${domain}/pid-pressure`,
+  networkUnavailable: `node.${domain}/network-unavailable`,
   outOfService: `node.${domain}/out-of-service`,
   agentVersion: nodeFields.agentVersion,
 });

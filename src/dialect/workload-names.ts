@@ -48,3 +48,19 @@ export function endpointNames({ name, domain }: Dialect) {
     zone: `topology.${domain}/zone`,
   };
 }
+
+/** Labels of the pods of daemon sets and stateful sets, and of the revisions of their templates. */
+export function setNames({ domain }: Dialect) {
+  return {
+    /** Of pods: the revision that they were made of. */
+    revisionHash: 'controller-revision-hash',
+    /** Of pods of daemon sets: the number of templates so far, for clients that know no revisions. */
+    templateGeneration: 'pod-template-generation',
+    /** Annotation of daemon sets with that number. */
+    templatesCounted: 'deprecated.daemonset.template.generation',
+    /** Of revisions: the hash in their name. */
+    dataHash: `controller.${domain}/hash`,
+    podName: `statefulset.${domain}/pod-name`,
+    podIndex: `apps.${domain}/pod-index`,
+  };
+}

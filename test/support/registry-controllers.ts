@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach } from 'node:test';
 import { silentLogger } from '../../src/base/logger.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { systemClock } from '../../src/base/time/clock.ts';
+import { type Clock, systemClock } from '../../src/base/time/clock.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { type ControllersContext, chooseControllers, startControllers } from '../../src/controllers/controllers.ts';
 import { orch } from '../../src/dialect/orch.ts';
@@ -19,12 +19,12 @@ interface RegistryControllers {
   stop(): void;
 }
 
-/** A registry for each test of the calling file, and controllers over it. */
-export function controllersForEach(): RegistryControllers {
+/** A registry for each test of the calling file, and controllers over it. The test may drive the clock of both. */
+export function controllersForEach(clockOf: () => Clock = () => systemClock): RegistryControllers {
   let opened: Pick<RegistryControllers, 'fixture' | 'transport'> | undefined;
   let running: { close(): void } | undefined;
   beforeEach(async () => {
-    const fixture = await RegistryFixture.open();
+    const fixture = await RegistryFixture.open({ clock: clockOf() });
     opened = { fixture, transport: new RegistryTransport(fixture) };
   });
   afterEach(async () => {
@@ -43,7 +43,13 @@ export function controllersForEach(): RegistryControllers {
     start(names, more = {}) {
       running = startControllers(chooseControllers(names), {
         client: new ApiClient(there().transport, 'controllers'),
-        ...{ clock: systemClock, random: systemRandom, logger: silentLogger, dialect: orch, rootAuthority: '' },
+        ...{
+          clock: there().fixture.clock,
+          random: systemRandom,
+          logger: silentLogger,
+          dialect: orch,
+          rootAuthority: '',
+        },
         ...more,
       });
     },

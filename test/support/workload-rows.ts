@@ -70,6 +70,48 @@ export const workloadRows = (started: () => ControllersApart): Rows => ({
       };
     },
   },
+  'daemonset-controller': {
+    account: 'daemon-set-controller',
+    published: [
+      ...inBoth('get,list,watch daemonsets'),
+      ...inBoth('update daemonsets/status'),
+      ...inBoth('update daemonsets/finalizers'),
+      'list,watch nodes',
+      managePods,
+      'create pods/binding',
+      'get,list,watch,create,delete,patch,update controllerrevisions@apps',
+      events,
+    ],
+    async work() {
+      const apps = '/apis/apps/v1/namespaces/workloads';
+      const [selector, labels] = [{ matchLabels: { app: 'daemon' } }, { app: 'daemon' }];
+      const nodeSelector = { daemon: 'yes' };
+      const templateOf = (image: string) => ({
+        metadata: { labels },
+        spec: { nodeSelector, containers: [{ name: 'c', image }] },
+      });
+      const path = `${apps}/daemonsets/agent`;
+      await started().make('/api/v1/nodes', { metadata: { name: 'daemons', labels: nodeSelector } });
+      await started().patch('/api/v1/nodes/daemons', { spec: { taints: null } });
+      const spec = { selector, revisionHistoryLimit: 0, template: templateOf('a') };
+      await started().make(`${apps}/daemonsets`, { metadata: { name: 'agent' }, spec });
+      const reaches = (expected: object): Promise<void> =>
+        until(
+          async () => {
+            const { status } = await started().get<{ status: Readonly<Record<string, unknown>> }>(path);
+            return Object.entries(expected).every(([name, value]) => status[name] === value);
+          },
+          `the status is never ${JSON.stringify(expected)}`,
+        );
+      return async () => {
+        await reaches({ observedGeneration: 1, currentNumberScheduled: 1 });
+        await started().patch(path, { spec: { template: templateOf('b') } });
+        await reaches({ observedGeneration: 2, updatedNumberScheduled: 1 });
+        await started().remove(path);
+        await started().remove('/api/v1/nodes/daemons');
+      };
+    },
+  },
   'replicaset-controller': {
     account: 'replicaset-controller',
     published: [

@@ -11,9 +11,9 @@ import { formatMicroTime, formatTime } from '../../meta/time.ts';
 import type { InformedContext } from '../controller.ts';
 import { ControllerStack } from '../controller-stack.ts';
 import { aboutOf, collectionOf, pathOf, podKind } from '../workloads/owner.ts';
+import { mayRunOn, type PlacedNode, placedNode } from '../workloads/placement.ts';
 import { isFinished } from '../workloads/pod-state.ts';
 import { isSimulated, nodeObject, nodeStatus } from './node-object.ts';
-import { mayRunOn, type PlacedNode, placedNode } from './placement.ts';
 import { PodAddresses } from './pod-addresses.ts';
 import { nextStep } from './pod-life.ts';
 

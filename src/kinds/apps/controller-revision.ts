@@ -8,11 +8,15 @@ import { ageColumn, column, nameColumn, none } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
+import { typed } from '../typed.ts';
 
 const schema = kindSchema('api.apps.v1.ControllerRevision', 'A former state that a controller may go back to; it never changes.', {
   data: ptr(2, anyValue(), 'The state.'),
   revision: always(3, int64({ minimum: 0 }), 'Number of the state: higher is newer.'),
 });
+
+/** Casts a decoded object to its static type. */
+export const asControllerRevision = (object: ApiObject) => typed(schema, object);
 
 function validateCreate(object: ApiObject): FieldError[] {
   const data = object['data'] ?? null;

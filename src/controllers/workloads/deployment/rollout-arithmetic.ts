@@ -38,7 +38,8 @@ export function boundsOf({ replicas, rolling }: Wanted): {
   return { maxSurge, maxUnavailable: Math.min(maxSurge === 0 && missing === 0 ? 1 : missing, replicas) };
 }
 
-const scaled = (value: IntOrPercent, total: number, round: (exact: number) => number): number =>
+/** A number, or a percentage of the total. */
+export const scaled = (value: IntOrPercent, total: number, round: (exact: number) => number): number =>
   typeof value === 'number' ? value : round((Number.parseInt(value, 10) * total) / 100);
 
 /** Replicas of the set of the present template, `current` so far, beside those of all sets. */

@@ -26,15 +26,23 @@ export function placedNode({ metadata, ...object }: ApiObject): PlacedNode {
  * Whether a pod may be placed on a node: by `nodeSelector`, required node affinity, taints and whether the node is closed to
  * new pods. Neither resources nor other pods are looked at. `closed` is the key of the taint that closed nodes stand for.
  */
-export function mayRunOn({ spec }: Pod, node: PlacedNode, closed: string): boolean {
-  const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+export function mayRunOn(pod: Pod, node: PlacedNode, closed: string): boolean {
   const taints = [...node.taints, ...(node.unschedulable ? [{ key: closed, effect: 'NoSchedule' }] : [])];
+  return selectsNode(pod, node) && taintsAgainst(pod, taints).length === 0;
+}
+
+/** Whether the pod selects the node by its `nodeSelector` and its required node affinity. */
+export function selectsNode({ spec }: Pod, node: PlacedNode): boolean {
+  const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
   return (
     Object.entries(spec?.nodeSelector ?? {}).every(([name, value]) => node.labels[name] === value) &&
-    (terms === undefined || terms.some((term) => matchesTerm(term, node))) &&
-    taints.every((taint) => taint.effect === 'PreferNoSchedule' || isTolerated(taint, spec?.tolerations ?? []))
+    (terms === undefined || terms.some((term) => matchesTerm(term, node)))
   );
 }
+
+/** The taints that keep the pod away: those that are more than a preference, and that it does not tolerate. */
+export const taintsAgainst = ({ spec }: Pod, taints: readonly Taint[]): readonly Taint[] =>
+  taints.filter((taint) => taint.effect !== 'PreferNoSchedule' && !isTolerated(taint, spec?.tolerations ?? []));
 
 interface Requirement {
   readonly key?: string;
