@@ -439,6 +439,8 @@ export const limits = {
   accountTokenRetryMs: 10_000,
   /** Longest timer that controllers set for a time of day: meanwhile the clock may be set, or the machine sleep. */
   controllerTimerMsMax: 3600_000,
+  jobBackOffMs: { first: 10_000, longest: 600_000 }, // Before a job replaces a pod that failed; doubles with each.
+  uncountedPodsMax: 500, // Pods that the status of a job names because they are not in its counters yet.
   /**
    * Events of one controller, as in client-go: events about one object at once, and the time in which it may have one more;
    * messages for one reason from which on events are combined, and the pause after which they are not; tables of what was

@@ -15,6 +15,7 @@ const workloads: readonly ControllerName[] = [
   'endpoints-controller',
   'endpointslice-controller',
   'disruption-controller',
+  'job-controller',
   'ttl-after-finished-controller',
   'pod-garbage-collector-controller',
 ];

@@ -209,6 +209,13 @@ const entries = {
     group: 'workloads',
     start: whenLoaded(async () => (await import('./workloads/disruption/disruption.ts')).startDisruption),
   },
+  'job-controller': {
+    aliases: ['job'],
+    help: 'runs the pods of jobs until they are done',
+    account: 'job-controller',
+    group: 'workloads',
+    start: whenLoaded(async () => (await import('./workloads/job/job.ts')).startJobs),
+  },
   'ttl-after-finished-controller': {
     aliases: ['ttl-after-finished'],
     help: 'deletes finished jobs when their time has come',

@@ -64,3 +64,15 @@ export function setNames({ domain }: Dialect) {
     podIndex: `apps.${domain}/pod-index`,
   };
 }
+
+/** Labels, annotations and finalizers of jobs and of their pods. */
+export const jobNames = ({ domain }: Dialect) => ({
+  completionIndex: `batch.${domain}/job-completion-index`,
+  indexFailureCount: `batch.${domain}/job-index-failure-count`,
+  indexIgnoredFailureCount: `batch.${domain}/job-index-ignored-failure-count`,
+  /** Finalizer of pods that are not in the counters yet. */
+  tracking: `batch.${domain}/job-tracking`,
+  scheduledAt: `batch.${domain}/cronjob-scheduled-timestamp`,
+  /** Value of `managedBy` for the controller of this program. */
+  manager: `${domain}/job-controller`,
+});

@@ -186,6 +186,33 @@ export const workloadRows = (started: () => ControllersApart): Rows => ({
       };
     },
   },
+  'job-controller': {
+    account: 'job-controller',
+    published: [
+      'get,list,watch,patch,update jobs@batch',
+      'update jobs/status@batch,jobs/finalizers@batch',
+      managePods,
+      events,
+    ],
+    async work() {
+      const path = '/apis/batch/v1/namespaces/workloads/jobs';
+      const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
+      await started().make(path, { metadata: { name: 'once' }, spec: { template } });
+      return async () => {
+        const pods = `${workloads}/pods?labelSelector=batch.orch.io/job-name%3Donce`;
+        const named = async () =>
+          (await started().get<{ items: readonly { metadata: { name: string } }[] }>(pods)).items[0]?.metadata.name;
+        await until(async () => (await named()) !== undefined, 'it never has a pod');
+        const pod = `${workloads}/pods/${await named()}`;
+        await started().patch(`${pod}/status`, { status: { phase: 'Succeeded' } });
+        const isDone = async (): Promise<boolean> =>
+          'completionTime' in (await started().get<{ status: object }>(`${path}/once`)).status;
+        await until(isDone, 'it is never done');
+        await started().remove(`${path}/once`);
+        await started().remove(pod);
+      };
+    },
+  },
   'ttl-after-finished-controller': {
     account: 'ttl-after-finished-controller',
     published: ['get,list,watch,delete jobs@batch', events],

@@ -21,8 +21,8 @@ interface ClaimOptions {
   readonly signal: AbortSignal;
   /** Objects that are neither claimed nor released where it is false. Default: all are. */
   readonly isCandidate?: (object: ApiObject) => boolean;
-  /** Finalizers of an object that go when it is released. */
-  readonly releasedFinalizers?: readonly string[];
+  /** Finalizers that an object gets when it is adopted, and that go when it is released. */
+  readonly finalizers?: readonly string[];
 }
 
 /** What a claimant does about an object. */
@@ -67,7 +67,7 @@ export async function claim(claimant: Claimant, options: ClaimOptions): Promise<
     if (what === 'keep') claimed.push(object);
     if (what === 'keep' || what === 'leave') continue;
     if (what === 'adopt') await mayAdopt();
-    const patch = what === 'adopt' ? adoption(claimant, object) : release(claimant, object, options);
+    const patch = what === 'adopt' ? adoption(claimant, object, options) : release(claimant, object, options);
     const patched = await patchOwned(patch, object, options);
     written = patched?.metadata.resourceVersion ?? written;
     if (patched && what === 'adopt') claimed.push(patched);
@@ -89,19 +89,23 @@ async function checkOwner({ kind, owner }: Claimant, { client, signal }: ClaimOp
 }
 
 /** The UID is a precondition: an object of the same name that came later stays as it is. */
-const adoption = ({ kind, owner }: Claimant, { metadata: { uid } }: ApiObject) => ({
-  metadata: { ownerReferences: [controllerReference(kind, owner)], uid },
+const adoption = (
+  { kind, owner }: Claimant,
+  { metadata: { uid } }: ApiObject,
+  { finalizers }: Pick<ClaimOptions, 'finalizers'>,
+) => ({
+  metadata: { ownerReferences: [controllerReference(kind, owner)], uid, ...(finalizers && { finalizers }) },
 });
 
 const release = (
   { owner }: Claimant,
   { metadata: { uid } }: ApiObject,
-  { releasedFinalizers }: Pick<ClaimOptions, 'releasedFinalizers'>,
+  { finalizers }: Pick<ClaimOptions, 'finalizers'>,
 ) => ({
   metadata: {
     uid,
     ownerReferences: [{ $patch: 'delete', uid: owner.metadata.uid }],
-    ...(releasedFinalizers && { '$deleteFromPrimitiveList/finalizers': releasedFinalizers }),
+    ...(finalizers && { '$deleteFromPrimitiveList/finalizers': finalizers }),
   },
 });
 

@@ -16,6 +16,8 @@ interface PodControlOptions extends Pick<ControllerContext, 'client' | 'events'>
 interface NewPod {
   readonly template: PodTemplateSpec;
   readonly name?: string;
+  /** Where there is no name. Default: the owner's name. */
+  readonly generateName?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
@@ -85,13 +87,13 @@ export const isTerminatingNamespace = (error: unknown): boolean => hasCause(erro
 
 /** The object to create. */
 export function podOf(ownerKind: ObjectKind, owner: ApiObject, pod: NewPod): ApiObject {
-  const { template, name, labels, annotations, finalizers = [], spec } = pod;
+  const { template, name, generateName = `${nameOf(owner)}-`, labels, annotations, finalizers = [], spec } = pod;
   const { metadata = {} } = template;
   return {
     apiVersion: podKind.apiVersion,
     kind: podKind.kind,
     metadata: {
-      ...(name === undefined ? { generateName: `${nameOf(owner)}-` } : { name }),
+      ...(name === undefined ? { generateName } : { name }),
       namespace: owner.metadata.namespace ?? '',
       labels: { ...metadata.labels, ...labels },
       annotations: { ...metadata.annotations, ...annotations },

@@ -1,6 +1,6 @@
 /** Sets of indexes of a job as text: `1,3-5,7`. */
 
-interface Interval {
+export interface Interval {
   readonly first: number;
   readonly last: number;
 }
@@ -40,7 +40,8 @@ export function firstShared(one: string, other: string, completions: number): nu
   return undefined;
 }
 
-const intervalsOf = (text: string, completions: number): readonly Interval[] =>
+/** Those in increasing order. Parts that cannot be read are left out. */
+export const intervalsOf = (text: string, completions: number): readonly Interval[] =>
   text === ''
     ? []
     : text

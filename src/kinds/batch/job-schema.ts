@@ -1,7 +1,9 @@
+import type { ApiObject } from '../../meta/api-object.ts';
 import { always, bool, type Infer, int32, int64, list, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 import { podTemplateSpec } from '../core/pod/pod-template-spec.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { labelSelector } from '../meta/label-selector.ts';
+import { typed } from '../typed.ts';
 
 const onExitCodes = struct('api.batch.v1.PodFailurePolicyOnExitCodesRequirement', 'Exit codes of containers.', {
   containerName: ptr(1, string(), 'Container that is looked at; all of them unless set.'),
@@ -88,3 +90,5 @@ export const jobSchema = kindSchema('api.batch.v1.Job', 'Runs pods until a numbe
   spec: always(2, jobSpec, 'What is asked for.'),
   status: always(3, status, 'How far it is.'),
 });
+
+export const asJob = (object: ApiObject) => typed(jobSchema, object);
