@@ -12,6 +12,7 @@ const workloads: readonly ControllerName[] = [
   'daemonset-controller',
   'replicaset-controller',
   'replicationcontroller-controller',
+  'statefulset-controller',
   'endpoints-controller',
   'endpointslice-controller',
   'disruption-controller',

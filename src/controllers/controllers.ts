@@ -188,6 +188,13 @@ const entries = {
     group: 'workloads',
     start: whenLoaded(async () => (await import('./workloads/replication-controller.ts')).startReplicationControllers),
   },
+  'statefulset-controller': {
+    aliases: ['statefulset'],
+    help: 'keeps the numbered pods of stateful sets, and their claims',
+    account: 'statefulset-controller',
+    group: 'workloads',
+    start: whenLoaded(async () => (await import('./workloads/stateful-set/stateful-set.ts')).startStatefulSets),
+  },
   'endpoints-controller': {
     aliases: ['endpoint'],
     help: 'keeps the endpoints of services',

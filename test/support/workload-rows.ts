@@ -134,6 +134,48 @@ export const workloadRows = (started: () => ControllersApart): Rows => ({
     ],
     work: () => keepsReplicas(started(), `${workloads}/replicationcontrollers`, { app: 'x' }),
   },
+  'statefulset-controller': {
+    account: 'statefulset-controller',
+    published: [
+      'list,watch pods',
+      'get,list,watch statefulsets@apps',
+      'update statefulsets/status@apps',
+      'update statefulsets/finalizers@apps',
+      'create,delete,get,patch,update pods',
+      'get,list,watch,create,delete,patch,update controllerrevisions@apps',
+      'get,list,watch,create,delete,update persistentvolumeclaims',
+      'update pods/finalizers',
+      events,
+    ],
+    async work() {
+      const apps = '/apis/apps/v1/namespaces/workloads/statefulsets';
+      const labels = { app: 'numbered' };
+      const claim = {
+        metadata: { name: 'data' },
+        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+      };
+      const spec = {
+        ...{ replicas: 1, selector: { matchLabels: labels }, serviceName: 'db', volumeClaimTemplates: [claim] },
+        template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+        persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete' },
+      };
+      await started().make(apps, { metadata: { name: 'db' }, spec });
+      const counts = (expected: number): Promise<void> =>
+        until(async () => {
+          const { status } = await started().get<{ status: { replicas: number; updateRevision?: string } }>(
+            `${apps}/db`,
+          );
+          return status.replicas === expected && status.updateRevision !== undefined;
+        }, `there are never ${expected} pods`);
+      return async () => {
+        await counts(1);
+        await started().has(`${workloads}/persistentvolumeclaims/data-db-0`);
+        await started().patch(`${apps}/db`, { spec: { replicas: 0 } });
+        await counts(0);
+        await started().remove(`${apps}/db`);
+      };
+    },
+  },
   'endpoints-controller': {
     account: 'endpoint-controller',
     published: [

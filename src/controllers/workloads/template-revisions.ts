@@ -46,6 +46,13 @@ const numberOf = (revision: ApiObject): number => asControllerRevision(revision)
 /** A strategic merge patch by which clients go back to the template. */
 const dataOf = (template: PodTemplateSpec) => ({ spec: { template: { ...template, $patch: 'replace' } } });
 
+/** The template that a revision restores. */
+export const templateIn = (revision: ApiObject): PodTemplateSpec => {
+  const data = asControllerRevision(revision).data as { readonly spec?: { readonly template?: object } } | undefined;
+  const { $patch: _, ...template } = (data?.spec?.template ?? {}) as Readonly<Record<string, unknown>>;
+  return template as PodTemplateSpec;
+};
+
 /**
  * The revisions of an object, with that of its present template, which is made or becomes the newest one again. Rejects if
  * another object has its name; the collision is noted in the status, so that the next attempt takes another name.

@@ -65,6 +65,9 @@ const schema = kindSchema('api.apps.v1.StatefulSet', 'Keeps numbered pods runnin
   status: always(3, status, 'What was last observed.'),
 });
 
+/** Casts a decoded object to its static type. */
+export const asStatefulSet = (object: ApiObject) => typed(schema, object);
+
 const specOf = (object: ApiObject): Partial<Infer<typeof spec>> => typed(schema, object).spec ?? {};
 const templateOf = (object: ApiObject): PodTemplateSpec => specOf(object).template ?? {};
 
