@@ -17,6 +17,7 @@ const workloads: readonly ControllerName[] = [
   'endpointslice-controller',
   'disruption-controller',
   'job-controller',
+  'cronjob-controller',
   'ttl-after-finished-controller',
   'pod-garbage-collector-controller',
 ];

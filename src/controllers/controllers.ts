@@ -223,6 +223,13 @@ const entries = {
     group: 'workloads',
     start: whenLoaded(async () => (await import('./workloads/job/job.ts')).startJobs),
   },
+  'cronjob-controller': {
+    aliases: ['cronjob'],
+    help: 'makes jobs on the schedules of cron jobs',
+    account: 'cronjob-controller',
+    group: 'workloads',
+    start: whenLoaded(async () => (await import('./workloads/cron-job/cron-job.ts')).startCronJobs),
+  },
   'ttl-after-finished-controller': {
     aliases: ['ttl-after-finished'],
     help: 'deletes finished jobs when their time has come',

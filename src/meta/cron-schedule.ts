@@ -5,7 +5,7 @@ import { isTimeZone, zoneOffsetMs } from './time-zone.ts';
  * Schedules of five fields, as cron has them: minute, hour, day of the month, month, day of the week. What is accepted, the
  * texts of problems, and the times at transitions of a zone are those of the library that the published controller uses.
  */
-type CronSchedule =
+export type CronSchedule =
   | { readonly type: 'every'; readonly delayMs: number }
   | {
       readonly type: 'fields';

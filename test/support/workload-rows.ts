@@ -255,6 +255,28 @@ export const workloadRows = (started: () => ControllersApart): Rows => ({
       };
     },
   },
+  'cronjob-controller': {
+    account: 'cronjob-controller',
+    published: [
+      'get,list,watch,update cronjobs@batch',
+      'get,list,watch,create,delete,patch,update jobs@batch',
+      'update cronjobs/status@batch,cronjobs/finalizers@batch',
+      'delete,list,watch pods',
+      events,
+    ],
+    async work() {
+      const path = '/apis/batch/v1/namespaces/workloads';
+      const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
+      const spec = { schedule: '@every 1s', concurrencyPolicy: 'Forbid', jobTemplate: { spec: { template } } };
+      await started().make(`${path}/cronjobs`, { metadata: { name: 'tick' }, spec });
+      return async () => {
+        const isDue = async (): Promise<boolean> =>
+          'lastScheduleTime' in ((await started().get<{ status?: object }>(`${path}/cronjobs/tick`)).status ?? {});
+        await until(isDue, 'it never makes a job');
+        await started().remove(`${path}/cronjobs/tick`);
+      };
+    },
+  },
   'ttl-after-finished-controller': {
     account: 'ttl-after-finished-controller',
     published: ['get,list,watch,delete jobs@batch', events],

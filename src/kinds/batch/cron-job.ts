@@ -46,7 +46,10 @@ const schema = kindSchema('api.batch.v1.CronJob', 'Makes jobs on a schedule.', {
   status: always(3, status, 'What was made.'),
 });
 
-type CronJobSpec = Infer<typeof spec>;
+export type CronJobSpec = Infer<typeof spec>;
+export type CronJobStatus = Infer<typeof status>;
+
+export const asCronJob = (object: ApiObject) => typed(schema, object);
 
 const specOf = (object: ApiObject): CronJobSpec => typed(schema, object).spec ?? {};
 const jobOf = (object: ApiObject) => specOf(object).jobTemplate?.spec ?? {};
