@@ -16,13 +16,15 @@ import {
 
 /** A write with an unknown outcome is not retried, on any write path. */
 
-/** A store that loses the outcome of the next write. */
+/** A store that loses the outcome of a write. */
 class LossyStore {
   readonly #store: Store;
   loss: 'none' | 'request' | 'answer' = 'none';
   /** Runs after the write is lost and before the caller gets the error. */
   meanwhile: () => Promise<void> = async () => {};
   writes = 0;
+  /** Which of the next writes is lost. */
+  lost = 1;
 
   constructor(store: Store) {
     this.#store = store;
@@ -44,8 +46,8 @@ class LossyStore {
   async #write(write: () => Promise<Committed>): Promise<Committed> {
     this.writes++;
     const { loss } = this;
+    if (loss === 'none' || this.writes !== this.lost) return write();
     this.loss = 'none';
-    if (loss === 'none') return write();
     if (loss === 'answer') await write();
     await this.meanwhile();
     throw new StoreError('unknownOutcome', 'the answer was lost');
@@ -100,6 +102,7 @@ for (const row of writeRows(orch.group('rbac.authorization'))) {
 
         lossy.loss = loss;
         lossy.writes = 0;
+        lossy.lost = row.writes ?? 1;
         if (overwritten) {
           lossy.meanwhile = async () => {
             for (const each of overwrite(row, place, await others.objects(row, place))) await others.send(each);
@@ -114,7 +117,7 @@ for (const row of writeRows(orch.group('rbac.authorization'))) {
             retryAfterSeconds: 1,
           },
         });
-        assert.equal(lossy.writes, 1);
+        assert.equal(lossy.writes, lossy.lost);
         const objects = await others.objects(row, place);
         assert.equal(isOverwritten(objects), overwritten || false);
         if (!overwritten) assert.deepEqual(row.seen(objects), loss === 'answer' ? row.done : row.undone);

@@ -22,6 +22,8 @@ export interface WriteRow {
   /** `found` is the initial object, if any. */
   readonly request: (place: Place, found: ApiObject | undefined) => SentRequest;
   /** Expected HTTP status. */
+  /** How many writes it takes: an evicted pod says first why it goes. Default: 1. */
+  readonly writes?: number;
   readonly status: number;
   /** The observable state, which distinguishes a request executed never, once and twice. */
   readonly seen: (objects: readonly ApiObject[]) => unknown;
@@ -271,6 +273,7 @@ export const writeRows = (rbac: string): readonly WriteRow[] => {
     {
       what: 'eviction',
       ...onPod,
+      writes: 2,
       request: (place) => ({
         method: 'POST',
         path: `${one(place)}/eviction`,
