@@ -35,12 +35,9 @@ export const controllerManagerPublishedFlags: PublishedFlags = {
       flags: {
         ...all(
           integer,
-          'concurrent-cron-job-syncs',
           'concurrent-ephemeralvolume-syncs',
           'concurrent-horizontal-pod-autoscaler-syncs',
-          'concurrent-job-syncs',
           'concurrent-service-syncs',
-          'concurrent-statefulset-syncs',
           'deleting-pods-burst',
           'large-cluster-size-threshold',
           'mirroring-concurrent-service-endpoint-syncs',
@@ -57,8 +54,6 @@ export const controllerManagerPublishedFlags: PublishedFlags = {
         ...all(
           duration,
           'attach-detach-reconcile-sync-period',
-          'endpoint-updates-batch-period',
-          'endpointslice-updates-batch-period',
           'horizontal-pod-autoscaler-cpu-initialization-period',
           'horizontal-pod-autoscaler-downscale-delay',
           'horizontal-pod-autoscaler-downscale-stabilization',
@@ -106,6 +101,9 @@ export const controllerManagerPublishedFlags: PublishedFlags = {
       flags: {
         ...all(
           integer,
+          'concurrent-cron-job-syncs',
+          'concurrent-job-syncs',
+          'concurrent-statefulset-syncs',
           'concurrent-deployment-syncs',
           'concurrent-endpoint-syncs',
           'concurrent-gc-syncs',
@@ -122,6 +120,8 @@ export const controllerManagerPublishedFlags: PublishedFlags = {
         ),
         ...all(
           duration,
+          'endpoint-updates-batch-period',
+          'endpointslice-updates-batch-period',
           'controller-start-interval',
           'min-resync-period',
           'namespace-sync-period',

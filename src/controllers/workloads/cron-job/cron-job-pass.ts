@@ -47,14 +47,23 @@ export class CronJobPass {
 
   /** Gives the milliseconds until the next pass is due; undefined if nothing is to be waited for. */
   async run(): Promise<number | undefined> {
-    const { client, kind, owner: object, owners: informer, signal } = this.#options;
+    let next: number | undefined;
     try {
       await this.#removeOld();
       await this.#follow();
-      return await this.#start();
-    } finally {
-      if (!signal.aborted) await writeStatus({ client, kind, object, status: this.#status, informer, signal });
+      next = await this.#start();
+    } catch (error) {
+      // What was done before counts; of two errors the first is told.
+      await this.#writeStatus().catch(() => {});
+      throw error;
     }
+    await this.#writeStatus();
+    return next;
+  }
+
+  async #writeStatus(): Promise<void> {
+    const { client, kind, owner: object, owners: informer, signal } = this.#options;
+    if (!signal.aborted) await writeStatus({ client, kind, object, status: this.#status, informer, signal });
   }
 
   async #removeOld(): Promise<void> {

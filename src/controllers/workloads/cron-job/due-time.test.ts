@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readSchedule } from '../../../meta/cron-schedule.ts';
 import { zonedTime } from './cron-job-pass.ts';
-import { dueOf, untilNextMs } from './due-time.ts';
+import { dueOf, lastTime, untilNextMs } from './due-time.ts';
 
 const time = (text: string): number => Date.parse(`2026-01-01T${text}Z`);
 
@@ -27,6 +27,26 @@ describe('when a cron job is due', () => {
       assert.equal(untilNextMs(times), wait);
     });
   }
+
+  it('after a gap at first and very many times since: the last one', () => {
+    const read = readSchedule('* * * 1-11 *');
+    assert.ok(!('problem' in read));
+    const [sinceMs, nowMs] = [Date.parse('2023-11-30T23:58:00Z'), Date.parse('2025-12-24T12:00:00Z')];
+    const { at } = dueOf({ schedule: read.schedule, zone: 'UTC', sinceMs, nowMs });
+    assert.equal(at, Date.parse('2025-11-30T23:59:00Z'));
+  });
+
+  it('the last of a million times is found in few steps', () => {
+    let steps = 0;
+    const everySecond = (after: number): number => {
+      steps += 1;
+      return Math.floor(after / 1_000) * 1_000 + 1_000;
+    };
+    for (const nowMs of [1_000_000_000, 1_000_000_999, 3_000, 2_001]) {
+      assert.equal(lastTime(everySecond, 2_000, nowMs), Math.floor(nowMs / 1_000) * 1_000);
+    }
+    assert.ok(steps < 100, `${steps}`);
+  });
 
   for (const [zone, expected] of [
     ['UTC', '2026-01-01T10:00:00Z'],

@@ -19,8 +19,8 @@ interface DueOptions {
 }
 
 /**
- * The number of missed times is worked out from the distance of the first two, as published, and the last of them is looked for
- * near the present: a cron job that slept for years costs no more than one that slept for a minute.
+ * The number of missed times is worked out from the distance of the first two, as published. A cron job that slept for years
+ * costs little more than one that slept for a minute.
  */
 export function dueOf({ schedule, zone, sinceMs, deadlineMs, nowMs }: DueOptions): Due {
   const earliest = Math.max(sinceMs, deadlineMs === undefined ? Number.NEGATIVE_INFINITY : nowMs - deadlineMs);
@@ -31,9 +31,22 @@ export function dueOf({ schedule, zone, sinceMs, deadlineMs, nowMs }: DueOptions
   if (nowMs < second) return { at: first, missed: 1 };
   const between = Math.max(1_000, Math.round((second - first) / 1_000) * 1_000);
   const missed = Math.floor((nowMs - first) / between) + 1;
-  let at: number | undefined;
-  for (let time = next(first + (missed - 2) * between); time <= nowMs; time = next(time)) at = time;
-  return { at, missed };
+  // Intervals count from the time before: they have no place of their own in time.
+  if (schedule.type === 'every') return { at: first + (missed - 1) * between, missed };
+  return { at: lastTime(next, second, nowMs), missed };
+}
+
+/** The last time up to `nowMs`, of which `known` is one, by halves: there may be millions in between. */
+export function lastTime(next: (after: number) => number, known: number, nowMs: number): number {
+  let [last, end] = [known, nowMs];
+  while (end - last > 1_000) {
+    const middle = Math.floor((last + end) / 2);
+    const time = next(middle);
+    if (time <= nowMs) last = time;
+    else end = middle;
+  }
+  const after = next(last);
+  return after <= nowMs ? after : last;
 }
 
 /** Milliseconds until the next time comes, and a little more: timers may be early. Undefined if it never does. */
