@@ -210,9 +210,9 @@ describe('what cannot be deleted, listed or discovered is shown, and tried again
     [
       'a group that cannot be discovered',
       'GET',
-      /^\/apis\/coordination\.orch\.io\/v1$/,
+      /^\/apis\/policy\/v1$/,
       'NamespaceDeletionDiscoveryFailure',
-      /^Discovery failed for some groups, 1 failing: coordination\.orch\.io\/v1: /,
+      /^Discovery failed for some groups, 1 failing: policy\/v1: /,
     ],
     [
       'nothing can be discovered',
