@@ -263,7 +263,8 @@ describe('objects in events', () => {
   it('lists and tables are recorded as they were answered', async () => {
     const list = last(await server.ask('list', 'GET', maps('response')));
     const { json } = await server.process.get(maps('response'));
-    assert.deepEqual(list.responseObject, json);
+    // What is not asked about here may change the version of the store.
+    assert.deepEqual({ ...list.responseObject, metadata: {} }, { ...json, metadata: {} });
     const accept = 'application/json;as=Table;v=v1;g=meta.orch.io';
     const table = last(await server.ask('table', 'GET', maps('response'), { headers: { accept } }));
     assert.deepEqual([table.responseObject?.['kind'], table.requestObject], ['Table', undefined]);

@@ -24,7 +24,7 @@ describe('documents of custom resources', () => {
     const [widget, ...more] = Object.values(schemas).filter(
       (each) =>
         JSON.stringify(each['x-kubernetes-group-version-kind']) ===
-        JSON.stringify([{ group, version: 'v1', kind: 'Widget' }]),
+        JSON.stringify([{ group, kind: 'Widget', version: 'v1' }]),
     );
     assert.equal(more.length, 0);
     assert.deepEqual((widget?.['properties'] as Json | undefined)?.['spec'], spec);
