@@ -22,10 +22,11 @@ function request(
   contentType: string | undefined,
   body: Uint8Array | string = '',
   target = method === 'POST' ? collection : `${collection}/a`,
+  more: Readonly<Record<string, string>> = {},
 ) {
   const exchange = new ExchangeFixture(method, target, {
     body,
-    headers: contentType === undefined ? {} : { 'content-type': contentType },
+    headers: { ...more, ...(contentType !== undefined && { 'content-type': contentType }) },
   });
   const info = parseRequestInfo(exchange.method, exchange.target);
   assert.ok(info.type === 'resource');
@@ -40,6 +41,12 @@ function request(
 
 const json = '{"a":1}';
 const yaml = 'a: 1\n';
+
+test('a deletion that says that it sends nothing may say it in any type', async () => {
+  const form = 'application/x-www-form-urlencoded';
+  assert.equal(await request('DELETE', form, '', `${collection}/a`, { 'content-length': '0' }).read(), undefined);
+  assert.throws(request('DELETE', form, json).read, { code: 415 });
+});
 
 /** Method, media type and body, with the expected value and patch type. */
 const rows: readonly (readonly [

@@ -43,7 +43,12 @@ export function bodyForm(
     case 'delete':
     case 'deletecollection': {
       const schema = outlineOf(expectedBody(served, info));
-      return { type: 'whole', format: negotiator.contentType(exchange.header('content-type'), { schema }) };
+      // A deletion needs none; curl says that nothing is a form.
+      const isNone = exchange.method === 'DELETE' && exchange.header('content-length') === '0';
+      return {
+        type: 'whole',
+        format: negotiator.contentType(isNone ? undefined : exchange.header('content-type'), { schema }),
+      };
     }
   }
 }
