@@ -49,6 +49,22 @@ export const invalidTexts = (
   shown: values.length === 0 ? `[]${item}(nil)` : `[]${item}{${values.map((each) => JSON.stringify(each)).join(', ')}}`,
 });
 
+/** An invalid map of strings, likewise: in order of keys. */
+export const invalidMap = (
+  field: string,
+  values: Readonly<Record<string, string>> | undefined,
+  detail: string,
+): FieldError => ({
+  ...invalid(field, values ?? null, detail),
+  shown: values ? `map[string]string{${entriesAsGo(values)}}` : 'map[string]string(nil)',
+});
+
+const entriesAsGo = (values: Readonly<Record<string, string>>): string =>
+  Object.entries(values)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`)
+    .join(', ');
+
 export const duplicate = (field: string, value: unknown): FieldError => ({
   type: 'FieldValueDuplicate',
   field,

@@ -42,7 +42,7 @@ refusesSpecs(kind, valid, [
     { template: undefined },
     [
       'spec.template.spec.containers: Required value',
-      'spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string(nil): `selector` does not match template `labels`',
     ],
   ],
   [

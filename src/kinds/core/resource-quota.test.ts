@@ -59,21 +59,31 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
     errors: ['spec.hard[count/x.example.com]: Invalid value: "500m": must be an integer'],
   },
   { why: 'scopes', sent: scoped(['NotTerminating', 'BestEffort'], { pods: '1' }), errors: [] },
-  { why: 'an unknown scope', sent: scoped(['x']), errors: ['spec.scopes: Invalid value: ["x"]: unsupported scope'] },
+  {
+    why: 'an unknown scope',
+    sent: scoped(['x']),
+    errors: ['spec.scopes: Invalid value: []core.ResourceQuotaScope{"x"}: unsupported scope'],
+  },
   {
     why: 'scopes that conflict',
     sent: scoped(['BestEffort', 'NotBestEffort']),
-    errors: ['spec.scopes: Invalid value: ["BestEffort","NotBestEffort"]: conflicting scopes'],
+    errors: [
+      'spec.scopes: Invalid value: []core.ResourceQuotaScope{"BestEffort", "NotBestEffort"}: conflicting scopes',
+    ],
   },
   {
     why: 'a scope of pods for something else',
     sent: scoped(['Terminating'], { services: '1', cpu: '1' }),
-    errors: ['spec.scopes: Invalid value: ["Terminating"]: unsupported scope applied to resource'],
+    errors: [
+      'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Terminating"}: unsupported scope applied to resource',
+    ],
   },
   {
     why: 'a scope of pods without requests for cores',
     sent: scoped(['BestEffort'], { cpu: '1' }),
-    errors: ['spec.scopes: Invalid value: ["BestEffort"]: unsupported scope applied to resource'],
+    errors: [
+      'spec.scopes: Invalid value: []core.ResourceQuotaScope{"BestEffort"}: unsupported scope applied to resource',
+    ],
   },
   {
     why: 'a selector',
@@ -118,7 +128,7 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
       { scopeName: 'Terminating', operator: 'Exists' },
       { scopeName: 'NotTerminating', operator: 'Exists' },
     ),
-    errors: [`${expressions}: Invalid value: null: conflicting scopes`],
+    errors: [`${expressions}: Invalid value: []core.ResourceQuotaScope(nil): conflicting scopes`],
   },
 ];
 
@@ -130,7 +140,7 @@ test('ResourceQuota: an update keeps the scopes, in any order, and the status', 
   const old = { ...scoped(['NotTerminating', 'BestEffort'], { pods: '1' }) };
   assert.deepEqual(update(kind, old, scoped(['BestEffort', 'NotTerminating'], { pods: '2' })).errors, []);
   assert.deepEqual(update(kind, old, scoped(['BestEffort'], { pods: '1' })).errors, [
-    'spec.scopes: Invalid value: ["BestEffort"]: field is immutable',
+    'spec.scopes: Invalid value: []core.ResourceQuotaScope{"BestEffort"}: field is immutable',
   ]);
   assert.deepEqual(create(kind, { ...old, status: { used: { pods: '9' } } }).object['status'], {});
 });

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { errorsOfEach, type FieldError, invalid, required } from '../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid, invalidTexts, required } from '../../meta/field-error.ts';
 import { always, type Infer, list, map, opt, ptr, quantity, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
@@ -72,8 +72,10 @@ function concerns(scope: string, resource: string): boolean {
 /** The resources that a scope says nothing of. */
 const unconcerned = ({ hard = {} }: Spec, scope: string): readonly string[] => Object.keys(hard).filter((name) => isQuotaResource(name) && !concerns(scope, name));
 
-const conflicts = (names: readonly (string | undefined)[], field: string, shown: unknown): FieldError[] =>
-  opposites.filter((pair) => pair.every((scope) => names.includes(scope))).map(() => invalid(field, shown, 'conflicting scopes'));
+const invalidScopes = (field: string, named: readonly string[], detail: string): FieldError => invalidTexts(field, named, detail, 'core.ResourceQuotaScope');
+
+const conflicts = (names: readonly (string | undefined)[], field: string, shown: readonly string[]): FieldError[] =>
+  opposites.filter((pair) => pair.every((scope) => names.includes(scope))).map(() => invalidScopes(field, shown, 'conflicting scopes'));
 
 const validateAmounts = (amounts: Readonly<Record<string, string>> = {}, path: string, domain: string): FieldError[] =>
   errorsOfEach(Object.entries(amounts), ([name, amount]) => [...validateQuotaResourceName(name, `${path}[${name}]`), ...validateResourceAmount(name, amount, `${path}[${name}]`, domain)]);
@@ -85,8 +87,8 @@ function validateScopes(spec: Spec): FieldError[] {
   const field = 'spec.scopes';
   return [
     ...errorsOfEach(named, (scope) => [
-      ...(scopes.has(scope) ? [] : [invalid(field, named, 'unsupported scope')]),
-      ...unconcerned(spec, scope).map(() => invalid(field, named, 'unsupported scope applied to resource')),
+      ...(scopes.has(scope) ? [] : [invalidScopes(field, named, 'unsupported scope')]),
+      ...unconcerned(spec, scope).map(() => invalidScopes(field, named, 'unsupported scope applied to resource')),
     ]),
     ...conflicts(named, field, named),
   ];
@@ -105,7 +107,7 @@ function validateSelector(spec: Spec): FieldError[] {
     ...conflicts(
       requirements.map(({ scopeName }) => scopeName),
       field,
-      spec.scopes ?? null,
+      spec.scopes ?? [],
     ),
   ];
 }
@@ -133,7 +135,7 @@ function validateUpdate(object: ApiObject, old: ApiObject, domain: string): Fiel
   const [now, before] = [specOf(object), specOf(old)];
   const [named, stored] = [new Set(now.scopes), new Set(before.scopes)];
   const isSame = named.size === stored.size && [...named].every((scope) => stored.has(scope));
-  return [...validateSpec(now, domain), ...(isSame ? [] : [invalid('spec.scopes', now.scopes ?? null, 'field is immutable')])];
+  return [...validateSpec(now, domain), ...(isSame ? [] : [invalidScopes('spec.scopes', now.scopes ?? [], 'field is immutable')])];
 }
 
 const validateStatus = ({ hard, used }: Status, domain: string): FieldError[] => [...validateAmounts(hard, 'status.hard', domain), ...validateAmounts(used, 'status.used', domain)];

@@ -41,7 +41,7 @@ export const selector = { matchLabels: { app: 'x' } };
 type Row = readonly [what: string, sent: Sent, errors: readonly string[]];
 
 export const mismatch =
-  'spec.template.metadata.labels: Invalid value: {"app":"x"}: `selector` does not match template `labels`';
+  'spec.template.metadata.labels: Invalid value: map[string]string{"app":"x"}: `selector` does not match template `labels`';
 
 /** What the kinds refuse alike. */
 export const badNumbers: readonly Row[] = ['replicas', 'minReadySeconds'].map((field) => [

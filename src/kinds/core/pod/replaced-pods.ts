@@ -1,6 +1,6 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid, notSupported } from '../../../meta/field-error.ts';
+import { type FieldError, forbidden, invalid, invalidMap, notSupported } from '../../../meta/field-error.ts';
 import { equalValues } from '../../../schema/equal-values.ts';
 import { always, int32, int64, mergeList, opt, ptr, struct } from '../../../schema/schema.ts';
 import { ageColumn, column, nameColumn, none, wide } from '../../columns.ts';
@@ -29,7 +29,7 @@ export const validateReplaced = ({ spec }: PodTemplateSpec, path: string, owner:
 export function validateSelected(selector: LabelSelector | undefined, { metadata = {} }: PodTemplateSpec, path: string): FieldError[] {
   const parsed = selector && readLabelSelector(selector);
   if (selector && !parsed) return [];
-  return parsed && selectsLabels(parsed, metadata.labels) ? [] : [invalid(`${path}.metadata.labels`, metadata.labels ?? null, '`selector` does not match template `labels`')];
+  return parsed && selectsLabels(parsed, metadata.labels) ? [] : [invalidMap(`${path}.metadata.labels`, metadata.labels, '`selector` does not match template `labels`')];
 }
 
 /** A selector that selects everything would take the pods of others. */
