@@ -223,12 +223,11 @@ describe('token Secrets', () => {
     await makeSecret('s', 'bob', { immutable: true });
     const writes = () => transport.requests.filter((each) => each === `PUT ${secrets}/s`).length;
     await until(() => writes() > 0, 'was not tried');
-    // A pass for each of the lists and events that the Secret and its account are in.
-    await settled();
-    const tried = writes();
-    assert.ok(tried <= 2, `${tried} writes`);
-    await settled();
-    assert.equal(writes(), tried);
+    // A pass for each of the lists and events that the Secret and its account are in, which may be far apart.
+    for (let look = 0; look < 5; look++) {
+      await settled();
+      assert.ok(writes() <= 2, `${writes()} writes`);
+    }
   });
 
   it('are tried again after a failure', async () => {
