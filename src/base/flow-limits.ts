@@ -1,6 +1,6 @@
-/** Limits of what follows flow schemas. Milliseconds. */
+/** Limits of what follows flow schemas, part of `limits`. Milliseconds. */
 export const flowLimits = {
   /** Conditions are written so long after a change, and so long after a failure. */
-  conditionsGatherMs: 1_000,
-  conditionsRetryMs: 30_000,
+  flowConditionsGatherMs: 1_000,
+  flowConditionsRetryMs: 30_000,
 } as const;

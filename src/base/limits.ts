@@ -1,8 +1,11 @@
+import { auditLimits } from './audit-limits.ts';
 import { connectLimits } from './connect-limits.ts';
 import { deviceLimits } from './device-limits.ts';
 import { expressionLimits } from './expression-limits.ts';
+import { flowLimits } from './flow-limits.ts';
 import { quotaLimits } from './quota-limits.ts';
 import { serviceLimits } from './service-limits.ts';
+import { storageLimits } from './storage-limits.ts';
 import { webhookLimits } from './webhook-limits.ts';
 import { workloadLimits } from './workload-limits.ts';
 
@@ -253,53 +256,12 @@ export const limits = {
    */
   objectBytesMax: 3 * 1024 * 1024 - 64,
   continueTokenBytesMax: 4 * 1024,
-  /** Records read from the store at once for a list that the cache cannot answer. */
-  storePageMax: 10_000,
-  /** History of the store available to watches, exact reads and continue tokens (spec section 8). */
-  historyMs: 5 * 60_000,
-  /** Bytes of that history; beyond this, the oldest is compacted early. */
-  historyBytesMax: 1024 * 1024 * 1024,
-  /** How long a read may wait for a future resourceVersion (spec section 4.5). */
-  futureRevisionWaitMs: 3_000,
-  /**
-   * Changes, and bytes of their values, that a store keeps in memory for its change streams; streams further behind
-   * read its history.
-   */
-  storeRecentChangesMax: 10_000,
-  storeRecentBytesMax: 8 * 1024 * 1024,
-  /**
-   * Disk space that SQLite reserves for deletions: enough to move the write-ahead log, 16 MiB, into a file that cannot
-   * grow otherwise. Reserved this long after the start, and retried at this interval if there is no room.
-   */
-  sqliteReserveBytes: 20 * 1024 * 1024,
-  sqliteReserveDelayMs: 5_000,
-  sqliteReserveRetryMs: 60_000,
-  /** How often a full store checks for free space. */
-  sqliteFullRetryMs: 1_000,
-  /** Added to the revision of a copied store, so that it is above any that a client of the original has seen. */
-  copyRevisionStep: 1_000_000_000,
-  /** Change events that the cache keeps per resource to start watches from. */
-  cacheHistoryEventsMax: 10_000,
-  /** Bytes of objects that those events keep alive, per resource. */
-  cacheHistoryBytesMax: 32 * 1024 * 1024,
-  /** The same for all resources together: the largest are reduced first. */
-  cacheHistoriesBytesMax: 128 * 1024 * 1024,
-  /** Encoded forms of those events for watchers, in total. */
-  cacheEncodingsBytesMax: 32 * 1024 * 1024,
   /** Stored objects converted to other API versions, in total. */
   versionFormsBytesMax: 32 * 1024 * 1024,
-  /** How often expired history and snapshots of idle resources are removed. */
-  cacheSweepMs: 60_000,
-  /** Entries of a resource that may be scattered in memory before compaction is considered. */
-  cacheScatteredMin: 256,
   /** How long a slice of sliced work runs before it yields: well below the limit of 20 ms for any work. */
   sliceMs: 5,
   /** Total time of all slices that begin in one turn of the event loop. */
   turnMs: 10,
-  /** Changes waiting for delivery to watchers before the cache stops reading more. */
-  cacheFanOutMax: 10_000,
-  /** Snapshots per resource that the cache keeps for exact reads; older ones are read from the store. */
-  cacheSnapshotsMax: 256,
   /** Events queued for one slow watcher; beyond this the watch is closed. */
   watcherBufferEventsMax: 1_000,
   /** Bytes of the objects of those events. */
@@ -310,12 +272,6 @@ export const limits = {
   watcherBufferBytesMax: 256 * 1024,
   /** A watch without `timeoutSeconds` ends at random between this and twice this, unless a flag overrides it. */
   watchMsDefault: 30 * 60_000,
-  /** How long health checks of the store share a result. */
-  storeHealthMs: 1_000,
-  /** A store that takes longer to report its head is unhealthy. */
-  storeHealthWaitMs: 2_000,
-  /** The server reports not ready if the cache has lacked a revision of the store for longer. */
-  cacheBehindMsMax: 10_000,
   /** Time for requests in flight when the server stops. */
   drainMsMax: 30_000,
   /** Longest `timeoutSeconds` of a watch: a day. */
@@ -336,13 +292,6 @@ export const limits = {
   bookmarkMs: 60_000,
   /** How often the cache is compared with the store. */
   consistencyCheckMs: 5 * 60_000,
-  /** Records that the cache reads from the store at once, to load or to compare: at first, later, and their bytes, about. */
-  cacheFirstPageMax: 100,
-  cacheLoadPageMax: 1_000,
-  cacheLoadPageBytes: 2 * 1024 * 1024,
-  /** First delay after the store's change stream broke; doubled up to the maximum. */
-  changeStreamRetryMsMin: 100,
-  changeStreamRetryMsMax: 5_000,
   /** Longest grace period of a pod, in seconds, whatever was requested: 68 years. */
   graceSecondsMax: 2 ** 31 - 1,
   /** Attempts to find an unused name for `generateName`. */
@@ -350,41 +299,14 @@ export const limits = {
   /** Retries after a conflict of a write that specified no resourceVersion. */
   writeAttemptsMax: 32,
   ...quotaLimits,
-  /** An `Audit-ID` sent by a client; longer ones are replaced. kube-apiserver accepts any length. */
-  auditIdCharactersMax: 256,
   /** Truncation of request data in the access log; for audit ids as in kube-apiserver. */
   accessLogUriCharactersMax: 2_048,
   accessLogAgentCharactersMax: 256,
   accessLogAuditIdCharactersMax: 64,
   /** Label combinations that one metric keeps apart; all others are counted together (CVE-2020-8552). */
   metricSeriesMax: 2_000,
-  /** A response of etcd; etcd's own limit for a request is 1.5 MiB (`--max-request-bytes`). */
-  etcdMessageBytesMax: 64 * 1024 * 1024,
-  /** Target size of a page of a list read from etcd, estimated from the previous page. */
-  etcdPageBytes: 4 * 1024 * 1024,
-  /** Records in the first page of a list, whose size is unknown, and in any page. */
-  etcdFirstPageMax: 500,
-  etcdPageMax: 10_000,
-  /** One attempt of a read; one write. etcd itself gives up after 7 s. */
-  etcdReadMsMax: 5_000,
-  etcdWriteMsMax: 10_000,
-  /**
-   * How long the store searches for a write without a response, once etcd can be read; etcd applies a write within
-   * milliseconds.
-   */
-  etcdSettleMsMax: 2_000,
-  /** How long a read with a transient failure is retried, on all endpoints. */
-  etcdRetryMsMax: 15_000,
   /** How long a server may be silent towards our own client; watches get a bookmark every minute. */
   clientSilenceMsMax: 180_000,
-  /** Longest delay of the back-off. */
-  etcdBackoffMsMax: 2_000,
-  /** How long a broken watch on etcd tries to reconnect before it fails. */
-  etcdWatchBrokenMsMax: 60_000,
-  /** How often an idle watch on etcd polls the head. */
-  etcdHeadPollMs: 5_000,
-  /** A reader that takes longer for a batch is slow: etcd may compact what it has not read. */
-  etcdSlowReaderMs: 1_000,
   /**
    * Results that an RBAC index caches until its roles or bindings change; each role named in a result counts as one
    * more.
@@ -406,7 +328,10 @@ export const limits = {
   fileRereadMs: 60_000,
   /** Characters of a bearer token; longer ones identify nobody. */
   tokenLengthMax: 64 * 1024,
+  ...auditLimits,
   ...connectLimits,
+  ...flowLimits,
+  ...storageLimits,
   ...expressionLimits,
   ...serviceLimits,
   ...webhookLimits,
@@ -540,51 +465,6 @@ export const limits = {
   streamedDocumentsMax: 4,
   /** Discovery and OpenAPI documents in forms other than JSON. */
   documentFormBytesMax: 16 * 1024 * 1024,
-  /** Annotations of a request's audit event, and bytes of their keys and values. */
-  auditAnnotationsMax: 100,
-  auditAnnotationsBytesMax: 256 * 1024,
-  /** User agents of audit events whose JSON is cached, and the characters of each. */
-  auditTextsKept: 1_000,
-  auditTextLengthKept: 256,
-  /** Memory in which an audit event is put together, unless it is longer. */
-  auditScratchBytes: 16 * 1024,
-  /** Characters of a user agent in an audit event; the rest is left out, as in kube-apiserver. */
-  auditAgentCharactersMax: 1_024,
-  /** Addresses of `X-Forwarded-For` in an audit event, the last ones. Over HTTP/2 a client repeats thousands in a byte. */
-  auditForwardedMax: 64,
-  /** An object in an audit event; a larger one is left out. */
-  auditObjectBytesMax: 16 * 1024 * 1024,
-  /** Objects that are being encoded for audit events, as they came; further ones are left out. */
-  auditEncodingBytesMax: 128 * 1024 * 1024,
-  /** Audit events that wait to be written or sent, for each backend; further ones are lost. */
-  auditWaitingBytesMax: 256 * 1024 * 1024,
-  /** Batches that are sent to an audit webhook at once. */
-  auditBatchesMax: 20,
-  /** Bytes of events in one request to an audit webhook; one with a single event may have more. */
-  auditBatchBytesMax: 16 * 1024 * 1024,
-  /** How long audit events for a file gather in mode `batch`. */
-  auditGatherMs: 50,
-  /** How long a server that stops tries to send audit events. */
-  auditFlushMsMax: 30_000,
-  /** One attempt to send audit events (kube-apiserver: the same). */
-  auditWebhookMsMax: 30_000,
-  /** Shortest interval between reports of lost audit events, for each backend. */
-  auditLossReportMs: 10_000,
-  /** Ended spans that wait for the collector, those under way included; further ones are lost (OpenTelemetry: the same). */
-  traceSpansWaitingMax: 2_048,
-  /** Spans of one message to the collector (OpenTelemetry: the same). */
-  traceBatchSpansMax: 512,
-  /** One message to the collector, repetitions included. */
-  traceExportMsMax: 5_000,
-  /** How long a server that stops tries to send spans. */
-  traceFlushMsMax: 5_000,
-  /** Shortest interval between reports of spans that could not be sent. */
-  traceLossReportMs: 60_000,
-  /** Characters of a text in a span (kube-apiserver: the same, of user agents). */
-  traceTextCharactersMax: 1_024,
-  /** Attributes of a span, and events of one. */
-  traceAttributesMax: 32,
-  traceEventsMax: 32,
   /** Pods that are checked when a namespace enforces a stricter level, and how long that takes (kube-apiserver: the same). */
   podSecurityPodsMax: 3_000,
   podSecurityMsMax: 1_000,
@@ -594,7 +474,4 @@ export const limits = {
   logChunkBytes: 1024 * 1024,
   /** How long the reader of a full pipe is waited for before the next attempt. */
   fullPipeMs: 10,
-  /** Writes of one batch, and bytes of their keys and values. etcd accepts less: see `Store.batch`. */
-  storeBatchWritesMax: 1_000,
-  storeBatchBytesMax: 16 * 1024 * 1024,
 } as const;

@@ -1,5 +1,5 @@
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
-import { flowLimits } from '../../base/flow-limits.ts';
+import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { ApiClient } from '../../client/api-client.ts';
@@ -130,7 +130,7 @@ class ConditionWriter implements Closable {
     this.#wrong = wrong;
   }
 
-  due(afterMs: number = flowLimits.conditionsGatherMs): void {
+  due(afterMs: number = limits.flowConditionsGatherMs): void {
     if (this.#closed || this.#writing || this.#timer) return;
     this.#timer = this.#parts.clock.after(afterMs, () => {
       this.#timer = undefined;
@@ -142,7 +142,7 @@ class ConditionWriter implements Closable {
     this.#writing = true;
     const failed = await this.#writeAll();
     this.#writing = false;
-    if (failed) this.due(flowLimits.conditionsRetryMs);
+    if (failed) this.due(limits.flowConditionsRetryMs);
     // What has changed meanwhile was not written.
     else for (const _ of this.#wrong()) return this.due();
   }
