@@ -1,4 +1,7 @@
-import { encodeEnvelope } from '../src/codec/protobuf/envelope.ts';
+import assert from 'node:assert/strict';
+import { stringifyJson } from '../src/codec/json.ts';
+import { decodeMessage } from '../src/codec/protobuf/decode.ts';
+import { encodeEnvelope, openEnvelope, type TypeMeta } from '../src/codec/protobuf/envelope.ts';
 import { isWrapped, type Member, membersOf } from '../src/codec/protobuf/message.ts';
 import { watchFrame } from '../src/codec/protobuf/watch-frame.ts';
 import type { Dialect } from '../src/dialect/dialect.ts';
@@ -10,6 +13,7 @@ import { listSchema } from '../src/kinds/meta/list-schema.ts';
 import { partialObjectMetadata, partialObjectMetadataListV1beta1 } from '../src/kinds/meta/partial-object-metadata.ts';
 import { status } from '../src/kinds/meta/status.ts';
 import { apiVersionOf } from '../src/kinds/stored-as.ts';
+import { decode } from '../src/schema/decode.ts';
 import { nestedSchemas } from '../src/schema/nested-schemas.ts';
 import { type Schema, type StructSchema, schemaOf, type Variant } from '../src/schema/schema.ts';
 
@@ -98,10 +102,16 @@ function hexLines(bytes: Uint8Array): string {
   return (hex.match(new RegExp(`.{1,${2 * bytesPerLine}}`, 'g')) ?? []).map((line) => `  ${line}\n`).join('');
 }
 
+/** An object that has all fields. */
+const objectOf = ({ kind, apiVersion, schema }: Typed): Readonly<Record<string, unknown>> & TypeMeta => ({
+  ...sampleStruct(schema, []),
+  kind,
+  apiVersion,
+});
+
 /** The bytes of an object of each kind that has all of its fields, of a list of each kind, and of a watch event. */
 export function messageBytes(dialect: Dialect): string {
-  const one = ({ kind, apiVersion, schema }: Typed): Buffer =>
-    encodeEnvelope(schema, { ...sampleStruct(schema, []), kind, apiVersion });
+  const one = (typed: Typed): Buffer => encodeEnvelope(typed.schema, objectOf(typed));
   const objects = typesOf(dialect).map((typed): readonly [string, Buffer] => [
     `${typed.apiVersion} ${typed.kind}`,
     one(typed),
@@ -117,6 +127,28 @@ export function messageBytes(dialect: Dialect): string {
   const failure = one({ kind: 'Status', apiVersion: 'v1', schema: status });
   const event: readonly [string, Buffer] = ['a watch event', watchFrame('ERROR', failure)];
   return [...objects, ...lists, event].map(([name, bytes]) => `${name}\n${hexLines(bytes)}`).join('');
+}
+
+/**
+ * The objects of `messageBytes` in JSON, as they are served once they were read. Throws if reading finds an error in one,
+ * or if its bytes in protobuf mean another object.
+ */
+export function jsonObjects(dialect: Dialect): Readonly<Record<string, unknown>> {
+  const objects = typesOf(dialect).map((typed): readonly [string, unknown] => {
+    const { kind, apiVersion, schema } = typed;
+    const sent = objectOf(typed);
+    const message = { ...decodeMessage(schema, openEnvelope(encodeEnvelope(schema, sent)).raw), kind, apiVersion };
+    const [object, ofMessage] = [read(schema, JSON.parse(JSON.stringify(sent))), read(schema, message)];
+    assert.deepEqual(ofMessage, object);
+    return [`${apiVersion} ${kind}`, object];
+  });
+  return Object.fromEntries(objects);
+}
+
+function read(schema: StructSchema, sent: unknown): unknown {
+  const { value, errors } = decode(schema, sent);
+  assert.deepEqual(errors, []);
+  return JSON.parse(stringifyJson(value));
 }
 
 /** A value that says where it stands: texts are the names of their fields, numbers the numbers. */

@@ -9,7 +9,7 @@ import { writeDocument } from '../src/content/document-forms.ts';
 import type { Dialect } from '../src/dialect/dialect.ts';
 import { kubernetes } from '../src/dialect/kubernetes.ts';
 import { orch } from '../src/dialect/orch.ts';
-import { storesObjects } from '../src/kinds/kind.ts';
+import { type Kind, storesObjects } from '../src/kinds/kind.ts';
 import { kinds } from '../src/kinds/kinds.ts';
 import { apiVersionOf } from '../src/kinds/stored-as.ts';
 import { defaultScope } from '../src/meta/scope.ts';
@@ -17,7 +17,8 @@ import { type ApiDocument, ApiDocuments } from '../src/registry/documents/docume
 import { cachedResources } from '../src/resources/resource.ts';
 import { ResourceRegistry } from '../src/resources/resource-registry.ts';
 import { openMemoryStore } from '../src/store/drivers/memory/memory-store.ts';
-import { messageBytes, messageFields } from './golden-messages.ts';
+import { jsonObjects, messageBytes, messageFields } from './golden-messages.ts';
+import { withSharedParts } from './shared-parts.ts';
 
 const folder = join(import.meta.dirname, '..', 'test', 'golden');
 
@@ -42,61 +43,71 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
     new ResourceRegistry(all, { cache, scope: defaultScope }),
     () => '127.0.0.1:6443',
   );
-  const lease = dialect.group('coordination');
-  const events = dialect.group('events');
-  const rbac = dialect.group('rbac.authorization');
-  const authentication = dialect.group('authentication');
-  const authorization = dialect.group('authorization');
-  const certificates = dialect.group('certificates');
-  const named: Readonly<Record<string, ApiDocument | undefined>> = {
-    api: documents.coreVersions(),
-    apis: documents.groupList(),
-    'api-v1': documents.resourceList('', 'v1'),
-    'apis-coordination': documents.group(lease),
-    'apis-coordination-v1': documents.resourceList(lease, 'v1'),
-    'apis-events-v1': documents.resourceList(events, 'v1'),
-    'apis-rbac-v1': documents.resourceList(rbac, 'v1'),
-    'apis-authentication-v1': documents.resourceList(authentication, 'v1'),
-    'apis-authorization-v1': documents.resourceList(authorization, 'v1'),
-    'apis-certificates-v1': documents.resourceList(certificates, 'v1'),
-    'apis-certificates-v1alpha1': documents.resourceList(certificates, 'v1alpha1'),
-    'apis-certificates-v1beta1': documents.resourceList(certificates, 'v1beta1'),
-    'aggregated-api': documents.aggregated('api', 'v2'),
-    'aggregated-apis': documents.aggregated('apis', 'v2'),
-    'aggregated-apis-v2beta1': documents.aggregated('apis', 'v2beta1'),
-    'openapi-v3-api-v1': documents.openapi('', 'v1'),
-    'openapi-v3-apis-coordination-v1': documents.openapi(lease, 'v1'),
-    'openapi-v3-apis-events-v1': documents.openapi(events, 'v1'),
-    'openapi-v3-apis-rbac-v1': documents.openapi(rbac, 'v1'),
-    'openapi-v3-apis-authentication-v1': documents.openapi(authentication, 'v1'),
-    'openapi-v3-apis-authorization-v1': documents.openapi(authorization, 'v1'),
-    'openapi-v3-apis-certificates-v1': documents.openapi(certificates, 'v1'),
-    'openapi-v3-apis-certificates-v1alpha1': documents.openapi(certificates, 'v1alpha1'),
-    'openapi-v3-apis-certificates-v1beta1': documents.openapi(certificates, 'v1beta1'),
-    'openapi-v2': documents.openapiV2(),
-  };
+  const { named, openapi } = publicDocuments(documents, all);
   await cache.close();
   await store.close();
-  const texts: Readonly<Record<string, string>> = {
-    'protobuf-messages.txt': messageFields(dialect),
-    'protobuf-objects.txt': messageBytes(dialect),
-    'protobuf-documents.txt': documentBytes(named),
-    'tables.json': indented(tables(dialect)),
-  };
-  return [
-    ...Object.entries(named).map(([name, document]) => ({
-      file: join(folder, dialect.name, `${name}.json`),
-      text: indented(JSON.parse(document?.json.toString() ?? 'null')),
-    })),
-    ...Object.entries(texts).map(([name, text]) => ({ file: join(folder, dialect.name, name), text })),
+  const { documents: written, shared } = withSharedParts(openapi.map(([, document]) => contentOf(document)));
+  const texts: readonly (readonly [string, string])[] = [
+    ...named.map(([name, document]) => [`${name}.json`, indented(contentOf(document))] as const),
+    ...openapi.map(([name], at) => [`${name}.json`, indented(written[at])] as const),
+    ['openapi-shared.json', indented(shared)],
+    ['protobuf-messages.txt', messageFields(dialect)],
+    ['protobuf-objects.txt', messageBytes(dialect)],
+    ['protobuf-documents.txt', documentBytes([...named, ...openapi])],
+    ['json-objects.json', indented(jsonObjects(dialect))],
+    ['tables.json', indented(tables(dialect))],
   ];
+  return texts.map(([name, text]) => ({ file: join(folder, dialect.name, name), text }));
 }
+
+type NamedDocument = readonly [name: string, document: ApiDocument | undefined];
+
+interface PublicDocuments {
+  readonly named: readonly NamedDocument[];
+  readonly openapi: readonly NamedDocument[];
+}
+
+/** Discovery of all groups in every form, and their OpenAPI documents. */
+function publicDocuments(documents: ApiDocuments, all: readonly Kind[]): PublicDocuments {
+  const groups = [...new Set(all.map(({ group }) => group))].filter((group) => group !== '');
+  const versions = [...new Map(all.map((kind) => [`${kind.group}/${kind.version}`, kind])).values()];
+  return {
+    named: [
+      ['api', documents.coreVersions()],
+      ['apis', documents.groupList()],
+      ...groups.map((group): NamedDocument => [shortName(group), documents.group(group)]),
+      ...versions.map(
+        ({ group, version }): NamedDocument => [
+          `${shortName(group)}-${version}`,
+          documents.resourceList(group, version),
+        ],
+      ),
+      ['aggregated-api', documents.aggregated('api', 'v2')],
+      ['aggregated-apis', documents.aggregated('apis', 'v2')],
+      ['aggregated-apis-v2beta1', documents.aggregated('apis', 'v2beta1')],
+    ],
+    openapi: [
+      ['openapi-v2', documents.openapiV2()],
+      ...versions.map(
+        ({ group, version }): NamedDocument => [
+          `openapi-v3-${shortName(group)}-${version}`,
+          documents.openapi(group, version),
+        ],
+      ),
+    ],
+  };
+}
+
+/** The first label of a group tells it from the others. */
+const shortName = (group: string): string => (group === '' ? 'api' : `apis-${group.split('.')[0]}`);
+
+const contentOf = (document: ApiDocument | undefined): unknown => JSON.parse(document?.json.toString() ?? 'null');
 
 const indented = (value: unknown): string => `${JSON.stringify(value, null, 1)}\n`;
 
 /** The documents in protobuf: `<name> <bytes> <SHA-256>`. */
-function documentBytes(named: Readonly<Record<string, ApiDocument | undefined>>): string {
-  const lines = Object.entries(named).flatMap(([name, document]) => {
+function documentBytes(named: readonly NamedDocument[]): string {
+  const lines = named.flatMap(([name, document]) => {
     if (!document) return [];
     const bytes = writeDocument(document, 'protobuf');
     return [`${name} ${bytes.length} ${createHash('sha256').update(bytes).digest('hex')}\n`];
