@@ -72,14 +72,15 @@ export const duplicate = (field: string, value: unknown): FieldError => ({
   detail: '',
 });
 
-export const notSupported = (field: string, value: unknown, supported: readonly string[]): FieldError => ({
+export const notSupported = (field: string, value: unknown, supported: readonly string[]): FieldError =>
+  notSupportedOf(field, value, [...supported].sort());
+
+/** The same, with the supported values in the order given. */
+export const notSupportedOf = (field: string, value: unknown, supported: readonly string[]): FieldError => ({
   type: 'FieldValueNotSupported',
   field,
   value,
-  detail: `supported values: ${[...supported]
-    .sort()
-    .map((each) => JSON.stringify(each))
-    .join(', ')}`,
+  detail: `supported values: ${supported.map((each) => JSON.stringify(each)).join(', ')}`,
 });
 
 export const forbidden = (field: string, detail: string): FieldError => ({

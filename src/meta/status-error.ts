@@ -163,18 +163,16 @@ export const staleObject =
   'the object has been modified; please apply your changes to the latest version and try again';
 
 /**
- * Causes are sorted by field, so that the same mistakes give the same response, and cut off after `limits.findingsMax`,
- * so that the response is bounded.
+ * Causes are in the order of validation, as in kube-apiserver. An error that was found twice is shown once, and those after
+ * `limits.findingsMax` are cut off, so that the response is bounded.
  */
 export function invalidObject(
   kind: { readonly group: string; readonly kind: string },
   name: string,
   errors: readonly FieldError[],
 ): StatusError {
-  const sorted = [...errors]
-    .sort((a, b) => (a.field < b.field ? -1 : a.field > b.field ? 1 : 0))
-    .slice(0, limits.findingsMax);
-  const texts = sorted.map((error) => `${error.field}: ${describeFieldError(error)}`);
+  const causes = causesOf(errors);
+  const texts = causes.map(({ field, message }) => `${field}: ${message}`);
   const title = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
   return new StatusError(
     'Invalid',
@@ -184,14 +182,26 @@ export function invalidObject(
         ...(name !== '' && { name }),
         ...(kind.group !== '' && { group: kind.group }),
         kind: kind.kind,
-        causes: sorted.map((error) => ({
-          reason: error.type,
-          message: describeFieldError(error),
-          field: error.field,
-        })),
+        causes,
       },
     },
   );
+}
+
+interface FieldCause {
+  readonly reason: string;
+  readonly message: string;
+  readonly field: string;
+}
+
+function causesOf(errors: readonly FieldError[]): FieldCause[] {
+  const causes = new Map<string, FieldCause>();
+  for (const error of errors) {
+    if (causes.size === limits.findingsMax) break;
+    const cause = { reason: error.type, message: describeFieldError(error), field: error.field };
+    causes.set(JSON.stringify(cause), cause);
+  }
+  return [...causes.values()];
 }
 
 export const methodNotAllowed = (message: string, allow: readonly string[]): StatusError =>

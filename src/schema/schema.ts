@@ -53,6 +53,8 @@ export interface StringSchema extends Assertions {
   readonly type: 'string';
   /** Allowed values; any other is an "Unsupported value" error. */
   readonly enum?: readonly string[];
+  /** Errors name the allowed values in their order. Default: sorted. */
+  readonly enumOrder?: 'given';
   /** The name of a check in `formats.ts`. */
   readonly format?: StringFormat;
   /** Bytes of UTF-8. */
@@ -274,6 +276,11 @@ export const string = <const O extends Omit<StringSchema, 'type'>>(options?: O):
 export const enumOf = <const E extends readonly string[]>(...values: E): StringSchema & { readonly enum: E } => ({
   type: 'string',
   enum: values,
+});
+/** The same, where errors name the values in the order given. */
+export const enumInOrder = <const E extends readonly string[]>(...values: E): StringSchema & { readonly enum: E } => ({
+  ...enumOf(...values),
+  enumOrder: 'given',
 });
 export const int32 = (options: Pick<IntegerSchema, 'minimum' | 'maximum'> = {}): IntegerSchema => ({
   type: 'integer',

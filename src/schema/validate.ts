@@ -1,5 +1,13 @@
 import { limits } from '../base/limits.ts';
-import { type FieldError, invalid, notSupported, required, tooLong, tooMany } from '../meta/field-error.ts';
+import {
+  type FieldError,
+  invalid,
+  notSupported,
+  notSupportedOf,
+  required,
+  tooLong,
+  tooMany,
+} from '../meta/field-error.ts';
 import { formatChecks, isDns1035Label } from '../meta/formats.ts';
 import { all, asErrors, type Check, checkKey, checkPart, type Finding, oldPart, prefix } from './check.ts';
 import { joinPath } from './field-path.ts';
@@ -162,12 +170,13 @@ function compileAny({ object, list }: AnySchema): Check | undefined {
   };
 }
 
-function compileString({ enum: supported, format, lengthMax, lengthMin }: StringSchema): Check | undefined {
+function compileString({ enum: supported, enumOrder, format, lengthMax, lengthMin }: StringSchema): Check | undefined {
   const formatCheck = format && formatChecks[format];
   return all(
     supported &&
       ((value, errors) => {
-        if (!supported.includes(String(value))) errors.push(notSupported('', value, supported));
+        if (!supported.includes(String(value)))
+          errors.push((enumOrder === 'given' ? notSupportedOf : notSupported)('', value, supported));
       }),
     formatCheck &&
       ((value, errors) => {

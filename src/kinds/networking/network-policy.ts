@@ -1,9 +1,9 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { errorsOfEach, type FieldError, forbidden, invalid, notSupported, required } from '../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, notSupportedOf, required } from '../../meta/field-error.ts';
 import { isCidr } from '../../meta/formats.ts';
 import { isStrictSubset } from '../../meta/ip-address.ts';
-import { always, enumOf, type Infer, int32, intOrString, list, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { always, enumInOrder, type Infer, int32, intOrString, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, none } from '../columns.ts';
 import { failing, validatePort } from '../core/pod/validation/field-checks.ts';
 import { defineKind } from '../define-kind.ts';
@@ -13,7 +13,7 @@ import { labelSelector, labelSelectorText } from '../meta/label-selector.ts';
 import { typed } from '../typed.ts';
 
 const networkPolicyPort = struct('api.networking.v1.NetworkPolicyPort', 'Ports that traffic may go to.', {
-  protocol: ptr(1, enumOf('TCP', 'UDP', 'SCTP'), 'Transport protocol.', { default: 'TCP' }),
+  protocol: ptr(1, enumInOrder('TCP', 'UDP', 'SCTP'), 'Transport protocol.', { default: 'TCP' }),
   port: ptr(2, intOrString(), 'Number or name of the port; absent for all ports.'),
   endPort: ptr(3, int32(), 'Last port of a range that begins with `port`, which must be a number then.'),
 });
@@ -71,7 +71,7 @@ function validate(object: ApiObject): FieldError[] {
     ...errorsOfEach(egress, ({ ports = [], to = [] }, index) => ruleErrors({ ports, peers: to, name: 'to' }, `spec.egress[${index}]`)),
     ...(types.length > policyTypes.length
       ? [invalid('spec.policyTypes', types, 'may not specify more than two policyTypes')]
-      : errorsOfEach(types, (type, index) => (policyTypes.includes(type) ? [] : [notSupported(`spec.policyTypes[${index}]`, type, policyTypes)]))),
+      : errorsOfEach(types, (type, index) => (policyTypes.includes(type) ? [] : [notSupportedOf(`spec.policyTypes[${index}]`, type, policyTypes)]))),
   ];
 }
 
@@ -93,7 +93,7 @@ function portErrors({ port, endPort }: Port, path: string): FieldError[] {
   if (typeof port === 'string') return [...noRange('non-numeric'), ...validatePort(port, `${path}.port`)];
   const errors = validatePort(port, `${path}.port`);
   if (endPort === undefined) return errors;
-  if (endPort < port) errors.push(invalid(`${path}.endPort`, endPort, 'must be greater than or equal to `port`'));
+  if (endPort < port) errors.push(invalid(`${path}.endPort`, port, 'must be greater than or equal to `port`'));
   return [...errors, ...validatePort(endPort, `${path}.endPort`)];
 }
 

@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { boundedCount, errorsOfEach, type FieldError, invalid, notSupported, required as requiredError } from '../../meta/field-error.ts';
+import { boundedCount, errorsOfEach, type FieldError, invalid, notSupportedOf, required as requiredError } from '../../meta/field-error.ts';
 import { isDnsSubdomain, isPathSegment } from '../../meta/formats.ts';
 import { always, type Infer, list, opt, req, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
@@ -89,8 +89,8 @@ const validateBinding = ({ subjects = [], roleRef }: BindingFields, rules: Bindi
 
 function validateRoleRef({ apiGroup, kind, name }: RoleRef, { group, roleKinds }: BindingRules): FieldError[] {
   const errors: FieldError[] = [];
-  if (apiGroup !== group) errors.push(notSupported('roleRef.apiGroup', apiGroup, [group]));
-  if (!kind || !roleKinds.includes(kind)) errors.push(notSupported('roleRef.kind', kind, roleKinds));
+  if (apiGroup !== group) errors.push(notSupportedOf('roleRef.apiGroup', apiGroup, [group]));
+  if (!kind || !roleKinds.includes(kind)) errors.push(notSupportedOf('roleRef.kind', kind, roleKinds));
   if (!name) return [...errors, requiredError('roleRef.name')];
   return [...errors, ...isPathSegment(name).map((problem) => invalid('roleRef.name', name, problem))];
 }
@@ -104,7 +104,7 @@ function validateSubject(each: Subject, rules: BindingRules, path: string): Fiel
     case 'Group':
       return [...noName, ...validateGroup(each.apiGroup ?? '', [rules.group], path)];
     default:
-      return [...noName, notSupported(`${path}.kind`, each.kind, ['ServiceAccount', 'User', 'Group'])];
+      return [...noName, notSupportedOf(`${path}.kind`, each.kind, ['ServiceAccount', 'User', 'Group'])];
   }
 }
 
@@ -116,7 +116,7 @@ function validateAccount({ name, apiGroup, namespace }: Subject, { scope }: Bind
   ];
 }
 
-const validateGroup = (group: string, supported: readonly string[], path: string): FieldError[] => (supported.includes(group) ? [] : [notSupported(`${path}.apiGroup`, group, supported)]);
+const validateGroup = (group: string, supported: readonly string[], path: string): FieldError[] => (supported.includes(group) ? [] : [notSupportedOf(`${path}.apiGroup`, group, supported)]);
 
 const subjectsOf = (kind: string, text: (each: Subject) => string) => (object: ApiObject) =>
   (asBinding(object).subjects ?? [])

@@ -64,7 +64,7 @@ export function checkPreconditions(request: VerbRequest, object: ApiObject, stor
   checkGivenPreconditions(request, object, stored);
   if (served.kind.unconditionalUpdate || givenRevision(object) !== 0) return;
   const detail = 'must be specified for an update';
-  throw invalidObject(served.kind, info.name, [invalid('metadata.resourceVersion', 0, detail)]);
+  throw invalidObject(served.kind, info.name, [{ ...invalid('metadata.resourceVersion', 0, detail), shown: '0x0' }]);
 }
 
 /** The same for objects that need neither. */

@@ -130,7 +130,7 @@ describe('a raw write', () => {
     const wrong: Readonly<Record<string, readonly [spec: object, message: RegExp]>> = {
       'that breaks a rule': [{ replicas: 1 }, /spec: Invalid value: "object": a size is needed/],
       'that its schema refuses': [{ size: 10 }, /spec\.size in body should be less than or equal to 9/],
-      'of another type': [{ size: 'x' }, /rules were not checked.*spec\.size in body must be of type integer/],
+      'of another type': [{ size: 'x' }, /spec\.size in body must be of type integer.*rules were not checked/],
       'with duplicates': [{ size: 1, tags: ['a', 'a'] }, /spec\.tags\[1\]: Duplicate value: "a"/],
       'whose Scale is wrong': [{ size: 1, replicas: -1 }, /\.spec\.replicas: Invalid value: -1/],
     };

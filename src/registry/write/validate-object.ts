@@ -8,6 +8,7 @@ import { allErrors, type Validation } from '../../kinds/validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { describeFieldError, type FieldError } from '../../meta/field-error.ts';
 import { invalidObject } from '../../meta/status-error.ts';
+import { mergeErrors } from '../../schema/order-errors.ts';
 import { validateRules } from '../../schema/rules/validate-rules.ts';
 import { validate, validateFields, validateUpdate } from '../../schema/validate.ts';
 import type { RegistryParts } from '../verb.ts';
@@ -30,13 +31,16 @@ export function validateNew(
     ...validateEmbeddedObjects(kind.schema, object),
     ...validate(kind.schema, object, '', { inline: parts.inline }),
   ];
-  return requireValid(context, object, [
-    errors,
-    ruleErrors(parts, context, object, { errors, ratcheting: false }),
-    validateScaled(kind, object, ''),
-    validateFinalizerDomains(kind, object, parts.dialect),
-    kind.strategy.validateCreate?.(object, strategyContext),
-  ]);
+  const ofSchema = mergeErrors(kind.schema, errors, validateFinalizerDomains(kind, object, parts.dialect));
+  return requireValid(context, object, {
+    ofSchema,
+    ofKind: [
+      ruleErrors(parts, context, object, { errors, ratcheting: false }),
+      validateScaled(kind, object, ''),
+      kind.strategy.validateCreate?.(object, strategyContext),
+    ],
+    ofChange: [],
+  });
 }
 
 interface Change {
@@ -55,14 +59,18 @@ export function validateChanged(
 ): Promise<void> | undefined {
   const kind = context.served.written;
   const errors = updateErrors(kind, object, { old, view, inline: parts.inline });
-  return requireValid(context, object, [
-    errors,
-    ruleErrors(parts, context, object, { old, errors, ratcheting: ratchets(kind, view) }),
-    validateScaled(kind, object, context.info.subresource),
-    kind.strategy.validateEveryUpdate?.(object, old, strategyContext),
-    view === kind.strategy ? validateFinalizerDomains(kind, object, parts.dialect) : [],
-    view.validateUpdate?.(object, old, strategyContext),
-  ]);
+  const ofChange = looksAtFields(kind, view) ? [] : validateUpdate(kind.schema, object, old);
+  const ofFinalizers = view === kind.strategy ? validateFinalizerDomains(kind, object, parts.dialect) : [];
+  return requireValid(context, object, {
+    ofSchema: mergeErrors(kind.schema, errors, ofFinalizers),
+    ofKind: [
+      ruleErrors(parts, context, object, { old, errors: [...errors, ...ofChange], ratcheting: ratchets(kind, view) }),
+      validateScaled(kind, object, context.info.subresource),
+      kind.strategy.validateEveryUpdate?.(object, old, strategyContext),
+      view.validateUpdate?.(object, old, strategyContext),
+    ],
+    ofChange,
+  });
 }
 
 /** Sends the warnings about an object that is valid. */
@@ -100,9 +108,12 @@ function ruleErrors(
  * As in kube-apiserver, an update of some fields of a custom object by a subresource (`status`) looks at their schema only, but
  * evaluates all rules; neither passes over what it does not change.
  */
-const ratchets = ({ schema }: Kind, { fields }: UpdateView): boolean => !(schema.structural && fields);
+const ratchets = (kind: Kind, view: UpdateView): boolean => !looksAtFields(kind, view);
 
-/** Errors of metadata and schema. */
+const looksAtFields = ({ schema }: Kind, { fields }: UpdateView): boolean =>
+  schema.structural === true && fields !== undefined;
+
+/** Errors of metadata and schema, but for fields that may not change. */
 function updateErrors(
   kind: Kind,
   object: ApiObject,
@@ -116,20 +127,29 @@ function updateErrors(
     ...ofMetadata,
     ...validateEmbeddedObjects(kind.schema, object),
     ...validate(kind.schema, object, '', { old, inline }),
-    ...validateUpdate(kind.schema, object, old),
   ];
+}
+
+/** Errors of an object, in the order in which they are reported. */
+interface Findings {
+  /** Of metadata and schema, shown among those of the kind. */
+  readonly ofSchema: readonly FieldError[];
+  readonly ofKind: readonly (Validation | undefined)[];
+  /** Fields that may not change. */
+  readonly ofChange: readonly FieldError[];
 }
 
 function requireValid(
   context: WriteContext,
   object: ApiObject,
-  validations: readonly (Validation | undefined)[],
+  { ofSchema, ofKind, ofChange }: Findings,
 ): Promise<void> | undefined {
-  const errors = allErrors(...validations);
-  if (errors instanceof Promise) {
-    return untilAborted(errors, context.request.signal).then((found) => rejectInvalid(context, object, found));
-  }
-  rejectInvalid(context, object, errors);
+  const { schema } = context.served.written;
+  const reject = (errors: readonly FieldError[]): void =>
+    rejectInvalid(context, object, [...mergeErrors(schema, ofSchema, errors), ...ofChange]);
+  const errors = allErrors(...ofKind);
+  if (errors instanceof Promise) return untilAborted(errors, context.request.signal).then(reject);
+  reject(errors);
   return undefined;
 }
 
