@@ -2,6 +2,7 @@ import { asBuffer } from '../base/collections/byte-span.ts';
 import { limits } from '../base/limits.ts';
 import { inOwnTurn } from '../base/time/turns.ts';
 import { parseStored, stringifyJson } from '../codec/json.ts';
+import { parseStoredInSteps } from '../codec/json-steps.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { Status } from '../meta/status-error.ts';
 import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
@@ -60,7 +61,21 @@ export interface WatchOptions {
   readonly read?: ((line: Buffer) => ApiEvent) | undefined;
 }
 
-const readEvent = (line: Buffer): ApiEvent => parseStored(line) as ApiEvent;
+/** Steps of parsing that one turn of the event loop does. */
+const stepsPerTurn = 8;
+
+/** Parses what may be large, in turns of its own: others are not held up, and several that come at once do not add up. */
+async function parseInTurns(bytes: Buffer): Promise<unknown> {
+  if (bytes.length <= limits.inlineBytesMax) return parseStored(bytes);
+  const steps = parseStoredInSteps(bytes);
+  for (let count = 0; ; count++) {
+    if (count % stepsPerTurn === 0) await ownTurn();
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+const ownTurn = (): Promise<void> => new Promise((resolve) => inOwnTurn(resolve));
 
 /** JSON client of an API server. Each request is sent once; retries are up to the caller. */
 export class ApiClient {
@@ -141,21 +156,24 @@ export class ApiClient {
   }
 
   /** Events of a watch, until the server ends it or the signal aborts. Throws ApiError if the server refuses it. */
-  async *watch(target: string, { signal, skip, read = readEvent }: WatchOptions): AsyncIterableIterator<ApiEvent> {
+  async *watch(target: string, { signal, skip, read }: WatchOptions): AsyncIterableIterator<ApiEvent> {
     const response = await this.#send({ method: 'GET', target, signal });
     for await (const chunk of wholeLines(response.body)) {
       for (const line of linesOf(chunk)) {
-        // In-process watches of one large event would all parse it within one turn of the event loop.
-        if (line.length > limits.inlineBytesMax) await new Promise<void>((resolve) => inOwnTurn(resolve));
-        if (!skip?.(line)) yield read(line);
+        const isLarge = line.length > limits.inlineBytesMax;
+        // In-process watches of one large event would all read it within one turn of the event loop.
+        if (isLarge) await ownTurn();
+        if (skip?.(line)) continue;
+        if (read) yield read(line);
+        else yield (isLarge ? await parseInTurns(line) : parseStored(line)) as ApiEvent;
       }
     }
   }
 
   // parseStored instead of JSON.parse: the object may be written back, so large integers must survive (see codec/json.ts).
-  async #request<T>(request: ClientRequest, read: (bytes: Buffer) => unknown = parseStored): Promise<T> {
+  async #request<T>(request: ClientRequest, read: (bytes: Buffer) => unknown = parseInTurns): Promise<T> {
     const response = await this.#send(request);
-    return read(await bytesOf(response)) as T;
+    return (await read(await bytesOf(response))) as T;
   }
 
   async #send(request: ClientRequest): Promise<ClientResponse> {

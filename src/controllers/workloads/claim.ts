@@ -1,4 +1,6 @@
 import { loadedOnce } from '../../base/loaded-once.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import { type ApiClient, hasReason } from '../../client/api-client.ts';
 import type { SharedInformer } from '../../client/shared-informers.ts';
 import { selectsLabels } from '../../kinds/meta/label-selector.ts';
@@ -18,6 +20,7 @@ interface ClaimOptions {
   readonly dependents: ObjectKind;
   readonly informer: SharedInformer;
   readonly client: ApiClient;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly signal: AbortSignal;
   /** Objects that are neither claimed nor released where it is false. Default: all are. */
   readonly isCandidate?: (object: ApiObject) => boolean;
@@ -53,7 +56,7 @@ export function claimOf({ owner, selector }: Pick<Claimant, 'owner' | 'selector'
  */
 export async function claim(claimant: Claimant, options: ClaimOptions): Promise<readonly ApiObject[]> {
   const { owner } = claimant;
-  const { informer, signal, isCandidate = () => true } = options;
+  const { clock, informer, signal, isCandidate = () => true } = options;
   const candidates = [
     ...informer.indexed(byController, owner.metadata.uid ?? ''),
     ...informer.indexed(byController, orphansIn(owner.metadata.namespace ?? '')),
@@ -61,7 +64,9 @@ export async function claim(claimant: Claimant, options: ClaimOptions): Promise<
   const claimed: ApiObject[] = [];
   const mayAdopt = loadedOnce(() => checkOwner(claimant, options));
   let written: string | undefined;
+  const slice = new TimeSlice(clock);
   for (const object of candidates) {
+    if (slice.over) await slice.next();
     if (!isCandidate(object)) continue;
     const what = claimOf(claimant, object);
     if (what === 'keep') claimed.push(object);

@@ -1,8 +1,8 @@
 import type { Closable } from '../../base/disposable.ts';
 import { asReplicaSet } from '../../kinds/apps/replica-set.ts';
 import type { InformedContext } from '../controller.ts';
+import { selectorIn } from './read-selector.ts';
 import { startReplicas } from './replicas.ts';
-import { selectorIn } from './workload-controller.ts';
 
 export const startReplicaSets = (context: InformedContext): Closable =>
   startReplicas(context, {

@@ -64,7 +64,7 @@ class Replicas implements Closable {
     const { selector, minReadySeconds, replicas, template, status: before } = this.#kind.read(owner);
     if (!selector) return;
     const isCandidate = (object: ApiObject): boolean => isActive(asPod(object));
-    const options = { client, signal, informer: this.#pods, dependents: podKind, isCandidate };
+    const options = { client, clock, signal, informer: this.#pods, dependents: podKind, isCandidate };
     const claimed = await claim({ kind, owner, selector }, options);
     const isLeaving = owner.metadata.deletionTimestamp !== undefined;
     const failure = isLeaving ? undefined : await this.#manage(owner, claimed);

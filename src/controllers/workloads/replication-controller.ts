@@ -1,8 +1,8 @@
 import type { Closable } from '../../base/disposable.ts';
 import { asReplicationController } from '../../kinds/core/replication-controller.ts';
 import type { InformedContext } from '../controller.ts';
+import { selectorOfLabels } from './read-selector.ts';
 import { startReplicas } from './replicas.ts';
-import { selectorIn } from './workload-controller.ts';
 
 export const startReplicationControllers = (context: InformedContext): Closable =>
   startReplicas(context, {
@@ -10,7 +10,7 @@ export const startReplicationControllers = (context: InformedContext): Closable 
     queue: 'replicationmanager',
     read(object) {
       const { spec = {}, status = {} } = asReplicationController(object);
-      const { replicas = 0, minReadySeconds = 0, template = {}, selector: matchLabels = {} } = spec;
-      return { replicas, minReadySeconds, template, status, selector: selectorIn({ matchLabels }) };
+      const { replicas = 0, minReadySeconds = 0, template = {}, selector } = spec;
+      return { replicas, minReadySeconds, template, status, selector: selectorOfLabels(selector) };
     },
   });

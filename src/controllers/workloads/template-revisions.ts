@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/time/clock.ts';
 import { type ApiClient, hasReason } from '../../client/api-client.ts';
 import type { SharedInformer } from '../../client/shared-informers.ts';
 import { asControllerRevision } from '../../kinds/apps/controller-revision.ts';
@@ -23,6 +24,7 @@ interface RevisionOwner {
 
 interface RevisionsOptions {
   readonly client: ApiClient;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly revisionKind: ObjectKind;
   readonly revisions: SharedInformer;
   readonly owners: SharedInformer;
@@ -58,8 +60,8 @@ export const templateIn = (revision: ApiObject): PodTemplateSpec => {
  * another object has its name; the collision is noted in the status, so that the next attempt takes another name.
  */
 export async function templateRevisions(of: RevisionOwner, options: RevisionsOptions): Promise<TemplateRevisions> {
-  const { client, revisionKind, revisions: informer, signal } = options;
-  await claim(of, { client, signal, informer, dependents: revisionKind });
+  const { client, clock, revisionKind, revisions: informer, signal } = options;
+  await claim(of, { client, clock, signal, informer, dependents: revisionKind });
   const data = dataOf(of.template);
   const all = [...informer.indexed(byController, of.owner.metadata.uid ?? '')].sort(byAge);
   const equal = all.filter((each) => equalValues(asControllerRevision(each).data, data));

@@ -1,7 +1,7 @@
 import type { Closable } from '../../base/disposable.ts';
 import type { SharedInformer } from '../../client/shared-informers.ts';
 import { WorkQueue } from '../../client/work-queue.ts';
-import { type LabelSelector, readLabelSelector, selectsLabels } from '../../kinds/meta/label-selector.ts';
+import { selectsLabels } from '../../kinds/meta/label-selector.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { Selector } from '../../meta/selectors.ts';
 import type { InformedContext } from '../controller.ts';
@@ -120,9 +120,3 @@ const isNewlyOrphan = ({ metadata }: ApiObject, before: ApiObject | undefined): 
   !before ||
   controllerOf(before) !== undefined ||
   JSON.stringify(before.metadata.labels) !== JSON.stringify(metadata.labels);
-
-/** The selector of a label selector field. One that is absent, empty or unreadable selects nothing: it would take the pods of others. */
-export function selectorIn(field: LabelSelector | undefined): Selector | undefined {
-  const selector = field && readLabelSelector(field);
-  return selector && selector.length > 0 ? selector : undefined;
-}

@@ -1,4 +1,4 @@
-import { matches, type Requirement, type Selector } from '../../meta/selectors.ts';
+import { matches, OneValue, type Requirement, type Selector } from '../../meta/selectors.ts';
 import { always, type Infer, list, map, opt, string, struct } from '../../schema/schema.ts';
 
 /** One requirement of a label selector. */
@@ -43,7 +43,7 @@ export function readLabelRequirement({ key = '', operator = '', values = [] }: I
 
 /** Parses a selector; undefined if an operator is unknown, which validation prevents. */
 export function readLabelSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): Selector | undefined {
-  const requirements: Requirement[] = Object.entries(matchLabels).map(([key, value]) => ({ operator: 'in', key, values: new Set([value]) }));
+  const requirements: Requirement[] = Object.entries(matchLabels).map(([key, value]) => ({ operator: 'in', key, values: new OneValue(value) }));
   for (const expression of matchExpressions) {
     const requirement = readLabelRequirement(expression);
     if (!requirement) return undefined;

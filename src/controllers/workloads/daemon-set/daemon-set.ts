@@ -15,9 +15,10 @@ import { aboutOf, byController, collectionOf, type ObjectKind, pathOf, podKind }
 import { type PlacedNode, placedNode } from '../placement.ts';
 import { isTerminatingNamespace, PodControl } from '../pod-control.ts';
 import { isFinished, nextAvailableMs } from '../pod-state.ts';
+import { selectorIn } from '../read-selector.ts';
 import { runAll, slowStart } from '../slow-start.ts';
 import { deleteRevision, limitRevisions, type TemplateRevisions, templateRevisions } from '../template-revisions.ts';
-import { selectorIn, WorkloadController } from '../workload-controller.ts';
+import { WorkloadController } from '../workload-controller.ts';
 import { writeStatus } from '../write-status.ts';
 import {
   affinityTo,
@@ -90,18 +91,21 @@ class DaemonSets implements Closable {
   }
 
   async #pass(owner: ApiObject, key: string): Promise<void> {
-    const { client, dialect } = this.#context;
+    const { client, clock, dialect } = this.#context;
     const { signal, owners } = this.#controller;
     const { spec, status = {} } = asDaemonSet(owner);
     const selector = selectorIn(spec?.selector);
     if (!selector || owner.metadata.deletionTimestamp !== undefined) return;
     const { template = {} } = spec ?? {};
     const { revisionHash } = setNames(dialect);
-    const history = { client, revisionKind: this.#revisionKind, revisions: this.#revisions, owners, signal };
+    const history = { client, clock, revisionKind: this.#revisionKind, revisions: this.#revisions, owners, signal };
     const hash = templateHash(template, status.collisionCount ?? undefined);
     const of = { kind: this.#kind, owner, selector, template, status, hash, hashLabel: revisionHash };
     const revisions = await templateRevisions(of, history);
-    await claim({ kind: this.#kind, owner, selector }, { client, signal, informer: this.#pods, dependents: podKind });
+    await claim(
+      { kind: this.#kind, owner, selector },
+      { client, clock, signal, informer: this.#pods, dependents: podKind },
+    );
     await this.#mergeDuplicates(owner, revisions, history);
     const pass = { owner, key, template, labels: this.#labelsOf(owner, revisions.present) };
     let failure: { readonly error: unknown } | undefined;

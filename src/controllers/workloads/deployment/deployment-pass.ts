@@ -10,7 +10,7 @@ import { claim } from '../claim.ts';
 import { type Condition, withCondition } from '../conditions.ts';
 import { aboutOf, collectionOf, controllerOf, controllerReference, type ObjectKind, pathOf } from '../owner.ts';
 import { isTerminatingNamespace, messageOf } from '../pod-control.ts';
-import { selectorIn } from '../workload-controller.ts';
+import { selectorIn } from '../read-selector.ts';
 import {
   isComplete,
   newCondition,
@@ -83,11 +83,11 @@ export class DeploymentPass {
 
   /** Gives the milliseconds until the next pass, if one is due without a change. */
   async run(): Promise<number | undefined> {
-    const { owner, client, kind, setKind, sets: informer, signal, dialect } = this.#options;
+    const { owner, client, clock, kind, setKind, sets: informer, signal, dialect } = this.#options;
     const { selector: field, paused = false } = this.#spec;
     const selector = selectorIn(field);
     if (!selector) return undefined;
-    const claimed = await claim({ kind, owner, selector }, { client, signal, informer, dependents: setKind });
+    const claimed = await claim({ kind, owner, selector }, { client, clock, signal, informer, dependents: setKind });
     this.#sort(claimed);
     await this.#followPresent();
     if (owner.metadata.deletionTimestamp !== undefined) return this.#finish('counts');

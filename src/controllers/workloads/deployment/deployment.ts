@@ -8,7 +8,8 @@ import type { InformedContext } from '../../controller.ts';
 import { byController, collectionOf, controllerOf, type ObjectKind, podKind } from '../owner.ts';
 import { isTerminatingNamespace } from '../pod-control.ts';
 import { isFinished } from '../pod-state.ts';
-import { selectorIn, WorkloadController } from '../workload-controller.ts';
+import { selectorIn } from '../read-selector.ts';
+import { WorkloadController } from '../workload-controller.ts';
 import { DeploymentPass } from './deployment-pass.ts';
 
 const parallel = 5;

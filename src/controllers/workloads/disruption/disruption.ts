@@ -3,7 +3,7 @@ import { hasReason } from '../../../client/api-client.ts';
 import type { SharedInformer } from '../../../client/shared-informers.ts';
 import { WorkQueue } from '../../../client/work-queue.ts';
 import { asPod, type Pod } from '../../../kinds/core/pod/pod-schema.ts';
-import { type LabelSelector, readLabelSelector, selectsLabels } from '../../../kinds/meta/label-selector.ts';
+import { type LabelSelector, selectsLabels } from '../../../kinds/meta/label-selector.ts';
 import { asBudget } from '../../../kinds/policy/pod-disruption-budget.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { formatTime, parseTime } from '../../../meta/time.ts';
@@ -11,6 +11,7 @@ import type { InformedContext } from '../../controller.ts';
 import { aboutOf, byNamespace, collectionOf, type ObjectKind, pathOf, podKind } from '../owner.ts';
 import { messageOf } from '../pod-control.ts';
 import { isFinished } from '../pod-state.ts';
+import { selectorOrAll } from '../read-selector.ts';
 import { WorkloadController } from '../workload-controller.ts';
 import { writeStatus } from '../write-status.ts';
 import { budgetStatusAfter, evictionMs, expectedBy, failedStatus, needsScale } from './budget-status.ts';
@@ -140,8 +141,7 @@ class Disruption implements Closable {
 
 /** An empty selector selects all pods of the namespace, an absent one none. */
 function isSelected(budget: ApiObject, { metadata }: ApiObject): boolean {
-  const { selector } = asBudget(budget).spec ?? {};
-  const parsed = selector && readLabelSelector(selector);
+  const parsed = selectorOrAll(asBudget(budget).spec?.selector);
   return parsed !== undefined && selectsLabels(parsed, metadata.labels);
 }
 

@@ -1,5 +1,6 @@
 import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Closable } from '../../../base/disposable.ts';
+import { TimeSlice } from '../../../base/time/time-slice.ts';
 import { hasReason } from '../../../client/api-client.ts';
 import type { SharedInformer } from '../../../client/shared-informers.ts';
 import { endpointNames } from '../../../dialect/workload-names.ts';
@@ -26,12 +27,14 @@ import {
   hostnameOf,
   isReachable,
   podsOf,
-  portsOf,
+  portsFinder,
   selectorOfService,
   serviceKind,
   targetOf,
 } from './service-endpoints.ts';
 import { planSlices, type SliceContent, type SliceEndpoint } from './slice-plan.ts';
+
+type SlicesOf = SliceContent & { readonly endpoints: SliceEndpoint[] };
 
 const nodeKind = { apiVersion: 'v1', kind: 'Node', resource: 'nodes' } as const;
 const parallel = 5;
@@ -70,8 +73,12 @@ class EndpointSlices implements Closable {
     const { uid = '', namespace } = service.metadata;
     const existing = this.#slices.indexed(byController, uid).filter((slice) => this.#isManaged(slice));
     const labels = this.#labels(service);
+    const turn = new TimeSlice(this.#context.clock);
     try {
-      for (const { slice, content } of planSlices(existing, this.#wanted(service))) {
+      const wanted = await this.#wanted(service, turn);
+      if (turn.over) await turn.next();
+      for (const { slice, content } of planSlices(existing, wanted)) {
+        if (turn.over) await turn.next();
         if (!content && slice) await this.#delete(slice);
         else if (content) await this.#write(service, slice, content, labels);
       }
@@ -102,21 +109,25 @@ class EndpointSlices implements Closable {
   }
 
   /** All endpoints by family and ports; a family without any has a slice that is empty. */
-  #wanted(service: ApiObject): readonly SliceContent[] {
+  async #wanted(service: ApiObject, slice: TimeSlice): Promise<readonly SliceContent[]> {
     const spec = specOf(service);
     const { ipFamilies = ['IPv4'], publishNotReadyAddresses = false } = spec;
-    const pods = podsOf(service, this.#pods).map(asPod).filter(isReachable);
-    return ipFamilies.flatMap((addressType) => {
-      const groups = new Map<string, SliceContent & { readonly endpoints: SliceEndpoint[] }>();
-      for (const pod of pods) {
+    const portsOf = portsFinder(spec);
+    const families = ipFamilies.map((addressType) => ({ addressType, groups: new Map<string, SlicesOf>() }));
+    for (const pod of podsOf(service, this.#pods).map(asPod)) {
+      if (slice.over) await slice.next();
+      if (!isReachable(pod)) continue;
+      const { ports, key } = portsOf(pod);
+      for (const { addressType, groups } of families) {
         const address = addressOf(pod, addressType);
         if (address === undefined) continue;
-        const ports = portsOf(spec, pod);
-        const group = getOrAdd(groups, JSON.stringify(ports), () => ({ addressType, ports, endpoints: [] }));
+        const group = getOrAdd(groups, key, () => ({ addressType, ports, endpoints: [] }));
         group.endpoints.push(this.#endpoint(service, pod, address, publishNotReadyAddresses));
       }
-      return groups.size > 0 ? [...groups.values()] : [{ addressType, ports: [], endpoints: [] }];
-    });
+    }
+    return families.flatMap(({ addressType, groups }): readonly SliceContent[] =>
+      groups.size > 0 ? [...groups.values()] : [{ addressType, ports: [], endpoints: [] }],
+    );
   }
 
   #endpoint(service: ApiObject, pod: Pod, address: string, publishNotReady: boolean): SliceEndpoint {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { packSubsets, type ReadyAddress, truncated } from './endpoint-subsets.ts';
 
-const entry = (ip: string, port: number | undefined, isReady = true): ReadyAddress => ({
-  ...{ address: { ip, targetRef: { uid: ip } }, isReady },
-  port: port === undefined ? undefined : { port, protocol: 'TCP' },
+const entry = (ip: string, numbers: readonly number[], isReady = true): ReadyAddress => ({
+  ...{ address: { ip, targetRef: { uid: ip } }, isReady, portsKey: String(numbers) },
+  ports: numbers.map((port) => ({ port, protocol: 'TCP' })),
 });
 const shown = (entries: readonly ReadyAddress[]): readonly string[] =>
   packSubsets(entries).map(
@@ -15,11 +15,11 @@ const shown = (entries: readonly ReadyAddress[]): readonly string[] =>
 describe('subsets of endpoints', () => {
   for (const [what, entries, expected] of [
     ['none', [], []],
-    ['addresses in order', [entry('b', 80), entry('a', 80)], ['a,b||80']],
-    ['ready or not', [entry('a', 80), entry('b', 80, false)], ['a|b|80']],
-    ['several ports', [entry('a', 90), entry('a', 80), entry('b', 80), entry('b', 90)], ['a,b||80,90']],
-    ['different ports', [entry('a', 80), entry('b', 81), entry('c', 80)], ['a,c||80', 'b||81']],
-    ['without ports', [entry('a', undefined)], ['a||']],
+    ['addresses in order', [entry('b', [80]), entry('a', [80])], ['a,b||80']],
+    ['ready or not', [entry('a', [80]), entry('b', [80], false)], ['a|b|80']],
+    ['several ports', [entry('a', [90, 80, 90]), entry('b', [90, 80, 90])], ['a,b||80,90']],
+    ['different ports', [entry('a', [80]), entry('b', [81]), entry('c', [80])], ['a,c||80', 'b||81']],
+    ['without ports', [entry('a', [])], ['a||']],
   ] as const) {
     it(what, () => {
       assert.deepEqual(shown(entries), expected);
@@ -34,8 +34,8 @@ describe('subsets of endpoints', () => {
   ] as const) {
     it(`of too many: ${what}`, () => {
       const entries = [
-        ...Array.from({ length: ready }, (_, index) => entry(`r${index}`, 80)),
-        ...Array.from({ length: notReady }, (_, index) => entry(`n${index}`, 80, false)),
+        ...Array.from({ length: ready }, (_, index) => entry(`r${index}`, [80])),
+        ...Array.from({ length: notReady }, (_, index) => entry(`n${index}`, [80], false)),
       ];
       const { subsets, isTruncated } = truncated(packSubsets(entries), most);
       const [{ addresses = [], notReadyAddresses = [] } = {}] = subsets;

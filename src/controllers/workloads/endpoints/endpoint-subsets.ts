@@ -1,5 +1,3 @@
-import { getOrAdd } from '../../../base/collections/get-or-add.ts';
-
 interface Address {
   readonly ip: string;
   readonly targetRef: { readonly uid: string };
@@ -11,11 +9,13 @@ interface Port {
   readonly protocol: string;
 }
 
-/** An address with one of its ports; no port for an address alone. */
+/** An address with its ports: none for an address alone. */
 export interface ReadyAddress {
   readonly address: Address;
   readonly isReady: boolean;
-  readonly port: Port | undefined;
+  readonly ports: readonly Port[];
+  /** The same for all addresses with these ports. */
+  readonly portsKey: string;
 }
 
 interface Subset {
@@ -26,23 +26,20 @@ interface Subset {
 
 /** Groups addresses that have the same ports, in an order that does not depend on that of the pods. */
 export function packSubsets(entries: readonly ReadyAddress[]): readonly Subset[] {
-  const places = new Map<string, { readonly entry: ReadyAddress; readonly ports: Map<string, Port> }>();
-  for (const entry of entries) {
-    const { address, port } = entry;
-    const { ports } = getOrAdd(places, `${address.ip}/${address.targetRef.uid}`, () => ({ entry, ports: new Map() }));
-    if (port) ports.set(JSON.stringify(port), port);
-  }
-  const groups = new Map<string, { readonly ports: readonly Port[]; readonly entries: ReadyAddress[] }>();
-  for (const { entry, ports } of places.values()) {
-    const inOrder = [...ports.values()].sort(
-      (a, b) => compare(a.name, b.name) || a.port - b.port || compare(a.protocol, b.protocol),
-    );
-    getOrAdd(groups, JSON.stringify(inOrder), () => ({ ports: inOrder, entries: [] })).entries.push(entry);
-  }
-  return [...groups]
-    .sort(([a], [b]) => compare(a, b))
-    .map(([, { ports, entries: members }]) => subsetOf(members, ports));
+  const groups = [...Map.groupBy(entries, ({ portsKey }) => portsKey).values()].map((members) => {
+    const ports = inOrder(members[0]?.ports ?? []);
+    return { ports, key: JSON.stringify(ports), members };
+  });
+  return groups.sort((a, b) => compare(a.key, b.key)).map(({ ports, members }) => subsetOf(members, ports));
 }
+
+/** Each once. An empty name is none. */
+const inOrder = (all: readonly Port[]): readonly Port[] => {
+  const ports = all.map(({ name, ...port }): Port => ({ ...(name && { name }), ...port }));
+  return [...new Map(ports.map((port) => [JSON.stringify(port), port])).values()].sort(
+    (a, b) => compare(a.name, b.name) || a.port - b.port || compare(a.protocol, b.protocol),
+  );
+};
 
 function subsetOf(entries: readonly ReadyAddress[], ports: readonly Port[]): Subset {
   const of = (ready: boolean): readonly Address[] =>

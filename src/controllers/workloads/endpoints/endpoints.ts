@@ -1,5 +1,6 @@
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
+import { TimeSlice } from '../../../base/time/time-slice.ts';
 import { hasReason } from '../../../client/api-client.ts';
 import type { SharedInformer } from '../../../client/shared-informers.ts';
 import { endpointNames } from '../../../dialect/workload-names.ts';
@@ -20,7 +21,7 @@ import {
   isReachable,
   needsPorts,
   podsOf,
-  portsOf,
+  portsFinder,
   selectorOfService,
   serviceKind,
   targetOf,
@@ -57,7 +58,10 @@ class EndpointsController implements Closable {
     if (!selectorOfService(service)) return;
     const { dialect } = this.#context;
     const { headless, overCapacity } = endpointNames(dialect);
-    const all = packSubsets(this.#addresses(service));
+    const slice = new TimeSlice(this.#context.clock);
+    const entries = await this.#addresses(service, slice);
+    if (slice.over) await slice.next();
+    const all = packSubsets(entries);
     const { subsets, isTruncated } = truncated(all, limits.endpointsAddressesMax);
     const { namespace = '', name = '', labels = {} } = service.metadata;
     const found = this.#endpoints.get(`${namespace}/${name}`);
@@ -77,27 +81,25 @@ class EndpointsController implements Closable {
     await this.#write(service, { apiVersion, kind, ...found, metadata, subsets }, found !== undefined);
   }
 
-  #addresses(service: ApiObject): readonly ReadyAddress[] {
+  async #addresses(service: ApiObject, slice: TimeSlice): Promise<readonly ReadyAddress[]> {
     const spec = specOf(service);
     const { publishNotReadyAddresses = false, ipFamilies = ['IPv4'] } = spec;
-    return podsOf(service, this.#pods)
-      .map(asPod)
-      .filter((pod) => isReachable(pod) && (publishNotReadyAddresses || !pod.metadata?.deletionTimestamp))
-      .flatMap((pod): readonly ReadyAddress[] => {
-        const ip = addressOf(pod, ipFamilies[0] ?? 'IPv4');
-        if (ip === undefined) return [];
-        const hostname = hostnameOf(pod, service);
-        const { nodeName } = pod.spec ?? {};
-        const named = { ...(hostname !== undefined && { hostname }), ...(nodeName && { nodeName }) };
-        const address = { ip, ...named, targetRef: targetOf(pod) };
-        const isTaking = publishNotReadyAddresses || isReady(pod);
-        const ports = portsOf(spec, pod);
-        if (!needsPorts(spec)) return [{ address, isReady: isTaking, port: undefined }];
-        return ports.map(({ name, ...port }) => ({
-          ...{ address, isReady: isTaking },
-          port: { ...(name !== '' && { name }), ...port },
-        }));
-      });
+    const portsOf = portsFinder(spec);
+    const entries: ReadyAddress[] = [];
+    for (const pod of podsOf(service, this.#pods).map(asPod)) {
+      if (slice.over) await slice.next();
+      if (!isReachable(pod) || (pod.metadata?.deletionTimestamp && !publishNotReadyAddresses)) continue;
+      const ip = addressOf(pod, ipFamilies[0] ?? 'IPv4');
+      if (ip === undefined) continue;
+      const { ports, key: portsKey } = portsOf(pod);
+      if (ports.length === 0 && needsPorts(spec)) continue;
+      const hostname = hostnameOf(pod, service);
+      const { nodeName } = pod.spec ?? {};
+      const named = { ...(hostname !== undefined && { hostname }), ...(nodeName && { nodeName }) };
+      const address = { ip, ...named, targetRef: targetOf(pod) };
+      entries.push({ address, isReady: publishNotReadyAddresses || isReady(pod), ports, portsKey });
+    }
+    return entries;
   }
 
   async #write(service: ApiObject, endpoints: ApiObject, exists: boolean): Promise<void> {

@@ -8,7 +8,8 @@ import { type ApiObject, nameOf } from '../../../meta/api-object.ts';
 import { parseIpAddress } from '../../../meta/ip-address.ts';
 import { byNamespace, type ObjectKind } from '../owner.ts';
 import { isFinished } from '../pod-state.ts';
-import { selectorIn, type WorkloadController } from '../workload-controller.ts';
+import { selectorOfLabels } from '../read-selector.ts';
+import type { WorkloadController } from '../workload-controller.ts';
 
 /** What both kinds of endpoints of a service have in common. */
 
@@ -17,7 +18,7 @@ export const serviceKind: ObjectKind = { apiVersion: 'v1', kind: 'Service', reso
 /** The selector of a service whose endpoints are found here: others name their own. */
 export function selectorOfService(service: ApiObject) {
   const { type, selector } = specOf(service);
-  return type === 'ExternalName' || !selector ? undefined : selectorIn({ matchLabels: selector });
+  return type === 'ExternalName' || !selector ? undefined : selectorOfLabels(selector);
 }
 
 /** Pods that the service selects. */
@@ -72,23 +73,51 @@ export interface FoundPort {
   readonly appProtocol?: string;
 }
 
-/** Ports of the pod for those of the service; what the pod does not have is left out. */
-export const portsOf = ({ ports = [] }: ServiceSpec, pod: Pod): readonly FoundPort[] =>
-  ports.flatMap((port) => {
-    const found = numberOf(port, pod);
-    if (found === undefined) return [];
-    const { name = '', protocol = 'TCP', appProtocol } = port;
-    return [{ name, port: found, protocol, ...(appProtocol !== undefined && { appProtocol }) }];
-  });
+export interface FoundPorts {
+  readonly ports: readonly FoundPort[];
+  /** Equal for equal ports. */
+  readonly key: string;
+}
 
-function numberOf({ targetPort, port, protocol = 'TCP' }: ServicePort, { spec }: Pod): number | undefined {
-  if (typeof targetPort !== 'string') return targetPort || port;
-  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  for (const { ports = [] } of [...(spec?.containers ?? []), ...sidecars]) {
-    const found = ports.find((each) => each.name === targetPort && (each.protocol ?? 'TCP') === protocol);
-    if (found) return found.containerPort;
+/**
+ * Finds ports of pods for those of a service; what a pod does not have is left out. Pods share what is found unless a port of
+ * the service is a name, which each pod gives its own number.
+ */
+export function portsFinder({ ports = [] }: ServiceSpec): (pod: Pod) => FoundPorts {
+  if (ports.some(({ targetPort }) => typeof targetPort === 'string')) {
+    return (pod) => {
+      const named = namedPorts(pod);
+      return keyed(ports.flatMap((port) => foundPort(port, named)));
+    };
   }
-  return undefined;
+  const found = keyed(ports.flatMap((port) => foundPort(port, noPorts)));
+  return () => found;
+}
+
+const keyed = (ports: readonly FoundPort[]): FoundPorts => ({ ports, key: JSON.stringify(ports) });
+
+type NumbersByName = ReadonlyMap<string, number>;
+
+const noPorts: NumbersByName = new Map();
+
+function foundPort(service: ServicePort, named: NumbersByName): FoundPort | [] {
+  const { name = '', protocol = 'TCP', appProtocol, targetPort } = service;
+  const port = typeof targetPort === 'string' ? named.get(`${protocol} ${targetPort}`) : targetPort || service.port;
+  if (port === undefined) return [];
+  return { name, port, protocol, ...(appProtocol !== undefined && { appProtocol }) };
+}
+
+/** Numbers of the ports of containers and sidecars, by protocol and name. The first of a name counts. */
+function namedPorts({ spec }: Pod): NumbersByName {
+  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const numbers = new Map<string, number>();
+  for (const { ports = [] } of [...(spec?.containers ?? []), ...sidecars]) {
+    for (const { name, protocol = 'TCP', containerPort } of ports) {
+      const key = `${protocol} ${name}`;
+      if (name && containerPort && !numbers.has(key)) numbers.set(key, containerPort);
+    }
+  }
+  return numbers;
 }
 
 /** A service without an address that has no ports stands for the addresses alone. */

@@ -26,8 +26,16 @@ export function union(...sets: readonly IndexSet[]): IndexSet {
 
 export const sizeOf = (set: IndexSet): number => set.reduce((sum, { first, last }) => sum + last - first + 1, 0);
 
-export const hasIndex = (set: IndexSet, index: number): boolean =>
-  set.some(({ first, last }) => first <= index && index <= last);
+export function hasIndex(set: IndexSet, index: number): boolean {
+  let [low, high] = [0, set.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((set[middle]?.last ?? 0) < index) low = middle + 1;
+    else high = middle;
+  }
+  const range = set[low];
+  return range !== undefined && range.first <= index;
+}
 
 /** As in a status: two neighbours are `1,2`, more of them `1-3`. */
 export const textOf = (set: IndexSet): string =>

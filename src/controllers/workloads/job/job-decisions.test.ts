@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { allAtOnce } from '../../../base/time/in-slices.ts';
 import { orch } from '../../../dialect/orch.ts';
 import { backOffAfter, noFailures, remainingMs } from './back-off.ts';
 import { completionOf, endingOf } from './ending.ts';
@@ -49,10 +50,12 @@ function podOf(shape: PodShape, at: number) {
 }
 
 const facts = (spec: object, pods: readonly PodShape[], status: object = {}, counted: readonly string[] = []) =>
-  factsOf({
-    job: { apiVersion: 'batch.orch.io/v1', kind: 'Job', metadata: { name: 'j', uid: 'j' }, spec, status },
-    ...{ pods: pods.map(podOf), dialect: orch, nowMs, counted: new Set(counted) },
-  });
+  allAtOnce(
+    factsOf({
+      job: { apiVersion: 'batch.orch.io/v1', kind: 'Job', metadata: { name: 'j', uid: 'j' }, spec, status },
+      ...{ pods: pods.map(podOf), dialect: orch, nowMs, counted: new Set(counted) },
+    }),
+  );
 
 const indexed = { completionMode: 'Indexed', completions: 3, parallelism: 3 };
 const byIndex = { ...indexed, backoffLimitPerIndex: 1, backoffLimit: 2 ** 31 - 1 };

@@ -1,3 +1,4 @@
+import type { Steps } from '../../../base/time/in-slices.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { jobNames } from '../../../dialect/workload-names.ts';
 import { asJob, type JobSpec, type JobStatus } from '../../../kinds/batch/job-schema.ts';
@@ -70,17 +71,24 @@ export function finishOf({ conditions = [] }: JobStatus): 'Complete' | 'Failed' 
   return found && (found.type === 'Complete' ? 'Complete' : 'Failed');
 }
 
-export function factsOf(seen: Seen): JobFacts {
+/** A pod may take long: its failure is compared with each rule of a policy. */
+export function* factsOf(seen: Seen): Steps<JobFacts> {
   const { job, nowMs } = seen;
   const { spec = {}, status = {} } = asJob(job);
   const isIndexed = spec.completionMode === 'Indexed';
   const { completions, backoffLimit = 6 } = spec;
-  const all = seen.pods.map((object) => readPod(object, spec, seen));
+  const all: JobPod[] = [];
+  for (const object of seen.pods) {
+    all.push(readPod(object, spec, seen));
+    yield;
+  }
   const pods = isIndexed ? all.sort((a, b) => (a.index ?? -1) - (b.index ?? -1)) : all;
   const { succeeded: waiting = [], failed: waitingFailed = [] } = status.uncountedTerminatedPods ?? {};
   const countable = pods.filter(({ isTracked, index }) => isTracked && (!isIndexed || index !== undefined));
-  const newlySucceeded = countable.filter(({ uid, hasSucceeded }) => hasSucceeded && !waiting.includes(uid));
-  const newlyFailed = countable.filter(({ uid, hasFailed }) => hasFailed && !waitingFailed.includes(uid));
+  const inCounting = new Set([...waiting, ...waitingFailed]);
+  const newlySucceeded = countable.filter(({ uid, hasSucceeded }) => hasSucceeded && !inCounting.has(uid));
+  const newlyFailed = countable.filter(({ uid, hasFailed }) => hasFailed && !inCounting.has(uid));
+  yield;
   const countedFailures = newlyFailed.filter(({ verdict }) => verdict.counts).length;
   const succeededIndexes = isIndexed
     ? withIndexes(

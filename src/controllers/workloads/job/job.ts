@@ -1,5 +1,6 @@
 import { type Closable, ClosableStack } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
+import { inSlices } from '../../../base/time/in-slices.ts';
 import { hasReason } from '../../../client/api-client.ts';
 import type { SharedInformer } from '../../../client/shared-informers.ts';
 import { WorkQueue } from '../../../client/work-queue.ts';
@@ -11,7 +12,8 @@ import type { InformedContext } from '../../controller.ts';
 import { claim } from '../claim.ts';
 import { byController, collectionOf, controllerOf, type ObjectKind, pathOf, podKind } from '../owner.ts';
 import { PodControl } from '../pod-control.ts';
-import { selectorIn, WorkloadController } from '../workload-controller.ts';
+import { selectorIn } from '../read-selector.ts';
+import { WorkloadController } from '../workload-controller.ts';
 import { type BackOff, noFailures } from './back-off.ts';
 import { factsOf, finishOf, isSuspended } from './job-facts.ts';
 import { JobPass } from './job-pass.ts';
@@ -85,17 +87,17 @@ class Jobs implements Closable {
     if (!selector) return;
     const { client, clock, dialect } = this.#context;
     const { signal, owners } = this.#controller;
-    const options = { client, signal, informer: this.#pods, dependents: podKind, finalizers: [this.#tracking] };
+    const options = { client, clock, signal, informer: this.#pods, dependents: podKind, finalizers: [this.#tracking] };
     const pods = await claim({ kind: this.#kind, owner: stored, selector }, options);
     const memory = this.#memoryOf(key);
+    const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
     for (const uid of memory.counted) {
-      const seen = pods.find(({ metadata }) => metadata.uid === uid);
-      if (!seen?.metadata.finalizers?.includes(this.#tracking)) memory.counted.delete(uid);
+      if (!byUid.get(uid)?.metadata.finalizers?.includes(this.#tracking)) memory.counted.delete(uid);
     }
     const nowMs = clock.now();
     const begins = status.startTime === undefined && !isSuspended(spec);
     const job = begins ? { ...stored, status: { ...status, startTime: formatTime(nowMs) } } : stored;
-    const facts = factsOf({ job, pods, dialect, nowMs, counted: memory.counted });
+    const facts = await inSlices(factsOf({ job, pods, dialect, nowMs, counted: memory.counted }), clock);
     const pass = new JobPass(
       {
         ...{ client, clock, dialect, events: this.#context.events, kind: this.#kind, owners, signal },

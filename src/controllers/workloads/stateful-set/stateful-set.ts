@@ -1,5 +1,6 @@
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
+import { TimeSlice } from '../../../base/time/time-slice.ts';
 import type { SharedInformer } from '../../../client/shared-informers.ts';
 import { setNames } from '../../../dialect/workload-names.ts';
 import { asStatefulSet } from '../../../kinds/apps/stateful-set.ts';
@@ -12,9 +13,10 @@ import { templateHash } from '../deployment/template-hash.ts';
 import { byController, collectionOf, type ObjectKind, podKind } from '../owner.ts';
 import { isTerminatingNamespace } from '../pod-control.ts';
 import { nextAvailableMs } from '../pod-state.ts';
+import { selectorIn } from '../read-selector.ts';
 import { slowStart } from '../slow-start.ts';
 import { limitRevisions, templateIn, templateRevisions } from '../template-revisions.ts';
-import { selectorIn, WorkloadController } from '../workload-controller.ts';
+import { WorkloadController } from '../workload-controller.ts';
 import { writeStatus } from '../write-status.ts';
 import { ordinalOf, statefulCounts, stepOf, surplusToDelete, toUpdate } from './numbered-pods.ts';
 import { claimKind, isWanted, StatefulPods } from './stateful-pods.ts';
@@ -68,10 +70,10 @@ class StatefulSets implements Closable {
     const selector = selectorIn(spec?.selector);
     if (!selector || owner.metadata.deletionTimestamp !== undefined) return;
     const isCandidate = (pod: ApiObject): boolean => ordinalOf(nameOf(pod), nameOf(owner)) !== undefined;
-    const claiming = { client, signal, informer: this.#pods, dependents: podKind, isCandidate };
+    const claiming = { client, clock, signal, informer: this.#pods, dependents: podKind, isCandidate };
     await claim({ kind: this.#kind, owner, selector }, claiming);
     const { template = {} } = spec ?? {};
-    const history = { client, revisionKind: this.#revisionKind, revisions: this.#revisions, owners, signal };
+    const history = { client, clock, revisionKind: this.#revisionKind, revisions: this.#revisions, owners, signal };
     const hash = templateHash({ spec: { template } }, status?.collisionCount ?? 0);
     const { dataHash } = setNames(dialect);
     const of = {
@@ -137,7 +139,9 @@ class StatefulSets implements Closable {
     const { replicas = 0, ordinals } = asStatefulSet(owner).spec ?? {};
     const found = new Map(this.#numbered(owner));
     const first = ordinals?.start ?? 0;
+    const slice = new TimeSlice(this.#context.clock);
     const keep = async (ordinal: number): Promise<boolean> => {
+      if (slice.over) await slice.next();
       const pod = found.get(ordinal);
       switch (stepOf(pod && asPod(pod), order)) {
         case 'create':
