@@ -73,7 +73,7 @@ export interface FoundPort {
   readonly appProtocol?: string;
 }
 
-export interface FoundPorts {
+interface FoundPorts {
   readonly ports: readonly FoundPort[];
   /** Equal for equal ports. */
   readonly key: string;
