@@ -19,20 +19,32 @@ const answerMsMax = 30_000;
 
 /** A client as any other, over Node's own HTTP/2, to set up what is measured and to check it. */
 export class ApiClient {
-  readonly #session: ClientHttp2Session;
+  readonly #access: ConnectOptions;
+  #session: ClientHttp2Session | undefined;
 
-  constructor({ port, ca, cert, key }: ConnectOptions) {
-    this.#session = connect(`https://127.0.0.1:${port}`, { ca, ...(cert && key && { cert, key }) });
+  constructor(access: ConnectOptions) {
+    this.#access = access;
+  }
+
+  /** The connection, opened when it is needed: servers close those that ask for nothing. */
+  get #connected(): ClientHttp2Session {
+    const { host = '127.0.0.1', port, ca, cert, key } = this.#access;
+    if (this.#session && !this.#session.closed && !this.#session.destroyed) return this.#session;
+    const authority = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    this.#session = connect(authority, { ca, ...(cert && key && { cert, key }) });
     // Whoever waits for an answer is told by the request.
     this.#session.on('error', () => {});
+    return this.#session;
   }
 
   async send(path: string, { method = 'GET', headers = {}, body }: ApiRequest = {}): Promise<ApiResponse> {
-    const stream = this.#session.request({ ':method': method, ':path': path, ...headers }, { endStream: !body });
+    const stream = this.#connected.request({ ':method': method, ':path': path, ...headers }, { endStream: !body });
     const chunks: Buffer[] = [];
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     if (body) stream.end(body);
     const ended = once(stream, 'end');
+    // A connection that fails fails both.
+    ended.catch(() => {});
     const [received] = await within(once(stream, 'response'), answerMsMax, `${method} ${path}`);
     await within(ended, answerMsMax, `${method} ${path}`);
     const answer: IncomingHttpHeaders = received;
@@ -48,6 +60,6 @@ export class ApiClient {
   }
 
   close(): void {
-    this.#session.destroy();
+    this.#session?.destroy();
   }
 }

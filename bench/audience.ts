@@ -15,6 +15,10 @@ export interface Delivered {
   readonly events: Buffer;
 }
 
+/** A watch whose events are JSON. */
+export const jsonWatch = (path: string): PreparedRequest =>
+  new PreparedRequest({ method: 'GET', path, headers: { accept: 'application/json' } });
+
 /** Many watches, spread over connections, that see the same events. */
 export class Audience {
   readonly #watchers: readonly WatcherStream[];
@@ -35,10 +39,9 @@ export class Audience {
   static async open(
     clients: readonly Http2Client[],
     count: number,
-    path: string,
+    request: PreparedRequest,
     confirm: (audience: Audience) => Promise<void>,
   ): Promise<Audience> {
-    const request = new PreparedRequest({ method: 'GET', path, headers: { accept: 'application/json' } });
     const audience = new Audience(count);
     for (const [index, watcher] of audience.#watchers.entries())
       clients[index % clients.length]?.send(request, watcher);

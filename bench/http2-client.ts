@@ -19,10 +19,14 @@ import { within } from './within.ts';
  * beforehand and looks at no more of an answer than where it ends. No dynamic HPACK table for answers, windows opened wide.
  */
 export interface ConnectOptions {
+  /** Default: this machine. */
+  readonly host?: string;
   readonly port: number;
   readonly ca: Buffer;
   readonly cert?: Buffer;
   readonly key?: Buffer;
+  /** A bearer token, for requests that are made with it. */
+  readonly token?: string;
 }
 
 export interface RequestOptions {
@@ -82,7 +86,7 @@ export class Http2Client {
     socket.on('close', () => this.#fail('connection closed'));
   }
 
-  static async connect({ port, ca, cert, key }: ConnectOptions): Promise<Http2Client> {
+  static async connect({ host = '127.0.0.1', port, ca, cert, key }: ConnectOptions): Promise<Http2Client> {
     const reader = new FrameReader({
       data: (frame, part, last) => client.#data(frame, part, last),
       frame: (frame, payload) => client.#frame(frame, payload),
@@ -95,7 +99,7 @@ export class Http2Client {
       },
     };
     const options: TlsConnectionOptions & { readonly onread: OnReadOpts } = {
-      host: '127.0.0.1',
+      host,
       port,
       ca,
       ...(cert && key && { cert, key }),

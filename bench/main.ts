@@ -18,9 +18,13 @@ import { customRequests } from './scenarios/custom-requests.ts';
 import { customResources } from './scenarios/custom-resources.ts';
 import { definitionHolds } from './scenarios/definition-holds.ts';
 import { get } from './scenarios/get.ts';
+import { growth } from './scenarios/growth.ts';
 import { holds } from './scenarios/holds.ts';
 import { list } from './scenarios/list.ts';
 import { memory } from './scenarios/memory.ts';
+import { mixed } from './scenarios/mixed.ts';
+import { onEtcd } from './scenarios/on-etcd.ts';
+import { peer } from './scenarios/peer.ts';
 import { policyHolds } from './scenarios/policy-holds.ts';
 import { reviews } from './scenarios/reviews.ts';
 import { start } from './scenarios/start.ts';
@@ -51,9 +55,12 @@ const scenarios: readonly Scenario[] = [
   holds,
   definitionHolds,
   policyHolds,
+  mixed,
+  onEtcd,
+  growth,
 ];
 /** The whole run ends by then, whatever hangs. */
-const runMsMax = 900_000;
+const runMsMax = 1_500_000;
 
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
@@ -61,7 +68,7 @@ async function main(): Promise<number> {
     process.stdout.write(usage);
     return 0;
   }
-  const chosen = choose(options.only);
+  const chosen = options.peer === undefined ? choose(options.only) : [peer(options.peer)];
   const startedAt = performance.now();
   const progress = (text: string): void => {
     process.stderr.write(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${text}\n`);

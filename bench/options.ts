@@ -11,18 +11,24 @@ export interface BenchOptions {
   readonly profileDirectory: string | undefined;
   /** More options of the runtime for the product, to see what they do. */
   readonly nodeOptions: string;
+  /** A connection file of another API server that is measured beside the product, and nothing else is. */
+  readonly peer: string | undefined;
   readonly help: boolean;
 }
 
 export const usage = `Usage: npm run bench -- [--quick] [--only NAME]... [--write] [--profile DIR]
                         [--node-options TEXT]
+       npm run bench -- --peer KUBECONFIG [--quick] [--profile DIR]
 
-  --quick        fewer and shorter rounds: three minutes instead of eleven
+  --quick        fewer and shorter rounds: five minutes instead of twenty
   --only NAME    only scenarios whose name starts with NAME; may be repeated
   --write        put the table into docs/BENCHMARKS.md
   --profile DIR  keep a CPU profile of every process that is measured; figures are then lower
   --node-options TEXT
                  run the product, and not the ceiling, with these options of Node.js
+  --peer KUBECONFIG
+                 send the same requests to the API server of this connection file, which runs already,
+                 and to the product, in turns. Makes a namespace there and removes it
 `;
 
 /** Throws a TypeError whose message names the argument that is wrong. */
@@ -35,11 +41,15 @@ export function readOptions(args: readonly string[]): BenchOptions {
       write: { type: 'boolean', default: false },
       profile: { type: 'string' },
       'node-options': { type: 'string', default: '' },
+      peer: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.write && (values.quick || values.only.length > 0)) {
     throw new TypeError('--write: the document shows a whole run: leave out --quick and --only');
+  }
+  if (values.peer !== undefined && (values.write || values.only.length > 0)) {
+    throw new TypeError('--peer: is a run of its own: leave out --write and --only');
   }
   return {
     quick: values.quick,
@@ -47,6 +57,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     write: values.write,
     profileDirectory: values.profile,
     nodeOptions: values['node-options'],
+    peer: values.peer,
     help: values.help,
   };
 }

@@ -1,16 +1,18 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
-import { connect as connectTcp, createServer } from 'node:net';
+import { statSync } from 'node:fs';
+import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectTls, createSecureContext } from 'node:tls';
-import { parse } from 'yaml';
 import { limits } from '../src/base/limits.ts';
 import { ApiClient } from './api-client.ts';
+import { freePort } from './free-port.ts';
 import { Http1Client } from './http1-client.ts';
 import { type ConnectOptions, Http2Client } from './http2-client.ts';
 import { Inspector, inspectorOptions } from './inspector.ts';
+import { readKubeconfig } from './kubeconfig.ts';
+import type { ApiSide } from './peer.ts';
 import { cpuSeconds, residentBytes } from './process-stats.ts';
 import { TurnProbe } from './turn-probe.ts';
 import { within } from './within.ts';
@@ -42,7 +44,9 @@ interface CountedList {
 }
 
 /** A running `orch up`. */
-export class Product implements AsyncDisposable {
+export class Product implements ApiSide, AsyncDisposable {
+  /** Its certificate says who asks. */
+  readonly credentials = {};
   readonly access: ConnectOptions;
   readonly api: ApiClient;
   /** From spawning the launcher to the first 200 of `/readyz`. */
@@ -91,7 +95,7 @@ export class Product implements AsyncDisposable {
       gone.catch(() => {});
     }
     const startMs = performance.now() - startedAt;
-    const access = readAccess(join(dataDirectory, 'admin.kubeconfig'), port);
+    const access = readKubeconfig(join(dataDirectory, 'admin.kubeconfig'));
     return new Product({ workspace, dataDirectory }, child, access, startMs);
   }
 
@@ -193,16 +197,6 @@ function collectText(child: ChildProcess): () => string {
   return () => text.trim();
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('the system gave no port');
-  return address.port;
-}
-
 async function untilReady(port: number, child: ChildProcess): Promise<void> {
   const until = async (holds: (port: number) => Promise<boolean>): Promise<void> => {
     while (child.exitCode === null && child.signalCode === null && !(await holds(port))) {
@@ -243,23 +237,4 @@ function isReady(port: number): Promise<boolean> {
     socket.destroy();
   });
   return promise;
-}
-
-interface Kubeconfig {
-  readonly clusters: readonly [{ readonly cluster: { readonly 'certificate-authority-data': string } }];
-  readonly users: readonly [
-    { readonly user: { readonly 'client-certificate-data': string; readonly 'client-key-data': string } },
-  ];
-}
-
-/** What the product wrote for its administrator. */
-function readAccess(file: string, port: number): ConnectOptions {
-  const { clusters, users }: Kubeconfig = parse(readFileSync(file, 'utf8'));
-  const decoded = (text: string): Buffer => Buffer.from(text, 'base64');
-  return {
-    port,
-    ca: decoded(clusters[0].cluster['certificate-authority-data']),
-    cert: decoded(users[0].user['client-certificate-data']),
-    key: decoded(users[0].user['client-key-data']),
-  };
 }

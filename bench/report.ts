@@ -14,6 +14,24 @@ export interface Row {
   readonly reach?: Reach;
   /** What else was seen: percentiles, CPU. */
   readonly notes?: readonly string[];
+  /** Where its median stands in a plot. */
+  readonly point?: PlotPoint;
+}
+
+interface PlotPoint {
+  /** The same for all of its points. */
+  readonly plot: Plot;
+  readonly series: string;
+  readonly x: number;
+}
+
+/** Of costs by sizes, both axes logarithmic. */
+export interface Plot {
+  /** Of the file. */
+  readonly name: string;
+  readonly title: string;
+  readonly xAxis: string;
+  readonly yAxis: string;
 }
 
 interface Beside {

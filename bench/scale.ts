@@ -10,6 +10,10 @@ export interface Scale {
   /** Events of one round that are sent one after the other, and in a burst. */
   readonly singleEvents: number;
   readonly burstEvents: number;
+  /** Objects, watchers and definitions of servers beside which costs are compared. */
+  readonly grownObjects: readonly number[];
+  readonly grownWatchers: readonly number[];
+  readonly grownDefinitions: readonly number[];
 }
 
 export const fullScale: Scale = {
@@ -20,6 +24,9 @@ export const fullScale: Scale = {
   filledStarts: 3,
   singleEvents: 40,
   burstEvents: 50,
+  grownObjects: [1_000, 10_000, 100_000, 1_000_000],
+  grownWatchers: [1, 10, 100, 1_000, 10_000],
+  grownDefinitions: [1, 200, 2_000],
 };
 
 export const quickScale: Scale = {
@@ -30,6 +37,9 @@ export const quickScale: Scale = {
   filledStarts: 1,
   singleEvents: 20,
   burstEvents: 20,
+  grownObjects: [1_000, 10_000, 100_000],
+  grownWatchers: [1, 100, 1_000],
+  grownDefinitions: [1, 200],
 };
 
 /** The same in both scales, because the reach is stated for it. */

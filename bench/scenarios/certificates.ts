@@ -1,5 +1,5 @@
 import { create, json, namespace } from '../api-objects.ts';
-import { Audience } from '../audience.ts';
+import { Audience, jsonWatch } from '../audience.ts';
 import { bareRate, CertificateRequests, signingRequests } from '../certificate-requests.ts';
 import { Connections } from '../connections.ts';
 import { PreparedRequest } from '../http2-client.ts';
@@ -114,7 +114,7 @@ class CertificateBench {
     const selector = encodeURIComponent(`spec.signerName=${made.signerName}`);
     const path = `${signingRequests}?watch=1&fieldSelector=${selector}&resourceVersion=${metadata.resourceVersion}`;
     const watching = await this.#product.http2(1);
-    return Audience.open(watching, 1, path, async (opening) => {
+    return Audience.open(watching, 1, jsonWatch(path), async (opening) => {
       await opening.deliver(writesOfEach, () => void create(api, signingRequests, made.next()));
     });
   }

@@ -1,9 +1,7 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { openSqliteStore } from '../../src/store/drivers/sqlite/sqlite-store.ts';
 import { create } from '../api-objects.ts';
 import { configMaps, definedObjects } from '../defined-objects.ts';
-import { generatedDefinition, objectsOf, storedDefinition } from '../definitions.ts';
+import { generatedDefinition, objectsOf } from '../definitions.ts';
+import { fillWithDefinitions } from '../filled-definitions.ts';
 import { PreparedRequest } from '../http2-client.ts';
 import type { Product } from '../product.ts';
 import { type Row, shortNumber } from '../report.ts';
@@ -12,8 +10,6 @@ import type { BenchContext, Scenario } from '../scenario.ts';
 import { statsOf } from '../stats.ts';
 import { Served } from './served-definitions.ts';
 
-/** Definitions written at once. */
-const parallel = 50;
 const usersAtOnce = 8;
 const megabyte = 1_000_000;
 
@@ -23,7 +19,7 @@ export const customResources: Scenario = {
   async run(context) {
     const directory = context.workspace.freshPath('definitions');
     context.progress(`filling a store with ${sizes.definitions} definitions`);
-    const averageBytes = await fillWithDefinitions(directory);
+    const averageBytes = await fillWithDefinitions(directory, sizes.definitions);
     context.progress('memory of an empty server, and of one with as many ConfigMaps as there will be objects');
     const { empty, used } = await bytesWithout(context);
     const all: number[] = [];
@@ -143,27 +139,6 @@ const useAll = ({ api }: Product): Promise<void> =>
     // The definitions of a group have one document.
     if (index < sizes.definitionGroups) await api.expect(200, `/openapi/v3/apis/${definition.group}/v1`);
   });
-
-/** Returns how large a definition is on average. */
-async function fillWithDefinitions(directory: string): Promise<number> {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const store = await openSqliteStore({ file: join(directory, 'orch.db') });
-  let bytes = 0;
-  const write = (index: number): Promise<unknown> => {
-    const definition = generatedDefinition(index);
-    const value = storedDefinition(definition, index);
-    bytes += value.length;
-    return store.create(`/apiextensions.orch.io/customresourcedefinitions/${definition.name}`, value);
-  };
-  try {
-    for (let from = 0; from < sizes.definitions; from += parallel) {
-      await Promise.all(Array.from({ length: parallel }, (_, offset) => write(from + offset)));
-    }
-  } finally {
-    await store.close();
-  }
-  return bytes / sizes.definitions;
-}
 
 /** The last definition is served once the server is ready. */
 async function checkServed({ api }: Product): Promise<void> {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ApiRequest } from '../api-client.ts';
 import { cborFlag, create, dialect, json, jsonBody } from '../api-objects.ts';
-import { Audience } from '../audience.ts';
+import { Audience, jsonWatch } from '../audience.ts';
 import { authorities, CertificateRequests, certificatesGroup, signingRequests } from '../certificate-requests.ts';
 import { fillDataDirectory } from '../filled-data.ts';
 import { PreparedRequest } from '../http2-client.ts';
@@ -249,7 +249,7 @@ function watchers(): Heavy {
       };
       const selector = `fieldSelector=metadata.name%3D${changing}`;
       const path = `${collection}?watch=1&${selector}&resourceVersion=${metadata.resourceVersion}`;
-      const audience = await Audience.open(clients, sizes.heldWatchers, path, async (opening) => {
+      const audience = await Audience.open(clients, sizes.heldWatchers, jsonWatch(path), async (opening) => {
         await opening.deliver(1, () => void write(product));
       });
       change = () => audience.deliver(1, () => void write(product));

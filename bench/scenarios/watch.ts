@@ -1,4 +1,4 @@
-import { Audience, type Delivered } from '../audience.ts';
+import { Audience, type Delivered, jsonWatch } from '../audience.ts';
 import type { Ceiling } from '../ceiling.ts';
 import { type Http2Client, PreparedRequest } from '../http2-client.ts';
 import { configMapBody } from '../objects.ts';
@@ -92,7 +92,7 @@ async function productStage(product: Product, clients: Clients): Promise<Product
   const watches = await clients.of(product, connections);
   const path = `${collection}?watch=1&resourceVersion=${metadata.resourceVersion}`;
   let sampleEvent = Buffer.alloc(0);
-  const audience = await Audience.open(watches, sizes.watchers, path, async (opening) => {
+  const audience = await Audience.open(watches, sizes.watchers, jsonWatch(path), async (opening) => {
     sampleEvent = Buffer.from((await opening.deliver(1, () => write(0))).events);
   });
   const sampleAnswer = (await product.api.expect(200, `${collection}/${nameOf(0)}`)).body;
@@ -131,7 +131,7 @@ async function ceilingStage(ceiling: Ceiling, clients: Clients, event: Buffer, a
   const request = new PreparedRequest({ method: 'PUT', path: bareEmit, headers: json, body });
   const write = (): void => writer.send(request, ignoreAnswer);
   const watches = await clients.of(ceiling, connections);
-  const audience = await Audience.open(watches, sizes.watchers, bareWatch, async (opening) => {
+  const audience = await Audience.open(watches, sizes.watchers, jsonWatch(bareWatch), async (opening) => {
     await ceiling.watchersOpen(sizes.watchers);
     await opening.deliver(1, write);
   });
