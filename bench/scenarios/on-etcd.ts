@@ -13,6 +13,6 @@ export const onEtcd: Scenario = {
     }
     await using ours = await context.start({ flags: [`--etcd-servers=${etcd.url}`] });
     await using theirs = await context.start();
-    return besideRows(context, { ours, theirs, name: 'SQLite', prefix: 'on etcd: ' });
+    return await besideRows(context, { ours, theirs, name: 'SQLite', prefix: 'on etcd: ' });
   },
 };

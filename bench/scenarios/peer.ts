@@ -11,6 +11,6 @@ export const peer = (kubeconfig: string): Scenario => ({
   async run(context) {
     using theirs = await Peer.reach(kubeconfig);
     await using ours = await context.start({ flags: ['--dialect=kubernetes'] });
-    return besideRows(context, { ours, theirs, name: theirs.name });
+    return await besideRows(context, { ours, theirs, name: theirs.name });
   },
 });
