@@ -2,7 +2,7 @@ import type { Caller } from '../base/caller.ts';
 import { limits } from '../base/limits.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, type TokenAuthenticator, type TokenIdentity, unauthorized } from './authenticator.ts';
-import { firstSuccess } from './first-success.ts';
+import { firstSuccess, isUndecided } from './first-success.ts';
 import { trimBlanks } from './header-decoding.ts';
 
 /**
@@ -89,6 +89,7 @@ export function tokenUser(
   const failed = (error: unknown): never => {
     // The request ended before the token was found invalid.
     if (caller.signal.aborted) throw caller.signal.reason;
+    if (isUndecided(error)) throw error;
     throw unauthorized(new Error('invalid token', { cause: error }));
   };
   let answer: ReturnType<TokenAuthenticator['authenticateToken']>;

@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { Caller } from '../base/caller.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import {
@@ -20,8 +21,11 @@ const bootstrappersGroup = 'system:bootstrappers';
 interface BootstrapTokenOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
-  /** Looks up a Secret of the system namespace by name; undefined if there is none. */
-  readonly secret: (name: string) => ApiObject | undefined | Promise<ApiObject | undefined>;
+  /**
+   * Looks up a Secret of the system namespace by name, as of when the caller came or later; undefined if there is none. It must
+   * take equally long whether there is one or not.
+   */
+  readonly secret: (name: string, caller: Caller | undefined) => ApiObject | undefined | Promise<ApiObject | undefined>;
 }
 
 /**
@@ -45,10 +49,10 @@ export function bootstrapTokenAuthenticator({ dialect, clock, secret }: Bootstra
     };
   };
   return {
-    authenticateToken(token) {
+    authenticateToken(token, _audiences, caller) {
       const [, id, given] = tokenPattern.exec(token) ?? [];
       if (id === undefined || given === undefined) return undefined;
-      const found = secret(bootstrapTokenName(id));
+      const found = secret(bootstrapTokenName(id), caller);
       if (found instanceof Promise) return found.then((late) => identify(id, given, late));
       return identify(id, given, found);
     },

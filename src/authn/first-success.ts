@@ -1,4 +1,8 @@
 import type { Caller } from '../base/caller.ts';
+import { StatusError } from '../meta/status-error.ts';
+
+/** What decides could not be asked: no verdict on the credential, which a client must not give up for it. */
+export const isUndecided = (error: unknown): error is StatusError => error instanceof StatusError && error.code === 503;
 
 /**
  * Tries sources in order until one returns an answer; an error does not stop the rest. Stays synchronous as long as the
@@ -6,6 +10,7 @@ import type { Caller } from '../base/caller.ts';
  *
  * @returns the first answer, or undefined if no source has one.
  * @throws the reason of the caller's signal, if it aborted while a source was pending.
+ * @throws the error of a source that could not decide (503), if no source has an answer.
  * @throws the result of `failed` on all errors, if no source has an answer and at least one failed.
  */
 export function firstSuccess<Source, Answer>(
@@ -25,7 +30,7 @@ export function firstSuccess<Source, Answer>(
         keep(error);
       }
     }
-    if (errors.length > 0) throw failed(errors);
+    if (errors.length > 0) throw errors.find(isUndecided) ?? failed(errors);
     return undefined;
   };
   const next = (at: number): Answer | undefined | Promise<Answer | undefined> => {

@@ -4,6 +4,8 @@ import type { Span } from './span.ts';
 export interface Caller {
   /** Aborts when nobody waits for the result any more. May be created lazily: read it only where you wait. */
   readonly signal: AbortSignal;
+  /** It must be answered without the store: what is known counts, however old. */
+  readonly local?: boolean | undefined;
   /** Monotonic milliseconds at which the signal aborts, if that is known. */
   readonly deadlineMs?: number | undefined;
   /** On whose behalf it works: see TimeSlice. */

@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.ts';
 import type { ByteSpan } from '../base/collections/byte-span.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Clock } from '../base/time/clock.ts';
@@ -227,6 +228,11 @@ export interface WatchCache {
    * the signal's reason, or with StoreError `unavailable` if the store does not answer in time.
    */
   fresh(signal?: AbortSignal): Promise<Revision>;
+  /**
+   * The same for one caller, by its signal: waits at its first question, for what was acknowledged before that, and undefined
+   * from then on; undefined, too, if nothing has to be waited for, or the caller is local.
+   */
+  freshFor(caller: Pick<Caller, 'signal' | 'local'>): Promise<void> | undefined;
   /** Number of open watchers. */
   readonly watchers: number;
   /** Pauses the fan-out whenever the throttle returns a promise. */

@@ -1,8 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Caller } from '../base/caller.ts';
 import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import { type Count, Metrics } from '../base/metrics.ts';
+import { oncePerCaller } from '../base/once-per-caller.ts';
 import type { Random } from '../base/random.ts';
 import { Backoff } from '../base/time/backoff.ts';
 import { type Clock, pause } from '../base/time/clock.ts';
@@ -97,6 +99,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   readonly #fanOut: FanOut;
   readonly #waiters: RevisionWaiters;
   readonly #heads: HeadReader;
+  readonly #freshOnce = oncePerCaller((signal) => this.fresh(signal).then(() => {}));
   readonly #abort = new AbortController();
   readonly #ready: Promise<void>;
   readonly #run: Promise<void>;
@@ -227,6 +230,11 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
 
   fresh(signal?: AbortSignal): Promise<Revision> {
     return awaitFresh(this.#heads, this.#waiters, signal);
+  }
+
+  freshFor(caller: Pick<Caller, 'signal' | 'local'>): Promise<void> | undefined {
+    // The signal of a caller that waits for nothing is not created.
+    return caller.local || this.isFresh() ? undefined : this.#freshOnce(caller.signal);
   }
 
   async close(): Promise<void> {

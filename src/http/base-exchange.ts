@@ -58,6 +58,7 @@ export abstract class BaseExchange implements Exchange {
   /** Among the exchanges of its connection. */
   place: RosterPlace = 0;
   #hidden: ((name: string) => boolean) | undefined;
+  local: boolean | undefined = undefined;
   annotate: ((key: string, value: string) => void) | undefined = undefined;
   span: Span | undefined = undefined;
   auditId: string | undefined = undefined;

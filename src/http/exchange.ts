@@ -117,6 +117,8 @@ export interface Exchange {
    * Undefined if the request has none.
    */
   bodyStream(): Readable | undefined;
+  /** See Caller: the answer does not wait for the store. */
+  local?: boolean | undefined;
   /** Adds an audit annotation. Set if the request is recorded. */
   annotate?: ((key: string, value: string) => void) | undefined;
   /** The operation under way, if the request is traced. */

@@ -37,6 +37,12 @@ export class SharedStore implements AsyncDisposable {
   readonly #servers = new Set<ApiServer>();
   /** Is called before each operation of the store. */
   intercept: Intercept = () => undefined;
+  /** How servers learn how far the store is: by asking it, as of etcd, or without. */
+  readonly #head: 'asked' | 'known';
+
+  constructor({ head = 'known' }: { readonly head?: 'asked' | 'known' } = {}) {
+    this.#head = head;
+  }
 
   async start(lag = new Lag(), config: Partial<ApiServerConfig> = {}): Promise<ApiServer> {
     const server = await this.open(lag, config);
@@ -56,6 +62,7 @@ export class SharedStore implements AsyncDisposable {
   #shared(lag: Lag): Store {
     return new Proxy<Store>(this.store, {
       get: (store, name) => {
+        if (name === 'knownHead' && this.#head === 'asked') return undefined;
         const value: unknown = Reflect.get(store, name);
         if (typeof value !== 'function') return value;
         if (name === 'close') return async () => {};

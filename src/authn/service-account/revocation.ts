@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Caller } from '../../base/caller.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { clockLeewaySeconds } from '../jwt-times.ts';
@@ -14,6 +15,11 @@ type Found = ApiObject | undefined | Promise<ApiObject | undefined>;
  * every request. If it rejects, the state is unknown and the token is not accepted.
  */
 export interface TokenObjects {
+  /**
+   * Waits until the cache has what was acknowledged before the caller came; undefined if it has, or if the caller must not wait.
+   * Rejects with a StatusError that is no verdict on the token.
+   */
+  upToDate(caller: Caller): Promise<void> | undefined;
   account(namespace: string, name: string, freshness: Freshness): Found;
   pod(namespace: string, name: string, freshness: Freshness): Found;
   secret(namespace: string, name: string, freshness: Freshness): Found;

@@ -234,7 +234,7 @@ test('failing look-ups reject the token and leave no unhandled rejection', async
   const throwing = () => {
     throw new Error('no answer');
   };
-  const objects = { account: rejecting, pod: throwing, secret: rejecting, node: throwing };
+  const objects = { upToDate: () => undefined, account: rejecting, pod: throwing, secret: rejecting, node: throwing };
   const bound = { kind: 'bound', pod, secret, account } as unknown as BoundClaims;
   await assert.rejects(async () => findBound(bound, objects, 'cache'), /no answer/);
 });

@@ -1,3 +1,4 @@
+import type { Caller } from '../../base/caller.ts';
 import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
@@ -63,7 +64,7 @@ export function serviceAccountAuthenticator(options: ServiceAccountAuthenticator
         check.noteUse(objects, (name, value) => caller?.annotate?.(annotationKeys[name], value));
         return identity;
       };
-      const objects = check.objects();
+      const objects = check.objects(caller);
       return objects instanceof Promise ? objects.then(accept) : accept(objects);
     },
   };
@@ -121,12 +122,18 @@ class Check {
 
   /**
    * The objects to which the token is bound, or undefined if none are required. Throws or rejects if it has been
-   * revoked. An object missing in the cache may have been created by another server just now, so the store is read; but
+   * revoked, at any server, before the caller came. An object missing in the cache may have been created by another server just now, so the store is read; but
    * only once per `limits.refusedTokenMs`, so that repeated use of an invalid token does not load the store.
    */
-  objects(): BoundObjects | undefined | Promise<BoundObjects | undefined> {
+  objects(caller: Caller | undefined): BoundObjects | undefined | Promise<BoundObjects | undefined> {
     const { claims } = this.#verified;
-    if (claims.kind === 'legacy' && !this.#options.lookup) return undefined;
+    const { lookup, objects } = this.#options;
+    if (claims.kind === 'legacy' && !lookup) return undefined;
+    const waiting = caller && objects.upToDate(caller);
+    return waiting ? waiting.then(() => this.#decide()) : this.#decide();
+  }
+
+  #decide(): BoundObjects | Promise<BoundObjects> {
     const decide = (found: BoundObjects): BoundObjects | Promise<BoundObjects> => {
       const problem = this.#problem(found);
       if (problem === undefined) return found;

@@ -51,7 +51,7 @@ function start(context: TestContext, issuer: string) {
     tokens.close();
     assert.equal(clock.pending, 0);
   });
-  const objects = { account: () => found, pod: nothing, secret: nothing, node: nothing };
+  const objects = { upToDate: nothing, account: () => found, pod: nothing, secret: nothing, node: nothing };
   return { tokens, of: (scope: string) => tokens.of({ scope, objects }), clock, path };
 }
 

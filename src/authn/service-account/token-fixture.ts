@@ -123,6 +123,7 @@ export class TokenFixture {
       return freshness === 'cache' ? cached : Promise.resolve(this.stored.get(key) ?? cached);
     };
     return {
+      upToDate: () => undefined,
       account: (namespace, name, freshness) => find(`serviceaccounts ${namespace}/${name}`, freshness),
       pod: (namespace, name, freshness) => find(`pods ${namespace}/${name}`, freshness),
       secret: (namespace, name, freshness) => find(`secrets ${namespace}/${name}`, freshness),

@@ -22,16 +22,25 @@ export function awaitConsistency(
     case 'any':
       return undefined;
     case 'mostRecent':
-      return cache.isFresh() ? undefined : waited(parts, request, cache.fresh(request.signal));
+      return waited(parts, request, cache.freshFor(request));
     case 'notOlderThan':
     case 'exact': {
       const { revision } = consistency;
-      return revision <= cache.revision ? undefined : waited(parts, request, reach(cache, revision, request.signal));
+      if (revision <= cache.revision) return undefined;
+      return waited(parts, request, reach(cache, revision, request.signal));
     }
   }
 }
 
-async function waited(
+function waited(
+  parts: Pick<RegistryParts, 'clock'>,
+  request: { readonly served: Pick<ServedResource, 'collection'> },
+  until: Promise<unknown> | undefined,
+): Promise<void> | undefined {
+  return until && measured(parts, request, until);
+}
+
+async function measured(
   { clock }: Pick<RegistryParts, 'clock'>,
   { served }: { readonly served: Pick<ServedResource, 'collection'> },
   until: Promise<unknown>,

@@ -9,7 +9,6 @@ import type { Logger } from '../../base/logger.ts';
 import { credentialPluginHost } from '../wiring/access/webhooks.ts';
 import type { ScopeParts } from '../wiring/scopes/scope-parts.ts';
 import { followConfigurations } from './follow-configurations.ts';
-import { oncePerRequest } from './once-per-request.ts';
 import { PolicyParams } from './policy-params.ts';
 import { WebhookConnections, type WebhookUsers } from './webhook-connections.ts';
 
@@ -30,7 +29,7 @@ export function openDynamicAdmission(parts: ScopeParts, users: WebhookUsers = {}
   const count = webhookMetrics(metrics);
   return {
     configurations: followConfigurations(parts),
-    upToDate: oncePerRequest((signal) => (cache.isFresh() ? undefined : cache.fresh(signal).then(() => {}))),
+    upToDate: (signal) => cache.freshFor({ signal }),
     send: connections.send,
     params: (kind, ref, namespace) => params.find(kind, ref, namespace),
     paramKindProblem: (kind) => params.kindProblem(kind),

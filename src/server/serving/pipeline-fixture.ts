@@ -46,6 +46,7 @@ export function pipelineParts({ flow, ...options }: FixtureOptions): PipelinePar
     authorizer: { authorize: () => ({ verdict: 'allow', reason: '' }) },
     access: accessMetrics(metrics, orch),
     flowControl: new FlowControl(capacity, { name: '', isLoopback: () => false, hasRole: () => true, ...flow }),
+    upToDate: () => undefined,
     requestMsMax: limits.requestMsMax,
     refuse: ({ exchange }, error) => {
       throw new Error(`${exchange.method} ${exchange.target} was refused`, { cause: error });

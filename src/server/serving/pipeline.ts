@@ -9,6 +9,7 @@ import { authorize } from './stages/authorize.ts';
 import { body } from './stages/body.ts';
 import { deadline } from './stages/deadline.ts';
 import { flow } from './stages/flow.ts';
+import { fresh } from './stages/fresh.ts';
 import { identified } from './stages/identified.ts';
 import { impersonate } from './stages/impersonate.ts';
 import { observe } from './stages/observe.ts';
@@ -31,6 +32,7 @@ export const stages = (parts: PipelineParts): readonly Stage[] => [
   impersonate(parts),
   ...identified(parts),
   flow(parts),
+  fresh(parts),
   authorize(parts),
   prepare(parts),
   body(parts),

@@ -18,6 +18,7 @@ import { RequestMetrics, workAfterTimeout } from '../serving/observe/request-met
 import type { RequestObserver } from '../serving/observe/request-observer.ts';
 import { servePipeline, stages } from '../serving/pipeline.ts';
 import { Responder } from '../serving/responder.ts';
+import { upToDate } from '../serving/up-to-date.ts';
 import { FlowObjects } from '../upkeep/flow-objects.ts';
 import type { Access } from './access/access.ts';
 import { type ApiServerConfig, defaultAgents } from './config.ts';
@@ -61,6 +62,7 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
       requestHeaders: config.authentication.requestHeader?.names,
       authorizer: authorization.authorizer,
       access: accessMetrics(metrics, dialect),
+      upToDate: upToDate(parts.cache),
       requestMsMax: config.requests.timeoutMs,
       prepare: (context) => responder.prepare(context),
       answer: (context, operation) => responder.answer(context, operation),

@@ -8,11 +8,11 @@ import type { Caller } from '../../../base/caller.ts';
 import { asBuffer } from '../../../base/collections/byte-span.ts';
 import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Turn } from '../../../base/keyed-mutex.ts';
+import { oncePerCaller } from '../../../base/once-per-caller.ts';
 import { untilAborted } from '../../../base/time/until-aborted.ts';
 import type { ParamKind } from '../../../kinds/admissionregistration/policy-schema.ts';
 import type { Answered } from '../../../outbound/describe-answer.ts';
 import { askingFor } from '../../../resources/custom-versions.ts';
-import { oncePerRequest } from '../../admission/once-per-request.ts';
 import type { DynamicAdmission } from '../../admission/open-dynamic-admission.ts';
 import { ownBytes } from './messages.ts';
 import type { JobContext } from './serve-jobs.ts';
@@ -44,7 +44,7 @@ interface ReviewReply extends Omit<Answered, 'body'> {
 /** Webhooks and policies on the thread for heavy work: matched and evaluated here; the main thread calls and looks up. */
 export const remoteAdmission = (configurations: AdmissionConfigurations, context: JobContext): DynamicAdmission => ({
   configurations,
-  upToDate: oncePerRequest(async (signal) => {
+  upToDate: oncePerCaller(async (signal) => {
     const known = configurations.version;
     const asked = context.call('admissionConfigurations', { known });
     const { version, data } = (await untilAborted(asked, signal)) as Configurations;

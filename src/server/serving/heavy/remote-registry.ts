@@ -184,6 +184,11 @@ class RemoteCache implements WatchCache {
     return false;
   }
 
+  /** The request looked before it came here. */
+  freshFor(): undefined {
+    return undefined;
+  }
+
   async fresh(): Promise<number> {
     const known = this.#entry?.revision;
     const { revision, state, entry } = (await callUntilAborted(this.#context, 'fresh', { known })) as Freshness;

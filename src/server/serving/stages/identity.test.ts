@@ -16,6 +16,7 @@ import { impersonate } from './impersonate.ts';
 
 const clock = new ManualClock();
 const access = accessMetrics(new Metrics(), orch);
+const upToDate = () => undefined;
 
 type Headers = Readonly<Record<string, string | readonly string[]>>;
 
@@ -103,14 +104,16 @@ describe('the stage impersonate', () => {
   it('passes requests without impersonation synchronously', () => {
     const { asked, authorizer } = authorizerOf(() => false);
     const one = context({ accept: '*/*' });
-    assert.equal(impersonate({ authorizer, dialect: orch, clock, access }).run(one), undefined);
+    assert.equal(impersonate({ authorizer, dialect: orch, clock, access, upToDate }).run(one), undefined);
     assert.deepEqual([one.user, 'impersonatedBy' in one, asked.length], [jane, false, 0]);
   });
 
   it('refuses an empty user instead of using the sender', async () => {
     const { asked, authorizer } = authorizerOf(() => true);
     const one = context({ 'impersonate-user': '' });
-    await assert.rejects(async () => impersonate({ authorizer, dialect: orch, clock, access }).run(one), { code: 400 });
+    await assert.rejects(async () => impersonate({ authorizer, dialect: orch, clock, access, upToDate }).run(one), {
+      code: 400,
+    });
     assert.deepEqual([one.user, 'impersonatedBy' in one, asked.length], [jane, false, 0]);
   });
 
@@ -121,7 +124,7 @@ describe('the stage impersonate', () => {
     it(`impersonates if allowed, ${when}, and keeps the sender`, async () => {
       const { asked, authorizer } = authorizerOf(allows);
       const one = context(headers);
-      await impersonate({ authorizer, dialect: orch, clock, access }).run(one);
+      await impersonate({ authorizer, dialect: orch, clock, access, upToDate }).run(one);
       assert.deepEqual(one.user, {
         username: 'bob',
         uid: '2',
@@ -159,7 +162,7 @@ describe('the stage impersonate', () => {
     it(`is refused without ${missing}, and changes nothing`, async () => {
       const { asked, authorizer } = authorizerOf(({ resource }) => resource !== missing);
       const one = context(headers);
-      await assert.rejects(async () => impersonate({ authorizer, dialect: orch, clock, access }).run(one), {
+      await assert.rejects(async () => impersonate({ authorizer, dialect: orch, clock, access, upToDate }).run(one), {
         code: 403,
         message,
       });
@@ -171,7 +174,7 @@ describe('the stage impersonate', () => {
   it('names the namespace of a service account', async () => {
     const { authorizer } = authorizerOf(() => false);
     const one = context({ 'impersonate-user': 'system:serviceaccount:ci:bot' });
-    await assert.rejects(async () => impersonate({ authorizer, dialect: orch, clock, access }).run(one), {
+    await assert.rejects(async () => impersonate({ authorizer, dialect: orch, clock, access, upToDate }).run(one), {
       code: 403,
       message:
         'serviceaccounts "bot" is forbidden: User "jane" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "ci": no',
@@ -180,7 +183,7 @@ describe('the stage impersonate', () => {
 
   it('without a user is a bad request', async () => {
     const { authorizer } = authorizerOf(() => true);
-    const stage = impersonate({ authorizer, dialect: orch, clock, access });
+    const stage = impersonate({ authorizer, dialect: orch, clock, access, upToDate });
     for (const header of ['impersonate-group', 'impersonate-uid', 'impersonate-extra-a', 'impersonate-other']) {
       await assert.rejects(async () => stage.run(context({ [header]: 'x' })), { code: 400 });
     }
@@ -193,7 +196,10 @@ describe('the stage impersonate', () => {
       one.exchange.abort(gone);
       return true;
     });
-    await assert.rejects(async () => impersonate({ authorizer, dialect: orch, clock, access }).run(one), gone);
+    await assert.rejects(
+      async () => impersonate({ authorizer, dialect: orch, clock, access, upToDate }).run(one),
+      gone,
+    );
     assert.equal(asked.length, 1);
     assert.equal(one.user, jane);
   });

@@ -14,13 +14,15 @@ export function impersonate({
   dialect,
   clock,
   access,
-}: Pick<PipelineParts, 'authorizer' | 'dialect' | 'clock' | 'access'>): Stage {
+  upToDate,
+}: Pick<PipelineParts, 'authorizer' | 'dialect' | 'clock' | 'access' | 'upToDate'>): Stage {
   const become = async (context: RequestContext): Promise<void> => {
     const { exchange } = context;
     const sinceMs = clock.monotonic();
     const impersonation = readImpersonation(exchange);
     exchange.hideHeaders(isImpersonationHeader);
     if (!impersonation) return;
+    await upToDate(context);
     for (const attributes of impersonationAttributes(impersonation, dialect)) {
       await requirePermission(authorizer, attributes, context.user, exchange);
       exchange.signal.throwIfAborted();

@@ -32,6 +32,11 @@ export interface PipelineParts {
   readonly authorizer: Authorizer;
   readonly access: AccessMetrics;
   readonly flowControl: FlowControl;
+  /**
+   * Waits until what decides about the request is as new as a read of the newest state that begins now; undefined if it is.
+   * Once for each request.
+   */
+  readonly upToDate: (context: RequestContext) => Promise<void> | undefined;
   /** Maximum duration of a request, except watches. Milliseconds. */
   readonly requestMsMax: number;
   /** Answers with an error. */

@@ -18,5 +18,6 @@ export const requestInfo = (): Stage => ({
       context.info = { type: 'path', path, query: noQuery, verb: method.toLowerCase() };
       context.malformed = error;
     }
+    if (context.info.type === 'path') context.exchange.local = true;
   },
 });

@@ -87,7 +87,7 @@ import { escalationPrevention } from './rbac.ts';
  */
 export interface AdmissionLookups {
   namespacePhase(name: string): NamespacePhase | Promise<NamespacePhase>;
-  /** An object, not older than any write acknowledged before the call. */
+  /** An object, not older than any write acknowledged before the request. */
   object(resource: LookedUp, namespace: string, name: string): ApiObject | undefined | Promise<ApiObject | undefined>;
   /** Decision of the authorizer chain. The signal of the request stays on its thread. */
   authorize(attributes: Attributes, user: UserInfo, request: Caller): Decision | Promise<Decision>;
@@ -95,7 +95,7 @@ export interface AdmissionLookups {
   resourcesOf(apiVersion: string, kind: string): readonly OwnerResource[] | Promise<readonly OwnerResource[]>;
   readonly heldRules: EscalationContext['heldRules'];
   readonly roleRules: EscalationContext['roleRules'];
-  /** A Namespace; undefined if there is none of that name. Includes all writes acknowledged before the call. */
+  /** A Namespace; undefined if there is none of that name. Includes all writes acknowledged before the request. */
   namespace(name: string): ApiObject | undefined | Promise<ApiObject | undefined>;
   /** The class of objects that name none, as far as the cache knows. */
   defaultClass(kind: DefaultedKind): ApiObject | undefined | Promise<ApiObject | undefined>;
@@ -128,7 +128,7 @@ interface LookupParts
   readonly rbac: RbacIndex;
 }
 
-/** Reads from the cache, and waits for it if it may be behind. */
+/** Reads from the cache, which has what was acknowledged before the request; waits for newer objects that it lacks. */
 export function admissionLookups(parts: LookupParts): AdmissionLookups {
   const { dialect, clock, cache, resources, authorizer, rbac, dynamic } = parts;
   const events = new EventLimits(parts.configurations.eventLimits, clock);
@@ -158,10 +158,7 @@ export function admissionLookups(parts: LookupParts): AdmissionLookups {
     authorize: (attributes, user, request) => authorizer.authorize(attributes, user, request),
     heldRules: (user, namespace) => rbac.heldRules(user, namespace),
     roleRules: (kind, name, namespace) => rbac.roleRules(kind, name, namespace),
-    namespace: (name) => {
-      if (cache.isFresh()) return parsed.get(namespaces(), name);
-      return cache.fresh().then(() => parsed.get(namespaces(), name));
-    },
+    namespace: (name) => parsed.get(namespaces(), name) ?? cache.fresh().then(() => parsed.get(namespaces(), name)),
     defaultClass: (kind) => parts.defaultClasses.find(kind),
     async existingPodWarnings(question) {
       if (!cache.isFresh()) await cache.fresh();

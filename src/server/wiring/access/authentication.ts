@@ -99,6 +99,10 @@ const bootstrapTokens = ({ dialect, clock, objects }: AuthenticationParts): Toke
   bootstrapTokenAuthenticator({
     dialect,
     clock,
-    // Never cache first: the response time would reveal whether a token with that ID exists.
-    secret: (name) => objects.secret(dialect.namespaces.system, name, 'store'),
+    // Never cache first and then the store: the response time would reveal whether a token with that ID exists.
+    secret: (name, caller) => {
+      const find = () => objects.secret(dialect.namespaces.system, name, 'cache');
+      const waiting = caller && objects.upToDate(caller);
+      return waiting ? waiting.then(find) : find();
+    },
   });

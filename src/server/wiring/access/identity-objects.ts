@@ -3,6 +3,7 @@ import type { CacheEntry, WatchCache } from '../../../cache/cache.ts';
 import { parseStored } from '../../../codec/json.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { freshObject } from '../../../registry/read/fresh-object.ts';
+import { toStatusError } from '../../../registry/store-errors.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
 
 /**
@@ -31,6 +32,10 @@ export function identityObjects(cache: WatchCache, resources: ResourceRegistry):
   };
   const node = lookup('nodes');
   return {
+    upToDate: (caller) =>
+      cache.freshFor(caller)?.catch((error) => {
+        throw toStatusError(error, { group: '', resource: 'serviceaccounts' }, '');
+      }),
     account: lookup('serviceaccounts'),
     pod: lookup('pods'),
     secret: lookup('secrets'),

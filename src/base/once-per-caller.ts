@@ -1,8 +1,8 @@
 /**
- * Asks `ask` once for each request, however many plugins and attempts want to know: what one of them learned after the request
- * came is enough for all. A question that failed is asked anew. Requests are told apart by their signals.
+ * Asks `ask` once for each caller, however many of its parts want to know: what one of them learned after the caller came is
+ * enough for all. A question that failed is asked anew. Callers are told apart by their signals.
  */
-export function oncePerRequest(
+export function oncePerCaller(
   ask: (signal: AbortSignal) => Promise<void> | undefined,
 ): (signal: AbortSignal) => Promise<void> | undefined {
   const asked = new WeakMap<AbortSignal, Promise<void> | 'answered'>();

@@ -1,0 +1,379 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { until, within } from '../../src/base/waits-fixture.ts';
+import type { ApiObject } from '../../src/meta/api-object.ts';
+import type { UserInfo } from '../../src/request/user-info.ts';
+import { ExchangeFixture } from '../../src/server/serving/exchange-fixture.ts';
+import type { ApiServer } from '../../src/server/wiring/create-api-server.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { root, Side } from '../support/in-process-server.ts';
+import { followingConfiguration } from '../support/server-configuration.ts';
+import { Lag, SharedStore } from '../support/shared-store.ts';
+
+/**
+ * Two servers on one store, one of which hears late of what is written: what the other one acknowledged counts at it, too, for
+ * every request that begins later. No request may be answered by what was known before: it waits for the change stream.
+ */
+
+const rbac = 'rbac.authorization.orch.io';
+const jane: UserInfo = { username: 'jane', uid: '', groups: ['system:authenticated'], extra: {} };
+const maps = '/api/v1/namespaces/default/configmaps';
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** What the tests send; with a token or as a user in the process. */
+interface Sent {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT';
+  readonly target: string;
+  readonly body?: object;
+  readonly user?: UserInfo;
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+async function send(server: ApiServer, { method = 'GET', target, body, user, token, headers }: Sent): Promise<Answer> {
+  if (user) {
+    const response = await server.transportAs(user).send({
+      ...{ method, target },
+      ...(body && { body: JSON.stringify(body) }),
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of response.body) {
+      chunks.push(chunk);
+      if (/[?&]watch=/.test(target)) break;
+    }
+    return { status: response.status, text: Buffer.concat(chunks).toString() };
+  }
+  const exchange = new ExchangeFixture(method, target, {
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: '*/*', ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  server.handle(exchange);
+  await until(() => exchange.responded);
+  return { status: exchange.status, text: exchange.text };
+}
+
+interface Pair {
+  readonly shared: SharedStore;
+  readonly lag: Lag;
+  readonly ahead: Side;
+  readonly behind: ApiServer;
+}
+
+/** One thing that is taken away: what the server that is behind answers before, and after. */
+interface Row {
+  /** Made at the server ahead; the result is given to the others. */
+  readonly given: (ahead: Side, name: string) => Promise<string | void>;
+  readonly request: (name: string, given: string) => Sent;
+  readonly takenAway: (ahead: Side, name: string, given: string) => Promise<unknown>;
+  readonly before: (answer: Answer) => void;
+  readonly after: (answer: Answer) => void;
+}
+
+const code =
+  (status: number) =>
+  (answer: Answer): void =>
+    assert.equal(answer.status, status, answer.text);
+const saying =
+  (status: number, text: RegExp) =>
+  (answer: Answer): void => {
+    assert.equal(answer.status, status, answer.text);
+    assert.match(answer.text, text);
+  };
+
+const ok = async (ahead: Side, ...request: Parameters<Side['send']>): Promise<ApiObject> => {
+  const { status, json } = await ahead.send(...request);
+  assert.ok(status < 300, `${request[0]} ${request[1]}: ${json.message}`);
+  return json as unknown as ApiObject;
+};
+
+const roles = `/apis/${rbac}/v1/clusterroles`;
+const bindings = `/apis/${rbac}/v1/clusterrolebindings`;
+
+async function grant(ahead: Side, name: string): Promise<void> {
+  await ahead.create(roles, {
+    metadata: { name },
+    rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['*'] }],
+  } as never);
+  await ahead.create(bindings, {
+    metadata: { name },
+    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
+    subjects: [{ apiGroup: rbac, kind: 'User', name: 'jane' }],
+  } as never);
+}
+
+const unbound = (ahead: Side, name: string) => ok(ahead, 'DELETE', `${bindings}/${name}`);
+/** What jane may do with a binding, and not without. */
+const permitted = (request: (name: string) => Omit<Sent, 'user'>, status = 200): Row => ({
+  given: grant,
+  request: (name) => ({ ...request(name), user: jane }),
+  takenAway: unbound,
+  before: code(status),
+  after: code(403),
+});
+
+async function tokenOf(ahead: Side, name: string): Promise<string> {
+  await ahead.create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name } });
+  const { json } = await ahead.send('POST', `/api/v1/namespaces/default/serviceaccounts/${name}/token`, {
+    apiVersion: 'authentication.orch.io/v1',
+    kind: 'TokenRequest',
+    spec: { expirationSeconds: 600 },
+  });
+  return json.status.token;
+}
+const self = '/apis/authentication.orch.io/v1/selfsubjectreviews';
+const whoAmI = { apiVersion: 'authentication.orch.io/v1', kind: 'SelfSubjectReview' };
+const map = (name: string) => ({ metadata: { name }, data: { a: '1' } });
+const namespacePath = (name: string) => `/api/v1/namespaces/${name}`;
+const inNamespace = (name: string): Sent => ({
+  ...{ method: 'POST', body: map('orphan'), user: root },
+  target: `${namespacePath(name)}/configmaps?dryRun=All`,
+});
+const terminating = (ahead: Side, name: string) => ok(ahead, 'DELETE', namespacePath(name));
+
+/** Of six characters, as ids of bootstrap tokens are. */
+const tokenId = (name: string): string =>
+  name
+    .replaceAll(/[^a-z0-9]/g, '')
+    .padEnd(6, '0')
+    .slice(-6);
+const bootstrapSecret = (name: string): string => `bootstrap-token-${tokenId(name)}`;
+const systemSecrets = '/api/v1/namespaces/orch-system/secrets';
+
+const rows: Readonly<Record<string, Row>> = {
+  'a binding, for a read of one object': permitted(() => ({ target: `${maps}/there` })),
+  'a binding, for a read of any version': permitted(() => ({ target: `${maps}/there?resourceVersion=0` })),
+  'a binding, for a list': permitted(() => ({ target: maps })),
+  'a binding, for a list of any version': permitted(() => ({ target: `${maps}?resourceVersion=0` })),
+  'a binding, for a watch': permitted(() => ({ target: `${maps}?watch=true&timeoutSeconds=1&resourceVersion=0` })),
+  'a binding, for a creation': permitted(
+    (name) => ({ method: 'POST', target: `${maps}?dryRun=All`, body: map(`new-${name}`) }),
+    201,
+  ),
+  'a binding, for a patch': permitted(() => ({
+    ...{ method: 'PATCH', target: `${maps}/there?dryRun=All`, body: { data: { b: '2' } } },
+    headers: { 'content-type': 'application/merge-patch+json' },
+  })),
+  'a binding, for a deletion': permitted(() => ({ method: 'DELETE', target: `${maps}/there?dryRun=All` })),
+  'a binding, for a review of access': {
+    ...permitted(() => ({
+      ...{ method: 'POST', target: '/apis/authorization.orch.io/v1/selfsubjectaccessreviews' },
+      body: {
+        apiVersion: 'authorization.orch.io/v1',
+        kind: 'SelfSubjectAccessReview',
+        spec: { resourceAttributes: { verb: 'get', resource: 'configmaps', namespace: 'default' } },
+      },
+    })),
+    before: saying(201, /"allowed":true/),
+    after: saying(201, /"allowed":false/),
+  },
+  'the rules of a role': {
+    ...permitted(() => ({ target: `${maps}/there` })),
+    takenAway: (ahead, name) => ok(ahead, 'PUT', `${roles}/${name}`, { metadata: { name }, rules: [] }),
+  },
+  'the right to impersonate': {
+    ...permitted(() => ({ target: `${maps}/there?resourceVersion=0`, headers: { 'impersonate-user': 'someone' } })),
+    async given(ahead, name) {
+      await ahead.create(roles, {
+        metadata: { name },
+        rules: [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'] }],
+      } as never);
+      await ahead.create(bindings, {
+        metadata: { name },
+        roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
+        subjects: [{ apiGroup: rbac, kind: 'User', name: 'jane' }],
+      } as never);
+    },
+    before: saying(403, /User \\?"someone\\?" cannot get/),
+    after: saying(403, /User \\?"jane\\?" cannot impersonate/),
+  },
+  'a service account, for its token': {
+    given: tokenOf,
+    request: (_, token) => ({ method: 'POST', target: self, body: whoAmI, token }),
+    takenAway: (ahead, name) => ok(ahead, 'DELETE', `/api/v1/namespaces/default/serviceaccounts/${name}`),
+    before: code(201),
+    after: code(401),
+  },
+  'a service account, for a review of its token': {
+    given: tokenOf,
+    request: (_, token) => ({
+      ...{ method: 'POST', target: '/apis/authentication.orch.io/v1/tokenreviews', user: root },
+      body: { apiVersion: 'authentication.orch.io/v1', kind: 'TokenReview', spec: { token } },
+    }),
+    takenAway: (ahead, name) => ok(ahead, 'DELETE', `/api/v1/namespaces/default/serviceaccounts/${name}`),
+    before: saying(201, /"authenticated":true/),
+    after: (answer) => assert.doesNotMatch(answer.text, /"authenticated":true/),
+  },
+  'a bootstrap token': {
+    async given(ahead, name) {
+      const data = {
+        'token-id': tokenId(name),
+        'token-secret': '0123456789abcdef',
+        'usage-bootstrap-authentication': 'true',
+      };
+      await ok(ahead, 'POST', systemSecrets, {
+        ...{ metadata: { name: bootstrapSecret(name) }, type: 'bootstrap.orch.io/token', stringData: data },
+      });
+    },
+    request: (name) => ({
+      ...{ method: 'POST', target: self, body: whoAmI, token: `${tokenId(name)}.0123456789abcdef` },
+    }),
+    takenAway: (ahead, name) => ok(ahead, 'DELETE', `${systemSecrets}/${bootstrapSecret(name)}`),
+    before: code(201),
+    after: code(401),
+  },
+  'a namespace, which takes nothing any more': {
+    given: async (ahead, name) => void (await ahead.create('/api/v1/namespaces', { metadata: { name } })),
+    request: inNamespace,
+    takenAway: terminating,
+    before: code(201),
+    after: (answer) => assert.match(String(answer.status), /^40[34]$/, answer.text),
+  },
+  'a policy that let it pass': {
+    async given() {},
+    request: () => ({ method: 'POST', target: `${maps}?dryRun=All`, body: map('judged'), user: root }),
+    async takenAway(ahead, name) {
+      const group = '/apis/admissionregistration.orch.io/v1';
+      await ok(ahead, 'POST', `${group}/validatingadmissionpolicies`, {
+        metadata: { name },
+        spec: {
+          matchConstraints: {
+            resourceRules: [
+              { apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['CREATE'] },
+            ],
+          },
+          validations: [{ expression: "object.metadata.name != 'judged'", message: 'judged' }],
+        },
+      });
+      await ok(ahead, 'POST', `${group}/validatingadmissionpolicybindings`, {
+        ...{ metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } },
+      });
+    },
+    before: code(201),
+    after: code(422),
+  },
+  'a definition': {
+    async given(ahead, name) {
+      const group = `${name}.example`;
+      await ok(ahead, 'POST', '/apis/apiextensions.orch.io/v1/customresourcedefinitions', {
+        metadata: { name: `things.${group}` },
+        spec: {
+          ...{ group, scope: 'Namespaced', names: { plural: 'things', singular: 'thing', kind: 'Thing' } },
+          versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+        },
+      });
+      await until(async () => (await ahead.get(`/apis/${group}/v1/things`)).status === 200);
+    },
+    request: (name) => ({
+      ...{ method: 'POST', target: `/apis/${name}.example/v1/namespaces/default/things?dryRun=All`, user: root },
+      body: { apiVersion: `${name}.example/v1`, kind: 'Thing', metadata: { name: 'thing' } },
+    }),
+    takenAway: async (ahead, name) => {
+      const path = `/apis/apiextensions.orch.io/v1/customresourcedefinitions/things.${name}.example`;
+      await ok(ahead, 'DELETE', path);
+      await until(async () => (await ahead.get(path)).status === 404);
+    },
+    before: code(201),
+    after: (answer) => assert.match(String(answer.status), /^40[345]$/, answer.text),
+  },
+};
+
+for (const head of ['asked', 'known'] as const) {
+  describe(`what was taken away at one server, at another one that hears of it late, head of the store ${head}`, () => {
+    let directory: string;
+    let pair: Pair;
+    before(async () => {
+      directory = mkdtempSync(join(tmpdir(), 'orch-fresh-'));
+      const config = followingConfiguration(directory);
+      const [shared, lag] = [new SharedStore({ head }), new Lag()];
+      const ahead = new Side(await shared.start(new Lag(), config));
+      pair = { shared, lag, ahead, behind: await shared.start(lag, config) };
+      await ahead.create(maps, map('there') as never);
+    });
+    after(async () => {
+      pair?.lag.release();
+      await pair?.shared[Symbol.asyncDispose]();
+      rmSync(directory, { recursive: true });
+    });
+
+    for (const [index, [what, row]] of Object.entries(rows).entries()) {
+      it(`is refused: ${what}`, async () => {
+        const { ahead, behind, lag } = pair;
+        const name = `row-${index}`;
+        const given = (await row.given(ahead, name)) ?? '';
+        const request = row.request(name, given);
+        // Also when it has served the same before, so that nothing is new to it.
+        row.before(await within(send(behind, request), 'no answer before'));
+        lag.hold();
+        try {
+          await row.takenAway(ahead, name, given);
+          const answer = send(behind, request);
+          for (let turns = 0; turns < 50; turns++) await turn();
+          lag.release();
+          row.after(await within(answer, 'no answer after'));
+        } finally {
+          lag.release();
+        }
+        await ahead.send('DELETE', `${bindings}/${name}`);
+        await ahead.send('DELETE', `/apis/admissionregistration.orch.io/v1/validatingadmissionpolicybindings/${name}`);
+      });
+    }
+
+    it('is not waited for by what must be answered without the store', async () => {
+      const { behind, ahead, lag } = pair;
+      lag.hold();
+      try {
+        await ahead.create(maps, map('unheard') as never);
+        for (const [target, user] of [
+          ...['/readyz', '/livez', '/version', '/api', '/apis', '/metrics'].map((path) => [path, root] as const),
+          ['/version', jane],
+          ['/apis', jane],
+          [`${maps}/there?resourceVersion=0`, root],
+          [`${maps}?resourceVersion=0`, root],
+        ] as const) {
+          code(200)(await within(send(behind, { target, user }), `${target} waits`));
+        }
+        code(404)(await within(send(behind, { target: `${maps}/unheard?resourceVersion=0`, user: root }), 'it waits'));
+      } finally {
+        lag.release();
+      }
+      code(200)(await within(send(behind, { target: `${maps}/unheard`, user: root }), 'no answer'));
+      await ahead.send('DELETE', `${maps}/unheard`);
+    });
+  });
+}
+
+describe('a server that cannot ask its store', () => {
+  it('says so, and neither that a credential is wrong nor that something is not allowed', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'orch-fresh-'));
+    await using shared = new SharedStore({ head: 'asked' });
+    const server = await shared.start(new Lag(), followingConfiguration(directory));
+    rmSync(directory, { recursive: true });
+    const side = new Side(server);
+    const token = await tokenOf(side, 'a');
+    code(201)(await send(server, { method: 'POST', target: self, body: whoAmI, token }));
+    shared.intercept = (method) =>
+      method === 'head' ? Promise.reject(new StoreError('unavailable', 'no member answers')) : undefined;
+    for (const request of [
+      { method: 'POST', target: self, body: whoAmI, token },
+      { method: 'POST', target: self, body: whoAmI, token: 'abcdef.0123456789abcdef' },
+      { target: `${maps}/x?resourceVersion=0`, user: jane },
+      { target: `${maps}/x?resourceVersion=0`, user: root, headers: { 'impersonate-user': 'jane' } },
+      { target: maps, user: root },
+      { method: 'POST', target: maps, body: map('x'), user: root },
+    ] as const) {
+      saying(503, /the data store cannot be reached/)(await send(server, request));
+    }
+    code(401)(await send(server, { target: maps, token: 'x' }));
+    code(200)(await send(server, { target: `${maps}?resourceVersion=0`, user: root }));
+    code(200)(await send(server, { target: '/version', token }));
+  });
+});
