@@ -52,7 +52,7 @@ describe('the pipeline', () => {
     assert.deepEqual(
       stages(parts()).map(({ name }) => name),
       [
-        ...['observe', 'requestInfo', 'deadline', 'authenticate', 'impersonate', 'flow', 'authorize'],
+        ...['observe', 'requestInfo', 'deadline', 'authenticate', 'impersonate', 'flow', 'fresh', 'authorize'],
         ...['prepare', 'body', 'seat', 'answer'],
       ],
     );
