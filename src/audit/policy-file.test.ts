@@ -121,7 +121,7 @@ const wrong: readonly (readonly [document: unknown, problem: string])[] = [
   ],
   [
     rule({ nonResourceURLs: ['/a'], namespaces: ['b'] }),
-    'rules[1].nonResourceURLs: Invalid value: ["/a"]: rules cannot apply to both regular resources and non-resource URLs',
+    'rules[1].nonResourceURLs: Invalid value: []string{"/a"}: rules cannot apply to both regular resources and non-resource URLs',
   ],
   [
     rule({ nonResourceURLs: ['/a'], resources: [{}] }),
@@ -133,7 +133,7 @@ const wrong: readonly (readonly [document: unknown, problem: string])[] = [
   ],
   [
     of({ resourceNames: ['a'] }),
-    'rules[1].resources[0].resourceNames: Invalid value: ["a"]: using resourceNames requires at least one resource',
+    'rules[1].resources[0].resourceNames: Invalid value: []string{"a"}: using resourceNames requires at least one resource',
   ],
   [of({ resource: 'pods' }), 'unknown field "rules[1].resources[0].resource"'],
   [`${JSON.stringify(rule({}))}\n---\n{}`, 'single document'],

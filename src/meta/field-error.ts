@@ -1,5 +1,6 @@
 import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
+import { goTextMap, goTexts } from './go-values.ts';
 
 /**
  * A validation error of one field, kept as data until the message is built. Types and texts are those of kube-apiserver
@@ -23,9 +24,9 @@ export interface FieldError {
   readonly field: string;
   /** Message without the field and the value: 'must be no more than 253 characters'. */
   readonly detail: string;
-  /** The rejected value, shown as JSON. Absent if it is secret or adds nothing. */
+  /** The rejected value. Absent if it is secret or adds nothing. */
   readonly value?: unknown;
-  /** How the text shows the value, where kube-apiserver shows it in another form than JSON. */
+  /** How the text shows the value, where its form does not follow from the value alone: see `go-values.ts`. */
   readonly shown?: string;
 }
 
@@ -46,7 +47,13 @@ export const invalidTexts = (
   item = 'string',
 ): FieldError => ({
   ...invalid(field, values, detail),
-  shown: values.length === 0 ? `[]${item}(nil)` : `[]${item}{${values.map((each) => JSON.stringify(each)).join(', ')}}`,
+  shown: goTexts(values, item),
+});
+
+/** An invalid name, of a type that shows itself without quotes. */
+export const invalidName = (field: string, name: string, detail: string): FieldError => ({
+  ...invalid(field, name, detail),
+  shown: name,
 });
 
 /** An invalid map of strings, likewise: in order of keys. */
@@ -56,14 +63,8 @@ export const invalidMap = (
   detail: string,
 ): FieldError => ({
   ...invalid(field, values ?? null, detail),
-  shown: values ? `map[string]string{${entriesAsGo(values)}}` : 'map[string]string(nil)',
+  shown: goTextMap(values),
 });
-
-const entriesAsGo = (values: Readonly<Record<string, string>>): string =>
-  Object.entries(values)
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`)
-    .join(', ');
 
 export const duplicate = (field: string, value: unknown): FieldError => ({
   type: 'FieldValueDuplicate',
@@ -122,10 +123,18 @@ const titles: Readonly<Record<FieldErrorType, string>> = {
 /** Message of an error without its field: `Invalid value: "Bad_Name": a lowercase RFC 1123 ...`. */
 export function describeFieldError(error: FieldError): string {
   const parts = [titles[error.type]];
-  if ('value' in error && error.value !== undefined) parts.push(error.shown ?? jsonText(error.value));
+  if ('value' in error && error.value !== undefined) parts.push(error.shown ?? shownValue(error.value));
   if (error.detail !== '') parts.push(error.detail);
   return parts.join(': ');
 }
+
+/** A value as kube-apiserver shows it, as far as it can be told from the value alone. */
+function shownValue(value: unknown): string {
+  if (value === null) return '"null"';
+  return Array.isArray(value) && value.every(isText) ? goTexts(value) : jsonText(value);
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
 
 /** Collects the errors of all items and stops at `limits.findingsMax`, so that one request causes bounded work. */
 export function errorsOfEach<T>(

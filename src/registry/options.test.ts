@@ -123,10 +123,10 @@ describe('the options of writes', () => {
       (value) =>
         [
           `dryRun=${value}`,
-          notTaken(kind, `dryRun: Unsupported value: ["${value}"]: supported values: "All"`),
+          notTaken(kind, `dryRun: Unsupported value: []string{"${value}"}: supported values: "All"`),
         ] as const,
     ),
-    ['dryRun=All&dryRun=x', notTaken(kind, 'dryRun: Unsupported value: ["All","x"]')],
+    ['dryRun=All&dryRun=x', notTaken(kind, 'dryRun: Unsupported value: []string{"All", "x"}')],
     ...['DryRun', 'dryrun', 'DRYRUN', 'dry-run', 'dry_run', 'dryRuns', 'dryRun[]', 'dryRun%20'].map(
       (name) => [`${name}=All`, misspelled('dryRun')] as const,
     ),
@@ -238,8 +238,8 @@ describe('the options of deletions', () => {
     ['orphanDependents=maybe', { orphanDependents: 'maybe' }, unread(/orphanDependents/)],
     ['dryRun=All', { dryRun: ['All'] }, dry],
     ['dryRun=All&dryRun=All', { dryRun: ['All', 'All'] }, dry],
-    ['dryRun=Some', { dryRun: ['Some'] }, dryNotTaken('["Some"]')],
-    ['dryRun=All&dryRun=Some', { dryRun: ['All', 'Some'] }, dryNotTaken('["All","Some"]')],
+    ['dryRun=Some', { dryRun: ['Some'] }, dryNotTaken('[]string{"Some"}')],
+    ['dryRun=All&dryRun=Some', { dryRun: ['All', 'Some'] }, dryNotTaken('[]string{"All", "Some"}')],
     [
       'uid=other',
       { preconditions: { uid: 'other' } },
@@ -309,7 +309,7 @@ describe('the options of deletions', () => {
         { ignoreStoreReadErrorWithClusterBreakingPotential: true },
         notTaken('DeleteOptions', 'ignoreStore'),
       ],
-      ['dryRun=Some', {}, dryNotTaken('["Some"]')],
+      ['dryRun=Some', {}, dryNotTaken('[]string{"Some"}')],
       ['dryrun=All', {}, misspelled('dryRun')],
       ['orphanDependents=true', {}, 'orphan'],
       ['propagationPolicy=Orphan', { gracePeriodSeconds: 0 }, 'orphan'],

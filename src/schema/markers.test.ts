@@ -174,7 +174,7 @@ const changing = struct(
 const changes: readonly (readonly [name: string, old: unknown, value: unknown, ...errors: string[]])[] = [
   ['nothing', { never: 'x', data: {} }, { never: 'x' }],
   ['once set: set', {}, { once: 'x' }],
-  ['once set: changed', { once: 'x' }, {}, 'it.once: Invalid value: null: field is immutable'],
+  ['once set: changed', { once: 'x' }, {}, 'it.once: Invalid value: "null": field is immutable'],
   ['always: set', {}, { never: 'x' }, 'it.never: Invalid value: "x": field is immutable'],
   ['always: taken away', { never: 'x' }, {}, 'it.never: Invalid value: "": field is immutable'],
   ['with a text of its own', { worded: { a: 'x' } }, { worded: { a: 'y' } }, 'it.worded: Forbidden: stays'],

@@ -118,7 +118,7 @@ const rows: Readonly<Record<string, Row>> = {
       c: field({ ...text, nullable: true, lengthMin: 1 }),
     }),
     sent: { a: null, b: null, c: null },
-    errors: ['a: Unsupported value: null: supported values: "x"'],
+    errors: ['a: Unsupported value: "null": supported values: "x"'],
     document: {
       type: 'object',
       properties: {

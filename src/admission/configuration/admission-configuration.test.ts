@@ -195,7 +195,7 @@ describe('invalid configurations', () => {
     ],
     [
       [{ name: 'EventRateLimit', configuration: events([]) }],
-      'plugins[0].configuration: limits: Invalid value: []: must not be empty',
+      'plugins[0].configuration: limits: Invalid value: []string(nil): must not be empty',
     ],
     [
       inLimit({ type: 'X' }),

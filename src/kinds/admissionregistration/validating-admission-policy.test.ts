@@ -353,7 +353,7 @@ describe('ValidatingAdmissionPolicyBinding: errors', () => {
       'Deny and Warn',
       { validationActions: ['Deny', 'Warn'] },
       [
-        'validationActions: Invalid value: ["Deny","Warn"]: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
+        'validationActions: Invalid value: []string{"Deny", "Warn"}: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
       ],
     ],
     ['Warn and Audit', { validationActions: ['Warn', 'Audit'] }, []],

@@ -69,7 +69,7 @@ const rows: readonly (readonly [what: string, webhook: object, errors: readonly 
   [
     'unknown versions',
     { admissionReviewVersions: ['v2'] },
-    [`${at}.admissionReviewVersions: Invalid value: ["v2"]: must include at least one of v1, v1beta1`],
+    [`${at}.admissionReviewVersions: Invalid value: []string{"v2"}: must include at least one of v1, v1beta1`],
   ],
   [
     'a version twice, and no label',
@@ -126,7 +126,7 @@ const rows: readonly (readonly [what: string, webhook: object, errors: readonly 
     'operations',
     { rules: [{ ...rule, operations: ['GET', '*'] }] },
     [
-      `${ruleAt}.operations: Invalid value: ["GET","*"]: if '*' is present, must not specify other operations`,
+      `${ruleAt}.operations: Invalid value: []string{"GET", "*"}: if '*' is present, must not specify other operations`,
       `${ruleAt}.operations[0]: Unsupported value: "GET": supported values: "*", "CONNECT", "CREATE", "DELETE", "UPDATE"`,
     ],
   ],
@@ -134,8 +134,8 @@ const rows: readonly (readonly [what: string, webhook: object, errors: readonly 
     'groups and versions',
     { rules: [{ ...rule, apiGroups: ['', '*'], apiVersions: ['', '*'] }] },
     [
-      `${ruleAt}.apiGroups: Invalid value: ["","*"]: if '*' is present, must not specify other API groups`,
-      `${ruleAt}.apiVersions: Invalid value: ["","*"]: if '*' is present, must not specify other API versions`,
+      `${ruleAt}.apiGroups: Invalid value: []string{"", "*"}: if '*' is present, must not specify other API groups`,
+      `${ruleAt}.apiVersions: Invalid value: []string{"", "*"}: if '*' is present, must not specify other API versions`,
       `${ruleAt}.apiVersions[0]: Required value`,
     ],
   ],
@@ -153,10 +153,12 @@ const rows: readonly (readonly [what: string, webhook: object, errors: readonly 
       [['a/*', 'a/b'], [`[1]: Invalid value: "a/b": if 'a/*' is present, must not specify a/b`]],
       [['a/b', 'a/*'], []],
       [['*/b', 'a/b'], [`[1]: Invalid value: "a/b": if '*/b' is present, must not specify a/b`]],
-      [['*/*', 'a'], [`: Invalid value: ["*/*","a"]: if '*/*' is present, must not specify other resources`]],
+      [['*/*', 'a'], [`: Invalid value: []string{"*/*", "a"}: if '*/*' is present, must not specify other resources`]],
       [
         ['*', 'a'],
-        [`: Invalid value: ["*","a"]: if '*' is present, must not specify other resources without subresources`],
+        [
+          `: Invalid value: []string{"*", "a"}: if '*' is present, must not specify other resources without subresources`,
+        ],
       ],
       [['a', '*'], []],
     ] as const
@@ -270,7 +272,7 @@ for (const kind of [validatingWebhookConfiguration(orch), mutatingWebhookConfigu
         [{ ...valid, sideEffects: 'Some', admissionReviewVersions: ['v2'] }, { ...valid }],
         [
           `${at}.sideEffects: Unsupported value: "Some": supported values: "None", "NoneOnDryRun"`,
-          `${at}.admissionReviewVersions: Invalid value: ["v2"]: must include at least one of v1, v1beta1`,
+          `${at}.admissionReviewVersions: Invalid value: []string{"v2"}: must include at least one of v1, v1beta1`,
           'webhooks[1].name: Duplicate value: "a.example.com"',
         ],
       ],

@@ -46,12 +46,12 @@ describe('errors of definitions: name, group, scope and names', () => {
       `metadata.name: Invalid value: "widgets.example.com": ${needed}`,
       'spec.group: Required value',
       'spec.scope: Required value',
-      'spec.versions: Invalid value: []: must have exactly one version marked as storage version',
+      'spec.versions: Invalid value: []string(nil): must have exactly one version marked as storage version',
       'spec.names.plural: Required value',
       'spec.names.singular: Required value',
       'spec.names.kind: Required value',
       'spec.names.listKind: Required value',
-      'status.storedVersions: Invalid value: []: must have at least one stored version',
+      'status.storedVersions: Invalid value: []string(nil): must have at least one stored version',
     ],
     [
       'group without a dot',
@@ -209,7 +209,7 @@ describe('errors of definitions: conversion', () => {
     [
       'no known version of reviews',
       webhook({ url }, { conversionReviewVersions: ['v7'] }),
-      'spec.conversion.conversionReviewVersions: Invalid value: ["v7"]: must include at least one of v1, v1beta1',
+      'spec.conversion.conversionReviewVersions: Invalid value: []string{"v7"}: must include at least one of v1, v1beta1',
     ],
     ['an invalid caBundle, before establishment', webhook({ url, caBundle: base64('nothing') })],
   ]);
@@ -383,7 +383,7 @@ describe('errors of updates of definitions', () => {
       'unknown versions of reviews that were not',
       stored(webhook({ url })),
       webhook({ url }, { conversionReviewVersions: ['v8'] }),
-      'spec.conversion.conversionReviewVersions: Invalid value: ["v8"]: must include at least one of v1, v1beta1',
+      'spec.conversion.conversionReviewVersions: Invalid value: []string{"v8"}: must include at least one of v1, v1beta1',
     ],
   ];
   for (const [what, old, sent, ...errors] of rows) it(what, () => assert.deepEqual(updateErrors(old, sent), errors));

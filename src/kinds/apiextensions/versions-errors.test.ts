@@ -27,19 +27,19 @@ describe('errors of definitions: versions', () => {
     [
       'equal names',
       two({}, { name: 'v1' }),
-      'spec.versions: Invalid value: ["v1","v1"]: must contain unique version names',
+      'spec.versions: Invalid value: []string{"v1", "v1"}: must contain unique version names',
     ],
     [
       'no stored one',
       one({ storage: false }),
-      'spec.versions: Invalid value: ["v1"]: must have exactly one version marked as storage version',
-      'status.storedVersions: Invalid value: []: must have at least one stored version',
+      'spec.versions: Invalid value: []string{"v1"}: must have exactly one version marked as storage version',
+      'status.storedVersions: Invalid value: []string(nil): must have at least one stored version',
     ],
     [
       'two stored ones',
       two({}, { storage: true }),
-      'spec.versions: Invalid value: ["v1","v2"]: must have exactly one version marked as storage version',
-      'status.storedVersions: Invalid value: ["v1"]: must have the storage version v2',
+      'spec.versions: Invalid value: []string{"v1", "v2"}: must have exactly one version marked as storage version',
+      'status.storedVersions: Invalid value: []string{"v1"}: must have the storage version v2',
     ],
     [
       'too many',

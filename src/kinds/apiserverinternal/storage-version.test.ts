@@ -52,7 +52,7 @@ const rows: readonly (readonly [why: string, status: Sent, errors: readonly stri
       commonEncodingVersion: 'v1',
     },
     [
-      `${list}[0].decodableVersions: Invalid value: ["v2"]: decodableVersions must include encodingVersion v1`,
+      `${list}[0].decodableVersions: Invalid value: []string{"v2"}: decodableVersions must include encodingVersion v1`,
       `${list}[0].servedVersions[0]: Invalid value: "v3": individual served version : v3 must be included in decodableVersions : [v2]`,
     ],
   ],
@@ -66,7 +66,7 @@ const rows: readonly (readonly [why: string, status: Sent, errors: readonly stri
   [
     'the common version is not told',
     { storageVersions: [server('a', 'v1')] },
-    [`${common}: null: the common encoding version is v1`],
+    [`${common}: "null": the common encoding version is v1`],
   ],
   [
     'the common version is another',

@@ -30,7 +30,7 @@ for (const [what, sent, errors] of created) {
 const updated: readonly (readonly [string, Sent, readonly string[]])[] = [
   ['another revision', { ...valid, revision: 4 }, []],
   ['other data', { ...valid, data: { spec: { a: 2 } } }, ['data: Invalid value: {"spec":{"a":2}}: field is immutable']],
-  ['no data any more', { revision: 3 }, ['data: Invalid value: null: field is immutable']],
+  ['no data any more', { revision: 3 }, ['data: Invalid value: "null": field is immutable']],
 ];
 
 for (const [what, sent, errors] of updated) {

@@ -131,7 +131,7 @@ describe('what is wrong with an access review', () => {
   const here = { resourceAttributes: { ...get, namespace: 'n' } };
   for (const [name, sent, errors] of [
     ['self', about(), []],
-    ['self', {}, [`spec.resourceAttributes: Invalid value: null: ${one}`]],
+    ['self', {}, [`spec.resourceAttributes: Invalid value: "null": ${one}`]],
     ['self', { spec: both }, [combined]],
     ['self', { ...about(), metadata: { managedFields: [{ manager: 'm' }] } }, []],
     ['self', { ...about(), metadata: { creationTimestamp: null } }, []],

@@ -2,7 +2,7 @@ import { errorsOfEach, type FieldError, forbidden, invalid, notSupported, requir
 import { isDnsLabel, isPathSegment } from '../../meta/formats.ts';
 import { parseQuantity } from '../../meta/quantity.ts';
 import { failing } from '../core/pod/validation/field-checks.ts';
-import { validateContainerResourceName } from '../core/pod/validation/resources-validation.ts';
+import { validateContainerResourceName } from '../core/resource-names.ts';
 import type { AutoscalerSpec, AutoscalerStatus, MetricIdentifier, MetricSpec, MetricTarget, ScalingRules } from './autoscaler-schema.ts';
 
 /** Errors of a spec, given the one that it replaces. A least number of 0 may stay; `toZero`: it may be new. `domain` is that of native resources. */

@@ -145,7 +145,10 @@ const rows: readonly [why: string, spec: Sent, errors: readonly string[]][] = [
   [
     'a resource of no container',
     withMetric('ContainerResource', { containerResource: { name: 'x', container: 'c', target: average } }),
-    [`${at}.containerResource.name: Invalid value: "x": must be a standard resource for containers`],
+    [
+      `${at}.containerResource.name: Invalid value: x: must be a standard resource type or fully qualified`,
+      `${at}.containerResource.name: Invalid value: x: must be a standard resource for containers`,
+    ],
   ],
   [
     'no type of the target',

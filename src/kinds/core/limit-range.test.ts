@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
+import { goQuantity } from '../../meta/go-values.ts';
 import { create, row, type Sent, update } from '../strategy-fixture.ts';
 import { limitRange } from './limit-range.ts';
 
@@ -34,12 +35,15 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
   {
     why: 'an unknown resource of pods',
     sent: limits({ type: 'Pod', max: { disk: '1' } }),
-    errors: [`${at}.max[disk]: Invalid value: "disk": must be a standard resource for containers`],
+    errors: [
+      `${at}.max[disk]: Invalid value: disk: must be a standard resource type or fully qualified`,
+      `${at}.max[disk]: Invalid value: disk: must be a standard resource for containers`,
+    ],
   },
   {
     why: 'an unknown resource of claims',
     sent: limits({ type: 'PersistentVolumeClaim', min: { storage: '1', disk: '1' } }),
-    errors: [`${at}.min[disk]: Invalid value: "disk": must be a standard resource type or fully qualified`],
+    errors: [`${at}.min[disk]: Invalid value: disk: must be a standard resource type or fully qualified`],
   },
   {
     why: 'claims without storage',
@@ -59,43 +63,47 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
   {
     why: 'more at least than at most',
     sent: limits({ type: 'Pod', min: { cpu: '2' }, max: { cpu: '1' } }),
-    errors: [`${at}.min[cpu]: Invalid value: "2": min value 2 is greater than max value 1`],
+    errors: [`${at}.min[cpu]: Invalid value: ${goQuantity('2')}: min value 2 is greater than max value 1`],
   },
   {
     why: 'a default request below the least',
     sent: container({ min: { cpu: '2' }, defaultRequest: { cpu: '1' } }),
-    errors: [`${at}.defaultRequest[cpu]: Invalid value: "1": min value 2 is greater than default request value 1`],
+    errors: [
+      `${at}.defaultRequest[cpu]: Invalid value: ${goQuantity('1')}: min value 2 is greater than default request value 1`,
+    ],
   },
   {
     why: 'a default request above the most',
     sent: container({ max: { cpu: '1' }, defaultRequest: { cpu: '2' } }),
     errors: [
-      `${at}.defaultRequest[cpu]: Invalid value: "2": default request value 2 is greater than max value 1`,
-      `${at}.defaultRequest[cpu]: Invalid value: "2": default request value 2 is greater than default limit value 1`,
+      `${at}.defaultRequest[cpu]: Invalid value: ${goQuantity('2')}: default request value 2 is greater than max value 1`,
+      `${at}.defaultRequest[cpu]: Invalid value: ${goQuantity('2')}: default request value 2 is greater than default limit value 1`,
     ],
   },
   {
     why: 'a default below the least',
     sent: container({ min: { cpu: '2' }, default: { cpu: '1' }, defaultRequest: { cpu: '2' } }),
     errors: [
-      `${at}.defaultRequest[cpu]: Invalid value: "2": default request value 2 is greater than default limit value 1`,
-      `${at}.default[cpu]: Invalid value: "2": min value 2 is greater than default value 1`,
+      `${at}.defaultRequest[cpu]: Invalid value: ${goQuantity('2')}: default request value 2 is greater than default limit value 1`,
+      `${at}.default[cpu]: Invalid value: ${goQuantity('2')}: min value 2 is greater than default value 1`,
     ],
   },
   {
     why: 'a default above the most',
     sent: container({ max: { cpu: '1' }, default: { cpu: '2' }, defaultRequest: { cpu: '1' } }),
-    errors: [`${at}.default[cpu]: Invalid value: "1": default value 2 is greater than max value 1`],
+    errors: [`${at}.default[cpu]: Invalid value: ${goQuantity('1')}: default value 2 is greater than max value 1`],
   },
   {
     why: 'a ratio below 1',
     sent: container({ maxLimitRequestRatio: { cpu: '500m' } }),
-    errors: [`${at}.maxLimitRequestRatio[cpu]: Invalid value: "500m": ratio 500m is less than 1`],
+    errors: [`${at}.maxLimitRequestRatio[cpu]: Invalid value: ${goQuantity('500m')}: ratio 500m is less than 1`],
   },
   {
     why: 'a ratio that cannot be',
     sent: limits({ type: 'Pod', min: { cpu: '1' }, max: { cpu: '2' }, maxLimitRequestRatio: { cpu: '3' } }),
-    errors: [`${at}.maxLimitRequestRatio[cpu]: Invalid value: "3": ratio 3 is greater than max/min = 2.000000`],
+    errors: [
+      `${at}.maxLimitRequestRatio[cpu]: Invalid value: ${goQuantity('3')}: ratio 3 is greater than max/min = 2.000000`,
+    ],
   },
   {
     why: 'a ratio of more than anything to nothing',
@@ -106,7 +114,7 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
     why: 'defaults that differ, of what cannot be overcommitted',
     sent: container({ default: { 'x.io/gpu': '2' }, defaultRequest: { 'x.io/gpu': '1' } }),
     errors: [
-      `${at}.defaultRequest[x.io/gpu]: Invalid value: "1": default value 2 must equal to defaultRequest value 1 in x.io/gpu`,
+      `${at}.defaultRequest[x.io/gpu]: Invalid value: ${goQuantity('1')}: default value 2 must equal to defaultRequest value 1 in x.io/gpu`,
     ],
   },
 ];

@@ -2,6 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { duplicate, errorsOfEach, type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts';
 import { isQualifiedName } from '../../meta/formats.ts';
+import { goQuantity } from '../../meta/go-values.ts';
 import { compareQuantity, parseQuantity, type Quantity } from '../../meta/quantity.ts';
 import { always, type Infer, list, map, opt, quantity, string, struct } from '../../schema/schema.ts';
 import { defineKind } from '../define-kind.ts';
@@ -9,9 +10,8 @@ import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 import { failing } from './pod/validation/field-checks.ts';
-import { isNative, validateContainerResourceName } from './pod/validation/resources-validation.ts';
 import { roundUpAmounts } from './resource-amounts.ts';
-import { validateResourceName } from './resource-names.ts';
+import { isNative, validateContainerResourceName, validateResourceName } from './resource-names.ts';
 
 const limitRangeItem = struct('api.core.v1.LimitRangeItem', 'Limits of one type of thing.', {
   type: always(1, string(), 'What is limited: `Pod`, `Container`, `PersistentVolumeClaim`, or a type of others.'),
@@ -108,7 +108,7 @@ function validateOrder(item: RangeLimit, name: string, path: string): FieldError
     if (item.type === 'Pod' && (less !== 'min' || more !== 'max')) return [];
     const [a, b] = [amountOf(item[less], name), amountOf(item[more], name)];
     if (!a || !b || compareQuantity(a, b) <= 0) return [];
-    return [invalid(`${path}.${at}[${name}]`, item[shows]?.[name], `${lessTitle} value ${item[less]?.[name]} is greater than ${moreTitle} value ${item[more]?.[name]}`)];
+    return [invalidAmount(`${path}.${at}[${name}]`, item[shows]?.[name], `${lessTitle} value ${item[less]?.[name]} is greater than ${moreTitle} value ${item[more]?.[name]}`)];
   });
 }
 
@@ -116,11 +116,11 @@ function validateRatio({ maxLimitRequestRatio, min, max }: RangeLimit, name: str
   const ratio = amountOf(maxLimitRequestRatio, name);
   if (!ratio) return [];
   const [shown, field] = [maxLimitRequestRatio?.[name], `${path}.maxLimitRequestRatio[${name}]`];
-  const errors = ratio.nanos < nanosPerUnit ? [invalid(field, shown, `ratio ${shown} is less than 1`)] : [];
+  const errors = ratio.nanos < nanosPerUnit ? [invalidAmount(field, shown, `ratio ${shown} is less than 1`)] : [];
   const [least, most] = [amountOf(min, name), amountOf(max, name)];
   if (!least || !most) return errors;
   const possible = Number(most.nanos) / Number(least.nanos);
-  return Number(ratio.nanos) / Number(nanosPerUnit) > possible ? [...errors, invalid(field, shown, `ratio ${shown} is greater than max/min = ${possible.toFixed(6)}`)] : errors;
+  return Number(ratio.nanos) / Number(nanosPerUnit) > possible ? [...errors, invalidAmount(field, shown, `ratio ${shown} is greater than max/min = ${possible.toFixed(6)}`)] : errors;
 }
 
 /** Of what cannot be overcommitted, the default limit is the default request. */
@@ -129,8 +129,10 @@ function validateDefaults(item: RangeLimit, name: string, path: string, domain: 
   const isShared = isNative(name, domain) && !name.startsWith('hugepages-');
   if (item.type === 'Pod' || isShared || !limit || !request || compareQuantity(limit, request) === 0) return [];
   const [limitText, requestText] = [item.default?.[name], item.defaultRequest?.[name]];
-  return [invalid(`${path}.defaultRequest[${name}]`, requestText, `default value ${limitText} must equal to defaultRequest value ${requestText} in ${name}`)];
+  return [invalidAmount(`${path}.defaultRequest[${name}]`, requestText, `default value ${limitText} must equal to defaultRequest value ${requestText} in ${name}`)];
 }
+
+const invalidAmount = (field: string, amount = '0', detail: string): FieldError => ({ ...invalid(field, amount, detail), shown: goQuantity(amount) });
 
 const nanosPerUnit = 10n ** 9n;
 

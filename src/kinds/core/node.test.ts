@@ -49,14 +49,14 @@ const rows: { why: string; sent: Sent; errors: string[] }[] = [
     why: 'two ranges of a family',
     sent: { spec: { podCIDRs: ['10.0.0.0/24', '10.0.1.0/24'] } },
     errors: [
-      'spec.podCIDRs: Invalid value: ["10.0.0.0/24","10.0.1.0/24"]: may specify no more than one CIDR for each IP family',
+      'spec.podCIDRs: Invalid value: []string{"10.0.0.0/24", "10.0.1.0/24"}: may specify no more than one CIDR for each IP family',
     ],
   },
   {
     why: 'a range twice',
     sent: { spec: { podCIDRs: ['10.0.0.0/24', 'fd00::/64', 'fd00::/64'] } },
     errors: [
-      'spec.podCIDRs: Invalid value: ["10.0.0.0/24","fd00::/64","fd00::/64"]: may specify no more than one CIDR for each IP family',
+      'spec.podCIDRs: Invalid value: []string{"10.0.0.0/24", "fd00::/64", "fd00::/64"}: may specify no more than one CIDR for each IP family',
       'spec.podCIDRs[2]: Duplicate value: "fd00::/64"',
     ],
   },

@@ -1,8 +1,7 @@
-import { type FieldError, invalid } from '../../meta/field-error.ts';
+import { type FieldError, invalid, invalidName } from '../../meta/field-error.ts';
 import { isQualifiedName } from '../../meta/formats.ts';
+import { goQuantity } from '../../meta/go-values.ts';
 import { parseQuantity } from '../../meta/quantity.ts';
-import { failing } from './pod/validation/field-checks.ts';
-import { isNative } from './pod/validation/resources-validation.ts';
 
 /** Names of resources that are counted in whole objects. */
 const counted = ['pods', 'resourcequotas', 'services', 'replicationcontrollers', 'secrets', 'configmaps', 'persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'] as const;
@@ -18,16 +17,30 @@ export const isQuotaResource = (name: string): boolean => quotas.has(name) || is
 
 /** A standard name, or one with a domain. */
 export function validateResourceName(name: string, field: string): FieldError[] {
-  const problems = failing(isQualifiedName, field, name);
+  const problems = isQualifiedName(name).map((problem) => invalidName(field, name, problem));
   if (problems.length > 0 || name.includes('/') || isQuotaResource(name) || name === 'storage') return problems;
-  return [invalid(field, name, 'must be a standard resource type or fully qualified')];
+  return [invalidName(field, name, 'must be a standard resource type or fully qualified')];
 }
 
 /** A resource that quotas count. */
 export const validateQuotaResourceName = (name: string, field: string): FieldError[] => [
   ...validateResourceName(name, field),
-  ...(name.includes('/') || isQuotaResource(name) ? [] : [invalid(field, name, 'must be a standard resource for quota')]),
+  ...(name.includes('/') || isQuotaResource(name) ? [] : [invalidName(field, name, 'must be a standard resource for quota')]),
 ];
+
+/** A resource that containers ask for. */
+export function validateContainerResourceName(name: string, field: string, domain: string): FieldError[] {
+  const problems = validateResourceName(name, field);
+  if (!name.includes('/')) return isContainerResource(name) ? problems : [...problems, invalidName(field, name, 'must be a standard resource for containers')];
+  const reserved = !isNative(name, domain) && !isExtended(name, domain);
+  return reserved ? [...problems, invalidName(field, name, "doesn't follow extended resource name standard")] : problems;
+}
+
+const containerResources: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
+const isContainerResource = (name: string): boolean => containerResources.has(name) || name.startsWith('hugepages-');
+
+/** Native resources have no domain or the product's own. All others are extended resources and must be whole numbers. */
+export const isNative = (name: string, domain: string): boolean => !name.includes('/') || name.includes(`${domain}/`);
 
 const nanosPerUnit = 10n ** 9n;
 
@@ -37,7 +50,7 @@ export function validateResourceAmount(name: string, amount: string, field: stri
   const isWhole = nanos % nanosPerUnit === 0n;
   return [
     ...(nanos < 0n ? [invalid(field, amount, 'must be greater than or equal to 0')] : []),
-    ...(isWhole || !(integers.has(name) || isExtended(name, domain)) ? [] : [invalid(field, amount, 'must be an integer')]),
+    ...(isWhole || !(integers.has(name) || isExtended(name, domain)) ? [] : [{ ...invalid(field, amount, 'must be an integer'), shown: goQuantity(amount) }]),
   ];
 }
 

@@ -34,14 +34,14 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
     why: 'an unknown resource',
     sent: hard({ disk: '1' }),
     errors: [
-      'spec.hard[disk]: Invalid value: "disk": must be a standard resource type or fully qualified',
-      'spec.hard[disk]: Invalid value: "disk": must be a standard resource for quota',
+      'spec.hard[disk]: Invalid value: disk: must be a standard resource type or fully qualified',
+      'spec.hard[disk]: Invalid value: disk: must be a standard resource for quota',
     ],
   },
   {
     why: 'a resource of limits alone',
     sent: hard({ storage: '1' }),
-    errors: ['spec.hard[storage]: Invalid value: "storage": must be a standard resource for quota'],
+    errors: ['spec.hard[storage]: Invalid value: storage: must be a standard resource for quota'],
   },
   {
     why: 'less than nothing',
@@ -51,12 +51,16 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
   {
     why: 'half a pod',
     sent: hard({ pods: '500m' }),
-    errors: ['spec.hard[pods]: Invalid value: "500m": must be an integer'],
+    errors: [
+      'spec.hard[pods]: Invalid value: resource.Quantity{i:resource.int64Amount{value:500, scale:-3}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:"500m", Format:"DecimalSI"}: must be an integer',
+    ],
   },
   {
     why: 'half of what others count',
     sent: hard({ 'count/x.example.com': '500m' }),
-    errors: ['spec.hard[count/x.example.com]: Invalid value: "500m": must be an integer'],
+    errors: [
+      'spec.hard[count/x.example.com]: Invalid value: resource.Quantity{i:resource.int64Amount{value:500, scale:-3}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:"500m", Format:"DecimalSI"}: must be an integer',
+    ],
   },
   { why: 'scopes', sent: scoped(['NotTerminating', 'BestEffort'], { pods: '1' }), errors: [] },
   {
@@ -114,7 +118,7 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
     why: 'a selector with values',
     sent: selected({ scopeName: 'PriorityClass', operator: 'DoesNotExist', values: ['a'] }),
     errors: [
-      `${expressions}.values: Invalid value: ["a"]: must be no value when \`operator\` is 'Exist' or 'DoesNotExist' for scope selector`,
+      `${expressions}.values: Invalid value: []string{"a"}: must be no value when \`operator\` is 'Exist' or 'DoesNotExist' for scope selector`,
     ],
   },
   {
@@ -150,9 +154,9 @@ test('ResourceQuota: the status has the rules of the spec', () => {
   const { object, errors } = update(kind, hard({ pods: '2' }), sent, 'status');
   assert.deepEqual(object['spec'], { hard: { pods: '2' } });
   assert.deepEqual(errors, [
-    'status.hard[disk]: Invalid value: "disk": must be a standard resource type or fully qualified',
-    'status.hard[disk]: Invalid value: "disk": must be a standard resource for quota',
-    'status.used[pods]: Invalid value: "500m": must be an integer',
+    'status.hard[disk]: Invalid value: disk: must be a standard resource type or fully qualified',
+    'status.hard[disk]: Invalid value: disk: must be a standard resource for quota',
+    'status.used[pods]: Invalid value: resource.Quantity{i:resource.int64Amount{value:500, scale:-3}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:"500m", Format:"DecimalSI"}: must be an integer',
   ]);
 });
 

@@ -142,16 +142,16 @@ describe('FlowSchema: errors', () => {
         ],
       }),
       [
-        `${at}.resourceRules[0].verbs: Invalid value: ["*","get"]: if '*' is present, must not specify other verbs`,
-        `${at}.resourceRules[0].apiGroups: Invalid value: ["","*"]: if '*' is present, must not specify other api groups`,
-        `${at}.resourceRules[0].resources: Invalid value: ["*","pods"]: if '*' is present, must not specify other resources`,
-        `${at}.resourceRules[0].namespaces: Invalid value: ["*","n"]: if '*' is present, must not specify other namespaces`,
+        `${at}.resourceRules[0].verbs: Invalid value: []string{"*", "get"}: if '*' is present, must not specify other verbs`,
+        `${at}.resourceRules[0].apiGroups: Invalid value: []string{"", "*"}: if '*' is present, must not specify other api groups`,
+        `${at}.resourceRules[0].resources: Invalid value: []string{"*", "pods"}: if '*' is present, must not specify other resources`,
+        `${at}.resourceRules[0].namespaces: Invalid value: []string{"*", "n"}: if '*' is present, must not specify other namespaces`,
       ],
     ],
     [
       'an unknown verb',
       ruled({ resourceRules: [{ ...resourceRule, verbs: ['get', 'fly'] }] }),
-      [`${at}.resourceRules[0].verbs: Unsupported value: ["get","fly"]: supported values: ${supportedVerbs}`],
+      [`${at}.resourceRules[0].verbs: Unsupported value: []string{"get", "fly"}: supported values: ${supportedVerbs}`],
     ],
     ['cluster scope', ruled({ resourceRules: [{ ...resourceRule, namespaces: [], clusterScope: true }] }), []],
     [

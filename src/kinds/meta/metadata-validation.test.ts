@@ -111,7 +111,7 @@ const createRows: { why: string; metadata: ObjectMeta; format?: 'dnsLabel' | 'pa
     why: 'finalizers that exclude each other',
     metadata: { name: 'a', finalizers: ['orphan', 'foregroundDeletion'] },
     errors: [
-      'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set',
+      'metadata.finalizers: Invalid value: []string{"orphan", "foregroundDeletion"}: finalizer orphan and foregroundDeletion cannot be both set',
     ],
   },
   {
@@ -152,7 +152,7 @@ const createRows: { why: string; metadata: ObjectMeta; format?: 'dnsLabel' | 'pa
     why: 'an event as an owner',
     metadata: { name: 'a', ownerReferences: [{ ...owner, kind: 'Event' }] },
     errors: [
-      'metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"a","uid":"u"}: /v1, Kind=Event is disallowed from being an owner',
+      'metadata.ownerReferences: Invalid value: v1.OwnerReference{APIVersion:"v1", Kind:"Event", Name:"a", UID:"u", Controller:(*bool)(nil), BlockOwnerDeletion:(*bool)(nil)}: /v1, Kind=Event is disallowed from being an owner',
     ],
   },
   {
@@ -276,9 +276,9 @@ const updateRows: { why: string; old: ObjectMeta; metadata: ObjectMeta; errors: 
     old: deleting,
     metadata: { name: 'a', namespace: 'b', uid: 'u', generation: 2 },
     errors: [
-      'metadata.creationTimestamp: Invalid value: null: field is immutable',
-      'metadata.deletionTimestamp: Invalid value: null: field is immutable',
-      'metadata.deletionGracePeriodSeconds: Invalid value: null: field is immutable',
+      'metadata.creationTimestamp: Invalid value: "null": field is immutable',
+      'metadata.deletionTimestamp: Invalid value: "null": field is immutable',
+      'metadata.deletionGracePeriodSeconds: Invalid value: "null": field is immutable',
     ],
   },
   {
@@ -286,7 +286,7 @@ const updateRows: { why: string; old: ObjectMeta; metadata: ObjectMeta; errors: 
     old: stored,
     metadata: deleting,
     errors: [
-      'metadata.deletionTimestamp: Invalid value: "2026-01-02T00:00:00Z": field is immutable',
+      'metadata.deletionTimestamp: Invalid value: 2026-01-02 00:00:00 +0000 UTC: field is immutable',
       'metadata.deletionGracePeriodSeconds: Invalid value: 0: field is immutable',
     ],
   },

@@ -10,6 +10,7 @@ import {
   tooLong,
 } from '../../meta/field-error.ts';
 import { formatChecks, isDnsLabel, isLabelValue, isQualifiedName, maskedPrefix } from '../../meta/formats.ts';
+import { goTime } from '../../meta/go-values.ts';
 import type { Kind } from '../kind.ts';
 import { validateAppliers, validateManagedFields } from './managed-fields-validation.ts';
 import { validateOwnerReferences } from './owner-references-validation.ts';
@@ -71,10 +72,15 @@ export function validateObjectMetaUpdate(object: ApiObject, old: ApiObject, path
   }
   for (const field of immutableFields) {
     const [value, before] = [next[field] ?? null, last[field] ?? null];
-    if (value !== before) errors.push(invalid(`${path}.${field}`, value, 'field is immutable'));
+    if (value !== before) errors.push(immutable(`${path}.${field}`, value));
   }
   return errors;
 }
+
+const immutable = (field: string, value: string | number | null): FieldError => ({
+  ...invalid(field, value, 'field is immutable'),
+  ...(typeof value === 'string' && field.endsWith('Timestamp') && { shown: goTime(value) }),
+});
 
 const immutableFields = [
   'name',

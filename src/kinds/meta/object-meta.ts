@@ -1,6 +1,6 @@
 import { always, anyObject, bool, int64, list, map, mergeList, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 
-const ownerReference = struct(
+export const ownerReference = struct(
   'apimachinery.pkg.apis.meta.v1.OwnerReference',
   'Points at an object that this one belongs to and goes away with; owner and owned are in one namespace, or the owner is cluster-scoped.',
   {

@@ -1,5 +1,7 @@
 import type { OwnerReference } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
+import { goText } from '../../schema/go-text.ts';
+import { ownerReference } from './object-meta.ts';
 
 /** Requires complete references and at most one controller. Error paths have no index, as in kube-apiserver. */
 export function validateOwnerReferences(references: readonly OwnerReference[], field: string): FieldError[] {
@@ -26,7 +28,8 @@ function validateOwnerReference(reference: OwnerReference, field: string): Field
   }
   // Events expire, so they may not own other objects.
   if (group === '' && version === 'v1' && reference.kind === 'Event') {
-    errors.push(invalid(field, reference, '/v1, Kind=Event is disallowed from being an owner'));
+    const shown = goText(ownerReference, reference);
+    errors.push({ ...invalid(field, reference, '/v1, Kind=Event is disallowed from being an owner'), shown });
   }
   return errors;
 }

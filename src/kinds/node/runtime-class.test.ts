@@ -26,7 +26,10 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
   {
     why: 'overhead of an unknown resource',
     sent: { handler: 'h', overhead: { podFixed: { disk: '1' } } },
-    errors: ['overhead.limits[disk]: Invalid value: "disk": must be a standard resource for containers'],
+    errors: [
+      'overhead.limits[disk]: Invalid value: disk: must be a standard resource type or fully qualified',
+      'overhead.limits[disk]: Invalid value: disk: must be a standard resource for containers',
+    ],
   },
   {
     why: 'scheduling',

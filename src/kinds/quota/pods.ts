@@ -7,8 +7,8 @@ import { podResources } from '../core/pod/pod-resources.ts';
 import { asPod, type Pod } from '../core/pod/pod-schema.ts';
 import type { PodSpec } from '../core/pod/pod-spec.ts';
 import { qosClass } from '../core/pod/qos-class.ts';
-import { isNative } from '../core/pod/validation/resources-validation.ts';
-import { isExtended } from '../core/resource-names.ts';
+
+import { isExtended, isNative } from '../core/resource-names.ts';
 import { type Amounts, amountsOf, objects, sumOf } from './amounts.ts';
 import { type Evaluator, type Measured, objectCountOf, type Unspecified } from './evaluator.ts';
 

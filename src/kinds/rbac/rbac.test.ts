@@ -71,25 +71,25 @@ describe('rules', () => {
       rules: [paths],
       cluster: [],
       namespaced: [
-        'rules[0].nonResourceURLs: Invalid value: ["/x/*"]: namespaced rules cannot apply to non-resource URLs',
+        'rules[0].nonResourceURLs: Invalid value: []string{"/x/*"}: namespaced rules cannot apply to non-resource URLs',
       ],
     },
     {
       why: 'paths and resources',
       rules: [{ ...paths, ...resources }],
-      cluster: [`rules[0].nonResourceURLs: Invalid value: ["/x/*"]: ${both}`],
+      cluster: [`rules[0].nonResourceURLs: Invalid value: []string{"/x/*"}: ${both}`],
       namespaced: [
-        'rules[0].nonResourceURLs: Invalid value: ["/x/*"]: namespaced rules cannot apply to non-resource URLs',
-        `rules[0].nonResourceURLs: Invalid value: ["/x/*"]: ${both}`,
+        'rules[0].nonResourceURLs: Invalid value: []string{"/x/*"}: namespaced rules cannot apply to non-resource URLs',
+        `rules[0].nonResourceURLs: Invalid value: []string{"/x/*"}: ${both}`,
       ],
     },
     {
       why: 'paths and names',
       rules: [{ ...paths, resourceNames: ['a'] }],
-      cluster: [`rules[0].nonResourceURLs: Invalid value: ["/x/*"]: ${both}`],
+      cluster: [`rules[0].nonResourceURLs: Invalid value: []string{"/x/*"}: ${both}`],
       namespaced: [
-        'rules[0].nonResourceURLs: Invalid value: ["/x/*"]: namespaced rules cannot apply to non-resource URLs',
-        `rules[0].nonResourceURLs: Invalid value: ["/x/*"]: ${both}`,
+        'rules[0].nonResourceURLs: Invalid value: []string{"/x/*"}: namespaced rules cannot apply to non-resource URLs',
+        `rules[0].nonResourceURLs: Invalid value: []string{"/x/*"}: ${both}`,
       ],
     },
   ];

@@ -342,7 +342,7 @@ const slices: readonly Row[] = [
     ],
   ],
   ['no node', { nodeName: '' }, [`spec: Required value: ${nodes}`]],
-  ['a node and all', { allNodes: true }, [`spec: Invalid value: null: ${nodes}`]],
+  ['a node and all', { allNodes: true }, [`spec: Invalid value: "null": ${nodes}`]],
   ['a bad node', { nodeName: 'N' }, [`spec.nodeName: Invalid value: "N": ${subdomain}`]],
   [
     'two terms',

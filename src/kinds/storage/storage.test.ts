@@ -269,7 +269,7 @@ describe('CSIDriver', () => {
       why: 'modes',
       old,
       sent: spec({ volumeLifecycleModes: ['Ephemeral'] }),
-      errors: ['spec.volumeLifecycleModes: Invalid value: ["Ephemeral"]: field is immutable'],
+      errors: ['spec.volumeLifecycleModes: Invalid value: []string{"Ephemeral"}: field is immutable'],
     },
   ]);
   for (const [fields, generation] of [

@@ -359,7 +359,7 @@ const rows: Readonly<Record<string, Row>> = {
   ),
   'a set of objects': spec(
     setOf({ type: 'object' }),
-    '.items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with x-kubernetes-list-type=set',
+    '.items.x-kubernetes-map-type: Invalid value: "null": must be atomic as item of a list with x-kubernetes-list-type=set',
   ),
   'a set of sets': spec(
     setOf(setOf(text)),
@@ -396,7 +396,7 @@ const rows: Readonly<Record<string, Row>> = {
   ),
   'a list map with a key that is no field': spec(
     mapList({ 'x-kubernetes-list-map-keys': ['name', 'constructor'] }),
-    '.x-kubernetes-list-map-keys: Invalid value: ["name","constructor"]: entries must all be names of item properties',
+    '.x-kubernetes-list-map-keys: Invalid value: []string{"name", "constructor"}: entries must all be names of item properties',
   ),
   'a list map with a key that is no scalar': spec(
     mapList({ items: { type: 'object', required: ['name'], properties: { name: { type: 'object' } } } }),
@@ -404,7 +404,7 @@ const rows: Readonly<Record<string, Row>> = {
   ),
   'a list map with a key twice': spec(
     mapList({ 'x-kubernetes-list-map-keys': ['name', 'name'] }),
-    '.x-kubernetes-list-map-keys: Invalid value: ["name","name"]: must not contain duplicate entries',
+    '.x-kubernetes-list-map-keys: Invalid value: []string{"name", "name"}: must not contain duplicate entries',
   ),
   'a list map with a key that may be absent': spec(
     mapList({ items: { type: 'object', properties: { name: text } } }),

@@ -188,7 +188,7 @@ const rows: Readonly<Record<string, Row>> = {
   'null of an enum': {
     schema: object({ a: { ...text, nullable: true, enum: ['x'] }, b: { ...text, nullable: true, enum: ['x', null] } }),
     sent: { a: null, b: null },
-    errors: ['spec.a: Unsupported value: null: supported values: "x"'],
+    errors: ['spec.a: Unsupported value: "null": supported values: "x"'],
   },
   'defaults within defaults': {
     schema: object({

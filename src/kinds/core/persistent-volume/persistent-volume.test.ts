@@ -162,7 +162,7 @@ const changes: readonly {
     why: 'which nodes can use it',
     old: spec({ nodeAffinity: affinity }),
     sent: spec(),
-    errors: ['nodeAffinity: Invalid value: null: field is immutable'],
+    errors: ['nodeAffinity: Invalid value: "null": field is immutable'],
   },
 ];
 

@@ -327,7 +327,12 @@ const bad: readonly (readonly [string, Sent, ...string[]])[] = [
     `FieldValueInvalid ${c}.resources.requests`,
   ],
   ['negative amount', resources({ requests: { memory: '-1' } }), `FieldValueInvalid ${c}.resources.requests[memory]`],
-  ['unknown resource', resources({ requests: { disk: '1' } }), `FieldValueInvalid ${c}.resources.requests[disk]`],
+  [
+    'unknown resource',
+    resources({ requests: { disk: '1' } }),
+    `FieldValueInvalid ${c}.resources.requests[disk]`,
+    `FieldValueInvalid ${c}.resources.requests[disk]`,
+  ],
   [
     'part of a device',
     resources({ limits: { 'example.com/gpu': '500m' } }),
@@ -346,7 +351,7 @@ const bad: readonly (readonly [string, Sent, ...string[]])[] = [
   ],
   ['huge pages alone', resources({ limits: { 'hugepages-2Mi': '4Mi' } }), `FieldValueForbidden ${c}.resources`],
   ['unknown claim', resources({ claims: [{ name: 'x' }] }), `FieldValueNotFound ${c}.resources.claims[0].name`],
-  ['negative overhead', podWith({ overhead: { cpu: '-1' } }), 'FieldValueInvalid spec.overhead[cpu]'],
+  ['negative overhead', podWith({ overhead: { cpu: '-1' } }), 'FieldValueInvalid spec.overhead.limits[cpu]'],
   ['claim from nothing', podWith({ resourceClaims: [{ name: 'a' }] }), 'FieldValueInvalid spec.resourceClaims[0]'],
 
   ['user id out of range', secure({ runAsUser: -1 }), `FieldValueInvalid ${c}.securityContext.runAsUser`],

@@ -84,7 +84,7 @@ export function validatePodSpec(
     ...validateScheduling(spec),
     ...validateDns(spec, `${path}.dnsConfig`),
     ...validateHostUsers(spec, path),
-    ...validateAmounts(spec.overhead ?? {}, `${path}.overhead`, dialect.domain),
+    ...validateAmounts(spec.overhead ?? {}, `${path}.overhead.limits`, dialect.domain),
     ...validateOs(spec, path),
     ...(within === 'pod' ? validateTokenVolumes(spec) : []),
   ];

@@ -1,0 +1,103 @@
+import { goQuantity } from '../meta/go-values.ts';
+import { getOwn, isRecord } from './own-property.ts';
+import { type Field, type Schema, type StructSchema, schemaOf } from './schema.ts';
+
+/**
+ * A value as Go prints it (`%#v`), which is how kube-apiserver shows structs in errors. Two things cannot be known from a
+ * schema: the addresses of pointers, which all are 0xc000000000 here, and names of types that are strings.
+ */
+export function goText(schema: Schema, value: unknown): string {
+  switch (schema.type) {
+    case 'integer':
+    case 'number':
+      return String(value ?? 0);
+    case 'boolean':
+      return String(value ?? false);
+    case 'time':
+      return timeText(value);
+    case 'quantity':
+      return goQuantity(String(value ?? '0'));
+    case 'intOrString':
+      return typeof value === 'string'
+        ? `intstr.IntOrString{Type:1, IntVal:0, StrVal:${JSON.stringify(value)}}`
+        : `intstr.IntOrString{Type:0, IntVal:${value ?? 0}, StrVal:""}`;
+    case 'list':
+      return Array.isArray(value) && value.length > 0
+        ? `${goType(schema)}{${value.map((item) => goText(schema.items, item)).join(', ')}}`
+        : `${goType(schema)}(nil)`;
+    case 'map':
+      return isRecord(value) ? `${goType(schema)}{${entriesText(schema.values, value)}}` : `${goType(schema)}(nil)`;
+    case 'struct':
+      return `${goType(schema)}{${fieldsText(schema, isRecord(value) ? value : {})}}`;
+    default:
+      return JSON.stringify(value ?? '');
+  }
+}
+
+const entriesText = (values: Schema, entries: Readonly<Record<string, unknown>>): string =>
+  Object.keys(entries)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${goText(values, entries[key])}`)
+    .join(', ');
+
+const fieldsText = (struct: StructSchema, value: Readonly<Record<string, unknown>>): string =>
+  Object.entries(struct.fields)
+    .map(([name, field]) => `${goName(name)}:${fieldText(field, getOwn(value, name) ?? undefined)}`)
+    .join(', ');
+
+function fieldText(field: Field, value: unknown): string {
+  const schema = schemaOf(field);
+  const isPointer = field.presence === 'explicit' && !field.required && schema.type !== 'list' && schema.type !== 'map';
+  if (!isPointer) return goText(schema, value);
+  return `(*${goType(schema)})(${value === undefined ? 'nil' : '0xc000000000'})`;
+}
+
+/** The zero time has no zone of its own. */
+function timeText(value: unknown): string {
+  if (typeof value !== 'string') return 'time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)';
+  const date = new Date(value);
+  const parts = [date.getUTCDate(), date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()];
+  return `time.Date(${date.getUTCFullYear()}, time.${months[date.getUTCMonth()]}, ${parts.join(', ')}, 0, time.Local)`;
+}
+
+const months = 'January February March April May June July August September October November December'.split(' ');
+
+function goType(schema: Schema): string {
+  switch (schema.type) {
+    case 'integer':
+      return schema.format;
+    case 'number':
+      return 'float64';
+    case 'boolean':
+      return 'bool';
+    case 'time':
+      return schema.precision === 'micro' ? 'v1.MicroTime' : 'v1.Time';
+    case 'quantity':
+      return 'resource.Quantity';
+    case 'intOrString':
+      return 'intstr.IntOrString';
+    case 'bytes':
+      return '[]uint8';
+    case 'list':
+      return `[]${goType(schema.items)}`;
+    case 'map':
+      return schema.values.type === 'quantity' ? 'core.ResourceList' : `map[string]${goType(schema.values)}`;
+    case 'struct':
+      return structType(schema.name);
+    default:
+      return 'string';
+  }
+}
+
+/** `api.core.v1.Taint` is `core.Taint`: objects are validated in a form without a version. Types of all kinds keep theirs. */
+function structType(name: string): string {
+  const parts = name.split('.');
+  return `${name.startsWith('api.') ? parts[1] : parts.at(-2)}.${parts.at(-1)}`;
+}
+
+/** The name of a field in Go: an initialism at its beginning is in capitals. */
+const goName = (name: string): string =>
+  name.replace(initialisms, (found) => found.toUpperCase()).replace(/^[a-z]/, (first) => first.toUpperCase());
+
+const initialisms =
+  /^(?:api|aws|cpu|csi|dns|fc|fs|gce|grpc|http|id|ip|iscsi|nfs|os|rbd|tcp|tls|tty|ttl|uid|uri|url|wwids)(?=$|[A-Z])/;
