@@ -1,6 +1,7 @@
 import { auditLimits } from './audit-limits.ts';
 import { connectLimits } from './connect-limits.ts';
 import { deviceLimits } from './device-limits.ts';
+import { encryptionLimits } from './encryption-limits.ts';
 import { expressionLimits } from './expression-limits.ts';
 import { flowLimits } from './flow-limits.ts';
 import { quotaLimits } from './quota-limits.ts';
@@ -337,6 +338,7 @@ export const limits = {
   ...webhookLimits,
   ...workloadLimits,
   ...deviceLimits,
+  ...encryptionLimits,
   /** Results that a token cache keeps, and the total characters of their identities, or of their tokens. */
   tokenCacheEntriesMax: 32 * 1024,
   tokenCacheTextMax: 32 * 1024 * 1024,

@@ -4,7 +4,7 @@ import type { Clock } from './time/clock.ts';
 
 interface ReloadReportsOptions {
   /** The configuration that is reloaded. */
-  readonly of: 'authentication' | 'authorization';
+  readonly of: 'authentication' | 'authorization' | 'encryption';
   readonly metrics: Metrics;
   readonly clock: Clock;
   /** Identifies this server; only its hash is shown; '' for none. */

@@ -50,6 +50,8 @@ export interface Dialect {
    * because kubectl has it compiled in.
    */
   readonly lastAppliedAnnotation: string;
+  /** What stored values begin with that are encrypted. */
+  readonly encryptedPrefix: string;
   /** Product title in OpenAPI documents and `version`. */
   readonly title: string;
   /** gitVersion in `GET /version`; contains the API release served (spec section 9). */

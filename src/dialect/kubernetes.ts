@@ -23,6 +23,7 @@ export const kubernetes: Dialect = {
   nodeBootstrappersGroup: 'system:bootstrappers:kubeadm:default-node-token',
   commandLineClient: 'kubectl',
   lastAppliedAnnotation: 'kubectl.kubernetes.io/last-applied-configuration',
+  encryptedPrefix: 'k8s:enc:',
   title: 'Kubernetes',
   gitVersion: 'v1.32.0+orch',
 };

@@ -23,6 +23,7 @@ export const orch: Dialect = {
   nodeBootstrappersGroup: 'system:bootstrappers:default-node-token',
   commandLineClient: 'kubectl',
   lastAppliedAnnotation: 'kubectl.kubernetes.io/last-applied-configuration',
+  encryptedPrefix: 'orch:enc:',
   title: 'orch',
   gitVersion: 'v1.32.0+orch',
 };

@@ -2,6 +2,7 @@ import type { Caller } from '../base/caller.ts';
 import type { Closable } from '../base/disposable.ts';
 import type { Files } from '../base/files.ts';
 import { limits } from '../base/limits.ts';
+import { Semaphore } from '../base/semaphore.ts';
 import { type Span, spanning } from '../base/span.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { ConnectionConfig } from './connection-config.ts';
@@ -11,7 +12,6 @@ import { UnreadBody } from './describe-failure.ts';
 import { hideCredential } from './hide-credential.ts';
 import { HttpsRequester } from './https-requester.ts';
 import type { Network, OutgoingRequest, OutgoingResponse } from './network.ts';
-import { Semaphore } from './semaphore.ts';
 
 interface WebhookSenderOptions {
   readonly clock: Clock;

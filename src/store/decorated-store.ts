@@ -29,6 +29,10 @@ export class DecoratedStore implements Store {
     return this.store.knownHead;
   }
 
+  formMayChange(key: string): boolean {
+    return this.store.formMayChange?.(key) ?? false;
+  }
+
   get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
     return this.store.get(key, at);
   }

@@ -37,6 +37,7 @@ const calls: { readonly [Name in Method]-?: readonly [args: readonly unknown[], 
   changes: [[6, signal], [{ changes: [{ type: 'create', ...record }], revision: 7 }]],
   compact: [[6], undefined],
   size: [[], 1],
+  formMayChange: [['/a'], true],
   historySize: [[6], 2],
   close: [[], undefined],
 };

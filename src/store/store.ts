@@ -113,6 +113,12 @@ export interface Store {
    */
   readonly knownHead?: Revision | undefined;
 
+  /**
+   * Whether the form in which values of the key are stored may change while the store is open. Then a record may have
+   * become stale since it was read, and only another read tells. Default: it does not.
+   */
+  formMayChange?(key: string): boolean;
+
   /** The record of a key, or undefined if it does not exist (or was deleted). `at` as in ListOptions. */
   get(key: string, at?: Revision): Promise<StoreRecord | undefined>;
 

@@ -95,14 +95,14 @@ describe('a test environment', () => {
     await using environment = new TestEnvironment();
     const data = join(environment.root, 'data');
     const etcd = await environment.startEtcd('-data-dir', data, '--unsafe-no-fsync=true');
-    const api = await environment.startApiserver(etcd.url, '--profiling=false', '--encryption-provider-config=/none');
+    const api = await environment.startApiserver(etcd.url, '--profiling=false', '--egress-selector-config-file=/none');
     assert.equal((await api.request('POST', configMaps, named('one'))).status, 201);
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
     const { json } = await api.request('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review);
     assert.deepEqual(json['status'], {
       userInfo: { username: 'admin', groups: ['system:masters', 'system:authenticated'], extra: extraOf(json) },
     });
-    for (const flag of ['--profiling', '--encryption-provider-config']) {
+    for (const flag of ['--profiling', '--egress-selector-config-file']) {
       assert.match(api.program.log, new RegExp(`"a flag changes nothing here",.*"flag":"${flag}"`));
     }
     assert.match(etcd.program.log, /"flags change nothing here".*--data-dir/);

@@ -69,7 +69,8 @@ export function simulatedWorld(
   const startHeavyWorker = sameThread(jobsOf(kinds));
   const openLog = () => assert.fail('a log is opened');
   const openTracer = () => assert.fail('traces are recorded');
-  const outside = { files, network, hostname: 'here', variables: {}, openLog, openTracer };
+  const connectKms = () => assert.fail('a plugin is asked');
+  const outside = { files, network, hostname: 'here', variables: {}, openLog, openTracer, connectKms };
   return { clock, environment: { clock, random, ...outside, openStore, startHeavyWorker } };
 }
 

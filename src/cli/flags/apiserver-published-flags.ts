@@ -107,10 +107,6 @@ export const apiserverPublishedFlags: PublishedFlags = {
   ],
   refused: [
     {
-      because: 'objects are not encrypted by this server yet: encrypt the disk, and leave it out',
-      flags: { 'encryption-provider-config': text, 'encryption-provider-config-automatic-reload': forms.switch },
-    },
-    {
       because: 'use --enable-admission-plugins and --disable-admission-plugins',
       flags: { 'admission-control': text },
     },

@@ -9,6 +9,7 @@ import { authorizationFlags } from './authorization-flags.ts';
 import { browserFlags } from './browser-flags.ts';
 import { featureGateFlag } from './feature-gate-flag.ts';
 import {
+  boolean,
   choice,
   duration,
   type Flag,
@@ -71,6 +72,13 @@ export const serverFlags = {
     help: 'where the server keeps what no other flag places',
   }),
   dialect: choice({ of: dialectNames, default: 'orch', help: 'the names that the API carries' }),
+  'encryption-provider-config': file({
+    help: 'an EncryptionConfiguration: how objects are encrypted in the store, and by which keys; without it they are not',
+  }),
+  'encryption-provider-config-automatic-reload': boolean({
+    default: false,
+    help: 'follow changes of --encryption-provider-config',
+  }),
   'etcd-cafile': file({ help: "authorities (PEM) for etcd's certificates; otherwise those of the system" }),
   'etcd-certfile': file({ help: 'client certificate (PEM) for etcd' }),
   'etcd-keyfile': file({ help: 'key (PEM) of --etcd-certfile' }),

@@ -26,7 +26,11 @@ import { readTracing } from './tracing-options.ts';
 export const readServerOptions = (
   values: ServerFlagValues,
   readTokenKey: (path: string) => Buffer = readBytes,
-): ServerOptions => ({ ...readOptionsWithoutStorage(values, readTokenKey), storage: readStorage(values) });
+): ServerOptions => ({
+  ...readOptionsWithoutStorage(values, readTokenKey),
+  ...readEncryption(values),
+  storage: readStorage(values),
+});
 
 type ServerOptions = Omit<
   ServerConfig,
@@ -73,6 +77,25 @@ export const certificateDirectory = (values: ServerFlagValues): string =>
 /** The serving pair named by the flags; undefined if none is. */
 export function readServingPair(values: ServerFlagValues): KeyPairPem | undefined {
   return readPair(values, 'tls-cert-file', 'tls-private-key-file');
+}
+
+function readEncryption(values: ServerFlagValues): Pick<ServerOptions, 'encryption'> {
+  const path = values['encryption-provider-config'];
+  const reload = values['encryption-provider-config-automatic-reload'];
+  if (path === undefined) {
+    if (reload)
+      throw new UsageError(
+        '--encryption-provider-config-automatic-reload must be set with --encryption-provider-config',
+      );
+    return {};
+  }
+  const content = named('encryption-provider-config', () => readBytes(path));
+  if (content.length === 0) {
+    throw new UsageError(
+      `--encryption-provider-config: encryption provider configuration file ${JSON.stringify(path)} is empty`,
+    );
+  }
+  return { encryption: { path, content, reload } };
 }
 
 function readStorage(values: ServerFlagValues): StorageConfig {

@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import { Semaphore } from '../../outbound/semaphore.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 
 /** Runs all calls, a bounded number at a time; gives the errors. */
 export async function runAll(

@@ -332,7 +332,9 @@ export class ObjectWriter {
         const { countUpdate } = context.served.written.strategy;
         const encoded = encodeObject(object);
         // A write that changes nothing creates no new revision, unless the stored form is stale.
-        const unchanged = !stored.stale && isStored(object, encoded, stored);
+        const same = !stored.stale && isStored(object, encoded, stored);
+        const outdated = same && this.#becameStale(context, key, stored);
+        const unchanged = same && !(outdated instanceof Promise ? await outdated : outdated);
         if (!step.deletion) requireObjectSize(encoded, stored);
         if (unchanged || context.dryRun) await this.#requireCurrent(context, key, stored);
         if (unchanged) return { type: 'stored', bytes: stored.bytes, object: stored.object };
@@ -350,6 +352,12 @@ export class ObjectWriter {
         return { type: 'stored', bytes: insertResourceVersion(encoded, revision), object };
       }
     }
+  }
+
+  /** Whether the stored form is outdated since the state was read. No promise where that cannot be. */
+  #becameStale(context: WriteContext, key: string, { revision }: Stored): boolean | Promise<boolean> {
+    if (!this.#parts.store.formMayChange?.(key)) return false;
+    return this.#latest(context, key).then((record) => record?.revision === revision && record.stale === true);
   }
 
   /** Has the kind fill in what the server chooses. */

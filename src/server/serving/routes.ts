@@ -6,6 +6,7 @@ import {
 } from '../../authn/service-account/issuer-discovery.ts';
 import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
 import {
@@ -23,7 +24,6 @@ import { sendPieces } from '../../http/list-stream.ts';
 import { sendBytes, wantsGzip } from '../../http/respond.ts';
 import { PathRouter } from '../../http/router.ts';
 import { noSuchPath, type StatusError } from '../../meta/status-error.ts';
-import { Semaphore } from '../../outbound/semaphore.ts';
 import {
   type ApiDocument,
   type ApiDocuments,

@@ -18,6 +18,8 @@ interface HealthOptions {
   readonly storeProblem: () => string | undefined | Promise<string | undefined>;
   /** Why writes are stalled; undefined if they are not. */
   readonly writeProblem: () => string | undefined;
+  /** Why KMS plugins cannot be used; undefined if they can. Default: there is no check of them. */
+  readonly encryptionProblem?: () => Promise<string | undefined>;
 }
 
 /** The health endpoints of an API server. */
@@ -28,6 +30,7 @@ export class Health {
   #started = false;
 
   constructor(options: HealthOptions) {
+    const { encryptionProblem } = options;
     this.#options = options;
     this.#startedAtMs = options.clock.monotonic();
     const ping: HealthCheck = { name: 'ping', run: () => undefined };
@@ -44,10 +47,11 @@ export class Health {
       run: () => (options.stopping() ? 'the server is shutting down' : undefined),
     };
     const writes: HealthCheck = { name: 'writes', run: () => options.writeProblem() };
+    const plugins = encryptionProblem ? [{ name: 'kms-providers', run: encryptionProblem }] : [];
     const checks = {
-      healthz: [ping, store, cache, start],
+      healthz: [ping, store, cache, start, ...plugins],
       livez: [ping, alive],
-      readyz: [ping, store, cache, start, writes, shutdown],
+      readyz: [ping, store, cache, start, ...plugins, writes, shutdown],
     };
     this.#checks = new HealthChecks({ ...options, checks: () => checks });
   }

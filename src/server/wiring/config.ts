@@ -23,6 +23,7 @@ import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { RuntimeConfig } from '../../resources/runtime-config.ts';
 import type { WebhookUsers } from '../admission/webhook-connections.ts';
 import type { AuditConfig } from './audit.ts';
+import type { EncryptionConfig } from './encryption.ts';
 import type { Features, WholeStage } from './features.ts';
 import type { KeyPairPem, StorageConfig } from './storage-config.ts';
 
@@ -35,6 +36,8 @@ export type { KeyPairPem, StorageConfig } from './storage-config.ts';
 export interface ApiServerConfig {
   readonly dialect: Dialect;
   readonly storage: StorageConfig;
+  /** Default: values are stored as they are. */
+  readonly encryption?: EncryptionConfig;
   /**
    * Origins whose pages may use this server: validated RE2 regular expressions. Default: none, and no CORS headers are
    * sent.

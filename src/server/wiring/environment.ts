@@ -19,6 +19,7 @@ import type { Network } from '../../outbound/network.ts';
 import type { TracerParts } from '../../outbound/tracing/open-telemetry.ts';
 import type { Tracer } from '../../outbound/tracing/tracer.ts';
 import type { CollectorEndpoint } from '../../outbound/tracing/tracing-configuration.ts';
+import type { KmsConnection, KmsEndpoint } from '../../store/encryption/kms/kms-connection.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { startHeavyWorker } from '../serving/heavy/job-thread.ts';
@@ -44,6 +45,8 @@ export interface Environment {
   readonly openLog: (config: LogConfig, logger: Logger) => LogOutput;
   /** Rejects with a StoreError if the store cannot be opened. The server closes it. */
   readonly openStore: (storage: StorageConfig, parts: StoreParts) => Promise<Store>;
+  /** Connects to a KMS plugin, by a socket of this machine. The server closes it. */
+  readonly connectKms: (endpoint: KmsEndpoint) => Promise<KmsConnection>;
   /** Opens what sends traces to a collector. The server closes it. */
   readonly openTracer: (endpoint: CollectorEndpoint, parts: TracerParts) => Promise<Tracer>;
   /** Starts the worker for heavy work, which stops with the server. */
@@ -90,6 +93,10 @@ export const systemEnvironment: Environment = {
       case 'etcd3':
         return openStore({ ...storage, clock, random, logger });
     }
+  },
+  async connectKms(endpoint) {
+    const { connectKms } = await import('../../store/encryption/kms/kms-client.ts');
+    return connectKms(endpoint, systemClock);
   },
   async openTracer(endpoint, parts) {
     const { openTelemetry } = await import('../../outbound/tracing/open-telemetry.ts');

@@ -4,11 +4,13 @@ import { kinds } from '../../kinds/kinds.ts';
 import { enabledKinds } from '../../resources/enabled-kinds.ts';
 import { measuredStore, storeMetrics } from '../../store/measured-store.ts';
 import type { Store } from '../../store/store.ts';
+import { transformedStore } from '../../store/transformed-store.ts';
 import { claimStore } from '../upkeep/claim-store.ts';
 import { Compactor } from '../upkeep/compactor.ts';
 import { earlyCompactions, storageMetrics } from '../upkeep/storage-metrics.ts';
 import type { Basis } from './basis.ts';
 import type { ApiServerConfig } from './config.ts';
+import { openEncryption } from './encryption.ts';
 import { namesOfEnabled } from './features.ts';
 import { openCache } from './open-cache.ts';
 import type { ScopeTables } from './scopes/scope-tables.ts';
@@ -18,6 +20,8 @@ export interface Storage {
   readonly store: Store;
   readonly cache: WatchCache;
   readonly tables: ScopeTables;
+  /** Why values cannot be encrypted; undefined if they can. Absent where that needs nobody else. */
+  readonly encryptionProblem?: () => Promise<string | undefined>;
   /** Call once the server is ready, since it reads much. */
   readonly measureHistory: () => Promise<void>;
 }
@@ -25,12 +29,17 @@ export interface Storage {
 /** The label values of kube-apiserver's storage metrics. */
 const storageNames = { sqlite: 'sqlite', etcd3: 'etcd', memory: 'memory' } as const;
 
+type StorageSettings = Pick<ApiServerConfig, 'storage' | 'encryption' | 'features' | 'runtimeConfig'>;
+
 export async function openStorage(
-  { storage, features, runtimeConfig }: Pick<ApiServerConfig, 'storage' | 'features' | 'runtimeConfig'>,
-  { environment, clock, random, dialect, logger, metrics, shutdown, held }: Basis,
+  { storage, encryption, features, runtimeConfig }: StorageSettings,
+  basis: Basis,
 ): Promise<Storage> {
+  const { environment, clock, random, dialect, logger, metrics, shutdown, held } = basis;
+  const encrypted = encryption && (await openEncryption(encryption, basis));
   const opened = await environment.openStore(storage, { clock, random, logger });
-  const store = measuredStore(opened, storeMetrics(metrics, clock));
+  const measured = measuredStore(opened, storeMetrics(metrics, clock));
+  const store = encrypted ? transformedStore(measured, encrypted.transformer, clock) : measured;
   shutdown.add('store', () => store.close());
   await claimStore(store, dialect.name);
   const compactor = new Compactor({
@@ -49,7 +58,11 @@ export async function openStorage(
     },
   );
   shutdown.add('cache', () => cache.close());
+  encrypted?.follow(cache);
   shutdown.add('timers', () => held.close());
   storageMetrics({ metrics, clock, store, compactor, tables, clusterId: `${storageNames[storage.backend]}-0` });
-  return { store, cache, tables, measureHistory: () => compactor.measure(head) };
+  return {
+    ...{ store, cache, tables, measureHistory: () => compactor.measure(head) },
+    ...(encrypted?.problem && { encryptionProblem: encrypted.problem }),
+  };
 }

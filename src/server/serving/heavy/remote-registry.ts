@@ -145,6 +145,8 @@ const callUntilAborted = (context: JobContext, name: string, input: unknown): Pr
   untilAborted(context.call(name, input), context.signal);
 
 const remoteStore = (context: JobContext): Store => ({
+  // The store itself is asked for the record: large writes that change nothing are rare.
+  formMayChange: () => true,
   get: async (key) => {
     const record = (await callUntilAborted(context, 'get', { key })) as StoreRecord | undefined;
     return record && { ...record, value: asBuffer(record.value) };

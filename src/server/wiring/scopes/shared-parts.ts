@@ -72,7 +72,7 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
 
 function openHealth(
   { livezGraceMs }: ApiServerConfig,
-  { clock, logger, dialect, shutdown, cache, store }: Basis & Storage,
+  { clock, logger, dialect, shutdown, cache, store, encryptionProblem }: Basis & Storage,
   capacity: SharedCapacity,
 ): Health {
   const probe = storeProbe(store, clock);
@@ -82,5 +82,6 @@ function openHealth(
     cacheProblem: cacheHealth({ cache, probe, clock }),
     storeProblem: storeHealth(probe),
     writeProblem: () => capacity.writeProblem(),
+    ...(encryptionProblem && { encryptionProblem }),
   });
 }
