@@ -1,3 +1,4 @@
+import { systemClock } from '../base/time/clock.ts';
 import { conformance } from '../store/conformance/conformance.ts';
 import { versionedXor, xorAddedBytes } from '../store/conformance/versioned-xor.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
@@ -26,7 +27,7 @@ conformance({
   name: 'cache of transformed values',
   capabilities: { durable: false, addedBytes: xorAddedBytes },
   async open() {
-    const store = await cachedStore(transformedStore(openMemoryStore(), versionedXor(7)));
+    const store = await cachedStore(transformedStore(openMemoryStore(), versionedXor(7), systemClock));
     return { store, dispose: () => store.close() };
   },
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../base/time/clock.ts';
 import { within } from '../base/waits-fixture.ts';
 import type { WatchSink } from '../cache/cache.ts';
 import type { ApiObject } from '../meta/api-object.ts';
@@ -37,8 +38,8 @@ const ways: Readonly<Record<string, (fixture: RegistryFixture, there: ApiObject)
 /** A server with a new key, and an object encrypted with the old key, before the server started or while it runs. */
 async function opened(when: 'before' | 'meanwhile', known: readonly number[]) {
   const driver = openMemoryStore();
-  const old = await RegistryFixture.open({ store: transformedStore(driver, versionedXor(1)) });
-  const open = () => RegistryFixture.open({ store: transformedStore(driver, versionedXor(2, known)) });
+  const old = await RegistryFixture.open({ store: transformedStore(driver, versionedXor(1), systemClock) });
+  const open = () => RegistryFixture.open({ store: transformedStore(driver, versionedXor(2, known), systemClock) });
   let fixture = when === 'meanwhile' ? await open() : undefined;
   const there = await applied(old);
   await old.cache.close();

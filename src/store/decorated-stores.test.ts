@@ -12,7 +12,11 @@ import { transformedStore } from './transformed-store.ts';
 const decorators: Readonly<Record<string, (store: Store) => Store>> = {
   measured: (store) => measuredStore(store, storeMetrics(new Metrics(), systemClock)),
   transformed: (store) =>
-    transformedStore(store, { toStored: (bytes) => bytes, fromStored: (bytes) => ({ bytes, stale: false }) }),
+    transformedStore(
+      store,
+      { toStored: (bytes) => bytes, fromStored: (bytes) => ({ bytes, stale: false }) },
+      systemClock,
+    ),
 };
 
 type Method = Exclude<keyof Store, 'knownHead'>;

@@ -2,8 +2,6 @@ import type { EtcdStoreOptions } from './drivers/etcd/etcd-store.ts';
 import type { MemoryStoreOptions } from './drivers/memory/memory-store.ts';
 import type { SqliteStoreOptions } from './drivers/sqlite/sqlite-store.ts';
 import type { Store } from './store.ts';
-import { transformedStore } from './transformed-store.ts';
-import type { ValueTransformer } from './value-transformer.ts';
 
 /** The store to open, by the values of `--storage-backend`, with the options of its driver. */
 export type StoreOptions =
@@ -12,15 +10,9 @@ export type StoreOptions =
   | ({ readonly backend: 'memory' } & MemoryStoreOptions);
 
 /**
- * Opens a store, loading only the driver that it needs; without a transformer, values are stored unchanged. Rejects
- * with a StoreError if it cannot be opened.
+ * Opens a store, loading only the driver that it needs. Rejects with a StoreError if it cannot be opened.
  */
-export const openStore = async (options: StoreOptions, transformer?: ValueTransformer): Promise<Store> => {
-  const store = await openDriver(options);
-  return transformer ? transformedStore(store, transformer) : store;
-};
-
-const openDriver = async (options: StoreOptions): Promise<Store> => {
+export const openStore = async (options: StoreOptions): Promise<Store> => {
   switch (options.backend) {
     case 'sqlite': {
       const { openSqliteStore } = await import('./drivers/sqlite/sqlite-store.ts');

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { systemClock } from '../base/time/clock.ts';
 import { conformance } from './conformance/conformance.ts';
 import { etcdConformance, sqliteConformance } from './conformance/durable-drivers-fixture.ts';
 import { bytes, text } from './conformance/subject.ts';
@@ -14,13 +15,15 @@ import type { ChangeBatch, Store } from './store.ts';
 import { transformedStore } from './transformed-store.ts';
 
 const transformer = versionedXor(7);
+const transformed = async (store: Promise<Store>): Promise<Store> =>
+  transformedStore(await store, transformer, systemClock);
 const addedBytes = xorAddedBytes;
 
 conformance({
   name: 'transformed memory',
   capabilities: { durable: false, addedBytes },
   async open() {
-    const store = await openStore({ backend: 'memory' }, transformer);
+    const store = await transformed(openStore({ backend: 'memory' }));
     return { store, dispose: () => store.close() };
   },
 });
@@ -28,13 +31,13 @@ conformance({
 sqliteConformance({
   name: 'transformed sqlite',
   capabilities: { addedBytes },
-  open: ({ file }) => openStore({ backend: 'sqlite', file }, transformer),
+  open: ({ file }) => transformed(openStore({ backend: 'sqlite', file })),
 });
 
 etcdConformance({
   name: 'transformed etcd',
   capabilities: { addedBytes },
-  open: (place) => openStore({ backend: 'etcd3', ...place }, transformer),
+  open: (place) => transformed(openStore({ backend: 'etcd3', ...place })),
 });
 
 /** The next non-empty batch of a change stream. */
@@ -47,9 +50,9 @@ async function nextChanges(store: Store, from: number): Promise<ChangeBatch['cha
 describe('stale values', () => {
   test('are reported by every kind of read, until they are rewritten', async () => {
     const driver = openMemoryStore();
-    const old = transformedStore(driver, versionedXor(1));
+    const old = transformedStore(driver, versionedXor(1), systemClock);
     const { revision } = await old.create('/a', bytes('one'));
-    const store = transformedStore(driver, versionedXor(2, [1, 2]));
+    const store = transformedStore(driver, versionedXor(2, [1, 2]), systemClock);
 
     const record = { key: '/a', value: bytes('one'), revision, stale: true };
     assert.deepEqual(await store.get('/a'), record);
@@ -69,9 +72,9 @@ describe('stale values', () => {
 
   test('unreadable values are corrupt individually, and can be replaced and deleted', async () => {
     const driver = openMemoryStore();
-    const lost = transformedStore(driver, versionedXor(1));
+    const lost = transformedStore(driver, versionedXor(1), systemClock);
     const [a, b] = [await lost.create('/a', bytes('one')), await lost.create('/b', bytes('two'))];
-    const store = transformedStore(driver, versionedXor(2));
+    const store = transformedStore(driver, versionedXor(2), systemClock);
     await store.create('/c', bytes('three'));
     const { records } = await store.list('/');
     assert.deepEqual(
@@ -96,7 +99,7 @@ describe('the stored form of values', () => {
   test('is nothing else without a transformer, and what a backup holds with one', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'transformed-store-'));
     const [file, to] = [join(folder, 'data.db'), join(folder, 'copy.db')];
-    const store = await openStore({ backend: 'sqlite', file }, transformer);
+    const store = await transformed(openStore({ backend: 'sqlite', file }));
     await store.create('/a', bytes('plain words'));
     await backupSqlite({ file, to });
     await store.close();
@@ -104,7 +107,7 @@ describe('the stored form of values', () => {
       const raw = await openStore({ backend: 'sqlite', file: copy });
       assert.deepEqual((await raw.get('/a'))?.value, transformer.toStored(bytes('plain words'), '/a'));
       await raw.close();
-      const read = await openStore({ backend: 'sqlite', file: copy }, transformer);
+      const read = await transformed(openStore({ backend: 'sqlite', file: copy }));
       assert.equal(text((await read.get('/a'))?.value), 'plain words');
       await read.close();
     }

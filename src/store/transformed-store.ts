@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../base/time/clock.ts';
+import type { Clock } from '../base/time/clock.ts';
 import { TimeSlice } from '../base/time/time-slice.ts';
 import { DecoratedStore } from './decorated-store.ts';
 import {
@@ -22,11 +22,8 @@ import type { ReadValue, ValueTransformer } from './value-transformer.ts';
  * included, pass through the transformer, in slices where they are many. Copies of the driver's data, such as backups,
  * contain the transformed form.
  */
-export const transformedStore = (
-  store: Store,
-  transformer: ValueTransformer,
-  clock: Pick<Clock, 'monotonic'> = systemClock,
-): Store => new TransformedStore(store, transformer, clock);
+export const transformedStore = (store: Store, transformer: ValueTransformer, clock: Pick<Clock, 'monotonic'>): Store =>
+  new TransformedStore(store, transformer, clock);
 
 /** The size of history is that of values as the driver stores them. */
 class TransformedStore extends DecoratedStore {

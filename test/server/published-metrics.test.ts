@@ -34,7 +34,9 @@ import { RequestMetrics, workAfterTimeout } from '../../src/server/serving/obser
 import { WatchMetrics } from '../../src/server/serving/observe/watch-metrics.ts';
 import { buildInfo } from '../../src/server/serving/version-info.ts';
 import { storageMetrics } from '../../src/server/upkeep/storage-metrics.ts';
+import { encryptionReloads } from '../../src/server/wiring/encryption.ts';
 import { defaultFeatures, featureMetrics } from '../../src/server/wiring/features.ts';
+import { encryptionMetrics } from '../../src/store/encryption/encryption-metrics.ts';
 import { storeMetrics } from '../../src/store/measured-store.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
@@ -55,6 +57,9 @@ const condition = ['type', 'name'];
 const level = ['priority_level', 'flow_schema'];
 const kind = ['group', 'version', 'kind'];
 const reload = ['status', 'apiserver_id_hash'];
+const keyId = ['transformation_type', 'provider_name', 'key_id_hash', 'apiserver_id_hash'];
+const doubled = (first: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, power) => Number((first * 2 ** power).toPrecision(10)));
 const fromHundredth = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -227,6 +232,37 @@ const published: Readonly<Record<string, Described>> = {
   ),
   apiserver_authentication_config_controller_automatic_reloads_total: counter(reload),
   apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds: gauge(reload),
+  apiserver_encryption_config_controller_automatic_reloads_total: counter(reload),
+  apiserver_encryption_config_controller_automatic_reload_last_timestamp_seconds: gauge(reload),
+  apiserver_encryption_config_controller_automatic_reload_failures_total: {
+    ...counter(['apiserver_id_hash']),
+    deprecatedIn: '1.30',
+  },
+  apiserver_encryption_config_controller_automatic_reload_success_total: {
+    ...counter(['apiserver_id_hash']),
+    deprecatedIn: '1.30',
+  },
+  apiserver_storage_transformation_operations_total: counter([
+    ...['resource', 'transformation_type', 'transformer_prefix', 'status'],
+  ]),
+  apiserver_storage_transformation_duration_seconds: histogram(
+    ['transformation_type', 'transformer_prefix'],
+    doubled(5e-6, 25),
+  ),
+  apiserver_storage_envelope_transformation_cache_misses_total: counter([]),
+  apiserver_storage_data_key_generation_duration_seconds: histogram([], doubled(5e-6, 14)),
+  apiserver_storage_data_key_generation_failures_total: counter([]),
+  apiserver_envelope_encryption_kms_operations_latency_seconds: histogram(
+    ['provider_name', 'method_name', 'grpc_status_code'],
+    doubled(1e-4, 20),
+  ),
+  apiserver_envelope_encryption_key_id_hash_total: counter(keyId),
+  apiserver_envelope_encryption_key_id_hash_last_timestamp_seconds: gauge(keyId),
+  apiserver_envelope_encryption_key_id_hash_status_last_timestamp_seconds: gauge([
+    ...['provider_name', 'key_id_hash', 'apiserver_id_hash'],
+  ]),
+  apiserver_envelope_encryption_invalid_key_id_from_status_total: counter(['provider_name', 'error']),
+  apiserver_envelope_encryption_dek_source_cache_size: gauge(['provider_name']),
   apiserver_authorization_config_controller_automatic_reloads_total: counter(reload),
   apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds: gauge(reload),
   apiserver_authorization_decisions_total: counter([...condition, 'decision']),
@@ -364,6 +400,8 @@ describe('metrics of published servers', () => {
   podSecurityMetrics(metrics);
   conditionMetrics(metrics);
   reloadReports({ of: 'authorization', metrics, clock: systemClock, serverId: '' });
+  encryptionMetrics(metrics);
+  encryptionReloads(metrics, { clock: systemClock, environment: { hostname: 'here' } });
   storageMetrics({
     metrics,
     clock: systemClock,

@@ -14,7 +14,7 @@ export interface EncryptionConfig extends FileContent {
   readonly reload: boolean;
 }
 
-export interface OpenedEncryption {
+interface OpenedEncryption {
   readonly transformer: ValueTransformer;
   /** Why a plugin cannot be used; undefined if all can. Absent where there is no plugin, and none can come. */
   readonly problem?: () => Promise<string | undefined>;

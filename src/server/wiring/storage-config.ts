@@ -13,6 +13,8 @@ export type StorageConfig =
       readonly backend: 'sqlite';
       /** Path of the database; its directory must exist. */
       readonly file: string;
+      /** See `LogFileOptions`. Set where values are encrypted. */
+      readonly erase?: boolean;
       /** Gives the thread that owns the file. Default: one is started. */
       readonly startWorker?: () => Worker;
     }

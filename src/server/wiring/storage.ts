@@ -37,7 +37,9 @@ export async function openStorage(
 ): Promise<Storage> {
   const { environment, clock, random, dialect, logger, metrics, shutdown, held } = basis;
   const encrypted = encryption && (await openEncryption(encryption, basis));
-  const opened = await environment.openStore(storage, { clock, random, logger });
+  // Values that were stored before they were encrypted are to be found nowhere once they were written again.
+  const erasing = encrypted && storage.backend === 'sqlite' ? { ...storage, erase: true } : storage;
+  const opened = await environment.openStore(erasing, { clock, random, logger });
   const measured = measuredStore(opened, storeMetrics(metrics, clock));
   const store = encrypted ? transformedStore(measured, encrypted.transformer, clock) : measured;
   shutdown.add('store', () => store.close());

@@ -17,12 +17,12 @@ export type ProviderSpec =
 
 export type KeyedProvider = 'aescbc' | 'aesgcm' | 'secretbox';
 
-export interface KeySpec {
+interface KeySpec {
   readonly name: string;
   readonly secret: Uint8Array;
 }
 
-export interface KmsSpec {
+interface KmsSpec {
   readonly type: 'kms';
   readonly name: string;
   /** Path of the plugin's socket. */

@@ -15,7 +15,7 @@ export interface Provider {
 }
 
 /** Called with the outcome of each attempt of a provider. */
-export type OnOpened = (provider: Provider | undefined, error: unknown) => void;
+type OnOpened = (provider: Provider | undefined, error: unknown) => void;
 
 /**
  * Providers of one resource. The first one writes. A value is read by those whose prefix it has, in order, until one

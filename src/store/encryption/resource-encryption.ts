@@ -29,14 +29,12 @@ interface ResourceEncryptionOptions {
 export class ResourceEncryption implements ValueTransformer {
   readonly #options: ResourceEncryptionOptions;
   #chains: ReadonlyMap<string, ProviderChain>;
-  readonly #unencrypted: ProviderChain;
   /** By folder of the store. */
   readonly #resources = new Map<string, EncryptedResource>();
 
   constructor(rules: readonly ResourceProviders[], options: ResourceEncryptionOptions) {
     this.#options = options;
     this.#chains = chainsOf(rules);
-    this.#unencrypted = new ProviderChain([identityProvider(options.encryptedPrefix)], noMatch);
   }
 
   /** Values written from now on are encrypted by these rules; those read, decrypted by them. */
@@ -70,11 +68,11 @@ export class ResourceEncryption implements ValueTransformer {
     return made;
   }
 
-  #chainOf(name: string): ProviderChain {
+  #chainOf(name: string): ProviderChain | undefined {
     const { resource, group } = parseResource(name);
     const patterns = [`${resource}.${group}`, `*.${group}`, '*.*'];
     const found = patterns.find((pattern) => this.#chains.has(pattern));
-    return (found === undefined ? undefined : this.#chains.get(found)) ?? this.#unencrypted;
+    return found === undefined ? undefined : this.#chains.get(found);
   }
 }
 
@@ -100,13 +98,18 @@ class EncryptedResource {
   readonly #options: ResourceEncryptionOptions;
   readonly #series = new Map<string, Series>();
 
-  constructor(name: string, chain: ProviderChain, options: ResourceEncryptionOptions) {
+  /** Values of resources without a rule are not counted. */
+  readonly #isMeasured: boolean;
+
+  constructor(name: string, chain: ProviderChain | undefined, options: ResourceEncryptionOptions) {
     this.#name = name;
-    this.chain = chain;
+    this.#isMeasured = chain !== undefined;
+    this.chain = chain ?? new ProviderChain([identityProvider(options.encryptedPrefix)], noMatch);
     this.#options = options;
   }
 
   seal(bytes: Uint8Array, at: string): Uint8Array {
+    if (!this.#isMeasured) return this.chain.seal(bytes, at);
     const { clock } = this.#options;
     const sinceMs = clock.monotonic();
     const { prefix } = this.chain.first;
@@ -122,6 +125,7 @@ class EncryptedResource {
 
   /** Of values that wait for a plugin, its calls are part of what is measured. */
   open(stored: Uint8Array, at: string): ReadValue | Promise<ReadValue> {
+    if (!this.#isMeasured) return this.chain.open(stored, at);
     const { clock } = this.#options;
     const sinceMs = clock.monotonic();
     return this.chain.open(stored, at, (provider, error) => {

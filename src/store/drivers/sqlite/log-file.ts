@@ -5,6 +5,7 @@ import { limits } from '../../../base/limits.ts';
 import { historyRecordBytes, isStoreError, type Revision, StoreError } from '../../store.ts';
 import { assertFolder, headOf, openDataFile, readNumber } from './data-file.ts';
 import { DiskReserve, type ReserveState } from './disk-reserve.ts';
+import { eraseDeleted, truncateWriteAheadLog } from './erased-values.ts';
 import { claimDataFile } from './file-identity.ts';
 import {
   type BatchOutcome,
@@ -73,6 +74,11 @@ export interface LogFileOptions {
   readonly fileBytesMax?: number;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
+  /**
+   * Overwrite what is deleted, in the file and in its write-ahead log, so that no value can be found there once
+   * compaction is over. Default: its bytes stay until the space is used again.
+   */
+  readonly erase?: boolean;
   /** Bytes kept free for deletions. Default: `limits.sqliteReserveBytes`. */
   readonly reserveBytes?: number;
 }
@@ -84,6 +90,8 @@ export interface OpenedLog {
   readonly copiedTo: Revision | undefined;
   /** The disk was full, and the reserve is in use. */
   readonly isFull: boolean;
+  /** Why what was deleted before the file was opened with `erase` may still be found in it. */
+  readonly eraseProblem?: string;
 }
 
 /** Keys that start with `prefix` and sort after `after`, as of revision `at`. */
@@ -116,6 +124,7 @@ interface OpenLog {
   readonly statements: Statements;
   /** Largest number of pages of the file, except for deletions. */
   readonly pagesMax: number | undefined;
+  readonly erases: boolean;
   head: Revision;
 }
 
@@ -142,18 +151,19 @@ export class SqliteLogFile implements LogFile {
     }
   }
 
-  #open({ file, fileBytesMax, nowMs }: LogFileOptions): OpenedLog {
+  #open({ file, fileBytesMax, nowMs, erase = false }: LogFileOptions): OpenedLog {
     const lock = lockDataFile(file);
     let database: DatabaseSync | undefined;
     try {
       database = openDataFile(file);
       const copiedTo = claimDataFile(database, file, nowMs);
+      const eraseProblem = eraseDeleted(database, erase);
       const pagesMax = fileBytesMax === undefined ? undefined : pagesOf(database, fileBytesMax);
       const compacted = readNumber(database, 'SELECT compacted FROM meta');
       const head = headOf(database);
-      this.#log = { file, lock, database, statements: prepareStatements(database), pagesMax, head };
+      this.#log = { file, lock, database, statements: prepareStatements(database), pagesMax, erases: erase, head };
       this.#limitPages();
-      return { head, compacted, copiedTo, isFull: this.#isFull };
+      return { head, compacted, copiedTo, isFull: this.#isFull, ...(eraseProblem !== undefined && { eraseProblem }) };
     } catch (error) {
       database?.close();
       lock.close();
@@ -286,7 +296,7 @@ export class SqliteLogFile implements LogFile {
 
   vacuum(wanted: 'excess' | 'all'): boolean {
     if (this.#damage) throw this.#damage;
-    return this.#reading(({ database }) => {
+    return this.#reading(({ database, erases }) => {
       const free = readNumber(database, 'PRAGMA freelist_count');
       const pages = readNumber(database, 'PRAGMA page_count');
       const spare = wanted === 'all' ? 0 : Math.max(sparePagesMin, pages * sparePagesShare);
@@ -294,6 +304,7 @@ export class SqliteLogFile implements LogFile {
       if (excess > 0) database.exec(`PRAGMA incremental_vacuum(${Math.min(excess, vacuumPagesMax)})`);
       // The file shrinks when the log is moved into it.
       if (excess <= 0 || this.#isFull) this.#checkpoint();
+      if (excess <= 0 && erases) truncateWriteAheadLog(database);
       return excess > 0;
     });
   }

@@ -43,7 +43,13 @@ export const openSqliteStore = async (options: SqliteStoreOptions): Promise<Stor
   const calls = new WorkerCalls(startWorker(), (error) => store?.fail(error));
   try {
     const opened = await calls.call('open', { ...fileOptions, nowMs: clock.now() });
-    const { copiedTo } = opened;
+    const { copiedTo, eraseProblem } = opened;
+    if (eraseProblem !== undefined) {
+      logger.warn('what was deleted earlier may still be in the data file; the next start tries again', {
+        file: options.file,
+        why: eraseProblem,
+      });
+    }
     if (copiedTo !== undefined) {
       logger.warn('the data file is a copy: revisions go on from here, and clients of the original list again', {
         file: options.file,

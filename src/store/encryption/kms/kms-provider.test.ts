@@ -75,7 +75,10 @@ describe('a plugin that is down', () => {
     const stored = write();
     kms.down = 'Unavailable';
     await pass(limits.kmsPollMs);
-    assert.match((await encryption.problem()) ?? '', /^kms-provider-0: failed to perform status section of the healthz check/);
+    assert.match(
+      (await encryption.problem()) ?? '',
+      /^kms-provider-0: failed to perform status section of the healthz check/,
+    );
     await pass(limits.kmsSeedWriteMs - limits.kmsPollMs);
     write();
     await pass(1);
@@ -109,7 +112,10 @@ describe('a plugin that is down', () => {
   test('is asked again by itself for a seed that it could not decrypt', async () => {
     const other = await opened();
     const stored = other.write();
-    const { kms, read, pass, fixture } = await opened((made) => void made.lost.add('key-1') ?? (made.keyId = 'key-2'));
+    const { kms, read, pass, fixture } = await opened((made) => {
+      made.lost.add('key-1');
+      made.keyId = 'key-2';
+    });
     await assert.rejects(read(stored), /there is no key key-1/);
     await pass(limits.kmsPollFailingMs * 2);
     assert.equal(fixture.readable, 0);
@@ -121,18 +127,15 @@ describe('a plugin that is down', () => {
 });
 
 describe('a plugin is unhealthy with', () => {
-  const faults: Readonly<Record<string, readonly [change: (plugin: KmsPluginFixture) => void, problem: RegExp]>> = {
-    'another healthz': [(made) => void (made.healthz = 'sick'), /error: got unexpected healthz status: sick$/],
-    'another version': [(made) => void (made.version = 'v1'), /expected KMSv2 API version v2, got v1/],
-    'no key': [(made) => void (made.keyId = ''), /got invalid KMSv2 KeyID hash "": keyID is empty/],
-    'a long key': [(made) => void (made.keyId = 'k'.repeat(1025)), /keyID is 1025 bytes, which exceeds the max size of 1024/],
-    'a key that does not encrypt': [(made) => void (made.encryptsAs = 'other'), /failed to rotate DEK/],
-    'annotations that are no domains': [
-      (made) => void (made.annotations = new Map([['plain', plain]])),
-      /failed to validate annotations/,
-    ],
+  const faults: Readonly<Record<string, readonly [change: Partial<KmsPluginFixture>, problem: RegExp]>> = {
+    'another healthz': [{ healthz: 'sick' }, /error: got unexpected healthz status: sick$/],
+    'another version': [{ version: 'v1' }, /expected KMSv2 API version v2, got v1/],
+    'no key': [{ keyId: '' }, /got invalid KMSv2 KeyID hash "": keyID is empty/],
+    'a long key': [{ keyId: 'k'.repeat(1025) }, /keyID is 1025 bytes, which exceeds the max size of 1024/],
+    'a key that does not encrypt': [{ encryptsAs: 'other' }, /failed to rotate DEK/],
+    'annotations that are no domains': [{ annotations: new Map([['plain', plain]]) }, /failed to validate annotations/],
     'large annotations': [
-      (made) => void (made.annotations = new Map([['a.b', Buffer.alloc(33_000)]])),
+      { annotations: new Map([['a.b', Buffer.alloc(33_000)]]) },
       /total size of annotations is 33003, which exceeds the max size of 32768/,
     ],
   };
@@ -140,8 +143,7 @@ describe('a plugin is unhealthy with', () => {
     test(`${name}, and goes on with what was before`, async () => {
       const { kms, encryption, pass, write, read } = await opened();
       // Of a seed that stays, nothing is asked.
-      kms.keyId = 'key-2';
-      change(kms);
+      Object.assign(kms, { keyId: 'key-2' }, change);
       await pass(limits.kmsPollMs);
       assert.match((await encryption.problem()) ?? '', problem);
       assert.deepEqual(await read(write()), current);
@@ -161,7 +163,11 @@ test('metrics count what was asked of a plugin, and name keys by their hash only
   const { read, fixture } = await opened();
   await read(other.write());
   const shown = fixture.metrics.render();
-  for (const [method, count] of [['Status', 1], ['Encrypt', 1], ['Decrypt', 1]] as const) {
+  for (const [method, count] of [
+    ['Status', 1],
+    ['Encrypt', 1],
+    ['Decrypt', 1],
+  ] as const) {
     const labels = `provider_name="plugin",method_name="/v2.KeyManagementService/${method}",grpc_status_code="OK"`;
     assert.match(shown, new RegExp(`kms_operations_latency_seconds_count\\{${labels}\\} ${count}\n`));
   }

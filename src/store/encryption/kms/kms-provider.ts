@@ -24,7 +24,7 @@ import {
 } from './messages.ts';
 import { SeedCache } from './seed-cache.ts';
 
-export interface KmsProviderOptions {
+interface KmsProviderOptions {
   readonly name: string;
   /** See `Dialect`. */
   readonly encryptedPrefix: string;
