@@ -10,7 +10,6 @@ import { Compactor } from '../upkeep/compactor.ts';
 import { earlyCompactions, storageMetrics } from '../upkeep/storage-metrics.ts';
 import type { Basis } from './basis.ts';
 import type { ApiServerConfig } from './config.ts';
-import { openEncryption } from './encryption.ts';
 import { namesOfEnabled } from './features.ts';
 import { openCache } from './open-cache.ts';
 import type { ScopeTables } from './scopes/scope-tables.ts';
@@ -36,7 +35,7 @@ export async function openStorage(
   basis: Basis,
 ): Promise<Storage> {
   const { environment, clock, random, dialect, logger, metrics, shutdown, held } = basis;
-  const encrypted = encryption && (await openEncryption(encryption, basis));
+  const encrypted = encryption && (await (await import('./encryption.ts')).openEncryption(encryption, basis));
   // Values that were stored before they were encrypted are to be found nowhere once they were written again.
   const erasing = encrypted && storage.backend === 'sqlite' ? { ...storage, erase: true } : storage;
   const opened = await environment.openStore(erasing, { clock, random, logger });
