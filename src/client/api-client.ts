@@ -62,7 +62,7 @@ export interface WatchOptions {
 }
 
 /** Steps of parsing that one turn of the event loop does. */
-const stepsPerTurn = 8;
+const stepsPerTurn = 4;
 
 /** Parses what may be large, in turns of its own: others are not held up, and several that come at once do not add up. */
 async function parseInTurns(bytes: Buffer): Promise<unknown> {

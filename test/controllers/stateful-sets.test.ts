@@ -141,6 +141,34 @@ describe('StatefulSet', () => {
     );
   });
 
+  it('an undo while pods are drained waits until these are back, and then replaces what was updated', async () => {
+    start();
+    await make(3);
+    await passes(isUp(3));
+    await changeImage('img:2');
+    await passes((seen) => isUp(3)(seen) && images(seen.pods) === 'img:1,img:1,img:2');
+    await work.remove(`${podsPath}/web-0`);
+    await changeImage('img:1');
+    const order: string[] = [];
+    await passes(
+      (seen) => isUp(3)(seen) && images(seen.pods) === 'img:1,img:1,img:1' && seen.status['updatedReplicas'] === 3,
+      ({ pods }) => {
+        for (const { metadata, spec } of pods) {
+          const change = `${metadata?.deletionTimestamp ? 'from' : 'at'} ${metadata?.name} ${spec?.containers[0]?.image}`;
+          if (!order.includes(change)) order.push(change);
+        }
+        const isLeaving = pods.some(
+          ({ metadata }) => metadata?.name === 'web-2' && metadata.deletionTimestamp !== undefined,
+        );
+        const others = pods.filter((pod) => pod.metadata?.name !== 'web-2' && isReady(pod));
+        assert.ok(!isLeaving || others.length === 2, 'the updated pod goes before the drained one is back');
+      },
+    );
+    assert.ok(order.includes('from web-2 img:2'), order.join('; '));
+    const { status } = (await work.get(path)) as unknown as Seen;
+    assert.equal(status['currentRevision'], status['updateRevision']);
+  });
+
   it('with OnDelete, pods are replaced that somebody deletes; one that failed is replaced', async () => {
     start();
     await make(2, { updateStrategy: { type: 'OnDelete' } });
