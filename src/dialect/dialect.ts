@@ -52,6 +52,8 @@ export interface Dialect {
   readonly lastAppliedAnnotation: string;
   /** What stored values begin with that are encrypted. */
   readonly encryptedPrefix: string;
+  /** Headers that name the priority level and the flow schema of a request, in lower case. */
+  readonly flowHeaders: { readonly level: string; readonly schema: string };
   /** Product title in OpenAPI documents and `version`. */
   readonly title: string;
   /** gitVersion in `GET /version`; contains the API release served (spec section 9). */

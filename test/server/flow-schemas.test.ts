@@ -122,6 +122,20 @@ describe('flow schemas', () => {
     await send('DELETE', `${flows}/of-jane`, 200);
   });
 
+  it('are named by every answer, with their level', async () => {
+    const uidOf = async (path: string) => (await send('GET', path, 200)).metadata.uid;
+    for (const [what, path, caller, status, schema, level] of [
+      ['a read', '/api/v1/namespaces/default/configmaps', as('jane'), 200, 'global-default', 'global-default'],
+      ['a refusal', '/api/v1/namespaces/default/secrets', as('jane'), 403, 'global-default', 'global-default'],
+      ['what is exempt', '/api/v1/namespaces', undefined, 200, 'exempt', 'exempt'],
+    ] as const) {
+      const answer = await server.request('GET', path, caller && { as: caller });
+      assert.equal(answer.status, status, what);
+      assert.equal(answer.headers['x-orch-pf-flowschema-uid'], await uidOf(`${flows}/${schema}`), what);
+      assert.equal(answer.headers['x-orch-pf-prioritylevel-uid'], await uidOf(`${levels}/${level}`), what);
+    }
+  });
+
   it('share out the seats anew', async () => {
     const nominal = async (name: string) => {
       const { text } = await server.request('GET', '/metrics');

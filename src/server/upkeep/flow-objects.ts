@@ -25,7 +25,13 @@ interface FlowObjectsParts {
   readonly configure: (configuration: FlowConfiguration) => void;
 }
 
+interface FollowedLevel {
+  readonly uid: string;
+  readonly spec: LevelSpec;
+}
+
 interface FollowedFlow {
+  readonly uid: string;
   readonly spec: FlowSchemaSpec;
   readonly conditions: readonly FlowCondition[];
 }
@@ -33,7 +39,7 @@ interface FollowedFlow {
 /** Follows FlowSchemas and PriorityLevelConfigurations: what they say counts for the next request after their write. */
 export class FlowObjects implements Closable {
   readonly #parts: FlowObjectsParts;
-  readonly #levels = new Map<string, LevelSpec>();
+  readonly #levels = new Map<string, FollowedLevel>();
   readonly #flows = new Map<string, FollowedFlow>();
   readonly #held = new ClosableStack();
   #following = false;
@@ -42,8 +48,12 @@ export class FlowObjects implements Closable {
   constructor(parts: FlowObjectsParts) {
     this.#parts = parts;
     const specOf = <T>(object: ApiObject): T => (object['spec'] ?? {}) as T;
-    this.#follow('prioritylevelconfigurations', this.#levels, (object) => specOf<LevelSpec>(object));
+    this.#follow('prioritylevelconfigurations', this.#levels, (object) => ({
+      uid: object.metadata.uid ?? '',
+      spec: specOf<LevelSpec>(object),
+    }));
     this.#follow('flowschemas', this.#flows, (object) => ({
+      uid: object.metadata.uid ?? '',
       spec: specOf<FlowSchemaSpec>(object),
       conditions:
         (object['status'] as { readonly conditions?: readonly FlowCondition[] } | undefined)?.conditions ?? [],
@@ -68,9 +78,11 @@ export class FlowObjects implements Closable {
   #apply(): void {
     if (!this.#following) return;
     const { dialect, configure } = this.#parts;
-    const [levels, schemas] = [this.#levels, new Map([...this.#flows].map(([name, { spec }]) => [name, spec]))];
+    const levels = specsIn(this.#levels);
+    const schemas = specsIn(this.#flows);
+    const uids = { levels: uidsIn(this.#levels), schemas: uidsIn(this.#flows) };
     configure(
-      levels.size + schemas.size === 0 ? initialConfiguration(dialect) : flowConfiguration({ levels, schemas }),
+      levels.size + schemas.size === 0 ? initialConfiguration(dialect) : flowConfiguration({ levels, schemas, uids }),
     );
     this.#changed();
   }
@@ -103,6 +115,12 @@ export class FlowObjects implements Closable {
     this.#held.close();
   }
 }
+
+const specsIn = <T>(objects: ReadonlyMap<string, { readonly spec: T }>): ReadonlyMap<string, T> =>
+  new Map(Array.from(objects, ([name, { spec }]) => [name, spec]));
+
+const uidsIn = (objects: ReadonlyMap<string, { readonly uid: string }>): ReadonlyMap<string, string> =>
+  new Map(Array.from(objects, ([name, { uid }]) => [name, uid]));
 
 /** As published. */
 function danglingCondition(level: string, found: boolean) {

@@ -5,13 +5,15 @@ import {
   mandatoryFlows,
   mandatoryLevels,
 } from '../../../kinds/flowcontrol/initial-configuration.ts';
-import { flowSchema, type ReadFlowSchema } from './flow-schemas.ts';
+import { flowSchema, type ReadFlowSchema, type Uids } from './flow-schemas.ts';
 import { type PriorityLevel, priorityLevel } from './priority-levels.ts';
 
 /** Specs by the names of their objects. */
 interface FlowSpecs {
   readonly levels: ReadonlyMap<string, LevelSpec>;
   readonly schemas: ReadonlyMap<string, FlowSchemaSpec>;
+  /** Default: nothing is stored. */
+  readonly uids?: { readonly levels: Uids; readonly schemas: Uids };
 }
 
 /** How requests are sorted, and what each level may have. */
@@ -21,12 +23,16 @@ export interface FlowConfiguration {
 }
 
 /** Reads specs. The mandatory ones count whether they are there or not, as in kube-apiserver. */
-export function flowConfiguration({ levels, schemas }: FlowSpecs): FlowConfiguration {
+export function flowConfiguration({
+  levels,
+  schemas,
+  uids = { levels: new Map(), schemas: new Map() },
+}: FlowSpecs): FlowConfiguration {
   const allLevels = new Map([...levels, ...Object.entries(mandatoryLevels).filter(([name]) => !levels.has(name))]);
   const allSchemas = new Map([...schemas, ...Object.entries(mandatoryFlows)]);
   return {
     levels: [...allLevels].map(([name, spec]) => priorityLevel(name, spec)),
-    schemas: [...allSchemas].map(([name, spec]) => flowSchema(name, spec)),
+    schemas: [...allSchemas].map(([name, spec]) => flowSchema(name, spec, uids)),
   };
 }
 

@@ -62,6 +62,7 @@ export class FlowControl {
   admit(request: FlowRequest): Ticket {
     const { exchange, info, user } = request;
     const schema = this.#schemaOf(request);
+    this.#nameIn(exchange, schema);
     const shared = schema.level === exemptLevel ? this.#capacity.exempt : this.#capacity.others;
     const tenant = shared.tenant(this.#tenantName(request.impersonatedBy ?? user));
     if (!shared.requests.take(tenant.requests, 1) && !this.#replaceUnread(tenant)) {
@@ -78,6 +79,13 @@ export class FlowControl {
       deleteUnread(ticket);
     });
     return ticket;
+  }
+
+  /** Answers name what sorted their request, refusals too. */
+  #nameIn(exchange: Exchange, { uid, levelUid }: FlowSchema): void {
+    const { flowHeaders } = this.#capacity.dialect;
+    if (levelUid !== undefined) exchange.setHeader(flowHeaders.level, levelUid);
+    if (uid !== undefined) exchange.setHeader(flowHeaders.schema, uid);
   }
 
   #replaceUnread(tenant: Tenant): boolean {

@@ -25,11 +25,15 @@ interface Wanted {
   readonly rules?: readonly FlowRules[];
 }
 const schemaOf = (name: string, { precedence = 500, level = 'l', rules = [] }: Wanted) =>
-  flowSchema(name, {
-    priorityLevelConfiguration: { name: level },
-    matchingPrecedence: precedence,
-    rules: rules.map((rule) => ({ subjects: [everybody], ...rule })),
-  });
+  flowSchema(
+    name,
+    {
+      priorityLevelConfiguration: { name: level },
+      matchingPrecedence: precedence,
+      rules: rules.map((rule) => ({ subjects: [everybody], ...rule })),
+    },
+    { levels: new Map(), schemas: new Map() },
+  );
 
 interface Asked {
   readonly who?: UserInfo;

@@ -11,6 +11,9 @@ export interface FlowSchema {
   readonly level: string;
   /** Distinguishes the flows of one tenant: by user, by the namespace of the request, or not at all. */
   readonly distinguisher: 'user' | 'namespace' | 'none';
+  /** UIDs of the objects of schema and level, which answers name. Absent where there is none. */
+  readonly uid?: string | undefined;
+  readonly levelUid?: string | undefined;
 }
 
 /** A FlowSchema that was read. */
@@ -36,10 +39,17 @@ const distinguishers: Readonly<Record<string, FlowSchema['distinguisher']>> = {
   ByNamespace: 'namespace',
 };
 
+/** UIDs of objects by their names. */
+export type Uids = ReadonlyMap<string, string>;
+
 /** Compiles a FlowSchema. */
-export const flowSchema = (name: string, spec: FlowSchemaSpec): ReadFlowSchema => ({
-  name,
-  level: spec.priorityLevelConfiguration?.name ?? '',
+export const flowSchema = (
+  name: string,
+  spec: FlowSchemaSpec,
+  { levels, schemas }: { readonly levels: Uids; readonly schemas: Uids },
+): ReadFlowSchema => ({
+  ...{ name, uid: schemas.get(name), levelUid: levels.get(levelOf(spec)) },
+  level: levelOf(spec),
   distinguisher: distinguishers[spec.distinguisherMethod?.type ?? ''] ?? 'none',
   precedence: spec.matchingPrecedence ?? 1000,
   rules: (spec.rules ?? []).map(({ subjects = [], resourceRules = [], nonResourceRules = [] }) => {
@@ -51,6 +61,8 @@ export const flowSchema = (name: string, spec: FlowSchemaSpec): ReadFlowSchema =
     };
   }),
 });
+
+const levelOf = ({ priorityLevelConfiguration }: FlowSchemaSpec): string => priorityLevelConfiguration?.name ?? '';
 
 const all = '*';
 
@@ -126,11 +138,13 @@ function pathMatcher(rule: PathRule): (info: RequestInfo & { readonly type: 'pat
 export class FlowClassifier {
   readonly #schemas: readonly ReadFlowSchema[];
   readonly #hasRole: (user: UserInfo) => boolean;
+  readonly #last: FlowSchema;
   readonly #byUser = new WeakMap<UserInfo, readonly Candidate[]>();
 
   constructor(schemas: readonly ReadFlowSchema[], hasRole: (user: UserInfo) => boolean) {
     this.#schemas = schemas.toSorted((a, b) => a.precedence - b.precedence || (a.name < b.name ? -1 : 1));
     this.#hasRole = hasRole;
+    this.#last = schemas.find(({ name }) => name === lastSchema.name) ?? lastSchema;
   }
 
   /** Schemas of levels that are not there do not count. */
@@ -142,7 +156,7 @@ export class FlowClassifier {
       isStranger ??= !this.#hasRole(user);
       if (!isStranger) return schema;
     }
-    return lastSchema;
+    return this.#last;
   }
 
   #candidates(user: UserInfo): readonly Candidate[] {
