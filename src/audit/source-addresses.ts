@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP } from '../base/ip-version.ts';
 import { limits } from '../base/limits.ts';
 
 interface Sender {

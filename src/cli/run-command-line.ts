@@ -9,8 +9,9 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   const [first, ...rest] = args;
   const name =
     first === undefined || first === '--help' || first === '-h' ? 'help' : first === '--version' ? 'version' : first;
+  let command: Command | undefined;
   try {
-    const command = await load(name);
+    command = await load(name, rest);
     if (command.readsAll) return await command.run(rest, terminal);
     if (!rest.includes('--help') && !rest.includes('-h')) {
       const asksVersion = rest.some((arg) => /^--version(=true|=raw)?$/.test(arg));
@@ -22,12 +23,14 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   } catch (error) {
     terminal.err(describeFailure(Object.hasOwn(commands, name) ? `orch ${name}` : 'orch', error));
     return 1;
+  } finally {
+    command?.close?.();
   }
 }
 
-function load(name: string): Promise<Command> {
+function load(name: string, args?: readonly string[]): Promise<Command> {
   const loader = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (loader) return loader();
+  if (loader) return loader(args);
   const hint = suggestion(name, Object.keys(commands), '') || `; see orch help`;
   throw new UsageError(`unknown command ${JSON.stringify(name)}${hint}`);
 }

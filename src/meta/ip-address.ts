@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { BlockList } from 'node:net';
+import { isIP } from '../base/ip-version.ts';
 
 export type IpFamily = 'ipv4' | 'ipv6';
 

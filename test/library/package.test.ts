@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
 import { makeRequest, requestToPem } from '../../src/pki/certificate-request-fixture.ts';
@@ -137,6 +137,27 @@ test('a server', async () => {
 });
 `;
 
+/** What `orch up` of the package writes from its start to its end in order. */
+async function startOnce(flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
+  const all = ['up', '--data-dir', join(area, 'data'), '--secure-port', '0', ...flags];
+  const path = `${dirname(process.execPath)}:${process.env['PATH']}`;
+  const child = spawn(join(project, 'node_modules/orch/bin/orch'), all, {
+    env: { ...process.env, PATH: path, ...env },
+  });
+  const exited = once(child, 'exit');
+  try {
+    const written = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (text) => (written[name] += text));
+    await until(() => written.stdout.includes('listens on') || child.exitCode !== null);
+    child.kill('SIGTERM');
+    assert.deepEqual(await exited, [0, null], written.stderr);
+    return written;
+  } finally {
+    child.kill('SIGKILL');
+    await exited;
+  }
+}
+
 const sources = readSources(root, ['src']).filter(({ path }) => !/(?:\.test|-fixture)\.ts$/.test(path));
 const logMethod = /\.(?:error|warn|info|debug)\(/;
 const logCall = /^(?! *(?:\*|\/)).*\b[lL]ogger\.(?:error|warn|info|debug)\(/;
@@ -211,30 +232,32 @@ describe('the package in another project', () => {
   });
 
   it('names the sources in its log', async () => {
-    const program = join(project, 'node_modules/orch/dist/orch.js');
-    const flags = ['up', '--data-dir', join(area, 'data'), '--secure-port', '0', '-v=4'];
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...flags]);
-    const exited = once(child, 'exit');
-    try {
-      const written = { stdout: '', stderr: '' };
-      for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (text) => (written[name] += text));
-      await until(() => written.stdout.includes('listens on') || child.exitCode !== null);
-      child.kill('SIGTERM');
-      await exited;
-      const lines = written.stderr.split('\n').slice(0, -1);
-      const places = new Set(lines.map((line) => /^[EWI]\d{4} \S+ +\d+ (\S+)\] /.exec(line)?.[1] ?? line));
-      assert.ok(places.size > 1, written.stderr);
-      for (const place of places) {
-        const [file = '', number = ''] = place.split(':');
-        const named = sources.filter(({ path }) => basename(path) === file);
-        assert.ok(
-          named.some(({ text }) => logMethod.test(text.split('\n')[Number(number) - 1] ?? '')),
-          place,
-        );
-      }
-    } finally {
-      child.kill('SIGKILL');
-      await exited;
+    const { stderr } = await startOnce(['-v=4']);
+    const lines = stderr.split('\n').slice(0, -1);
+    const places = new Set(lines.map((line) => /^[EWI]\d{4} \S+ +\d+ (\S+)\] /.exec(line)?.[1] ?? line));
+    assert.ok(places.size > 1, stderr);
+    for (const place of places) {
+      const [file = '', number = ''] = place.split(':');
+      const named = sources.filter(({ path }) => basename(path) === file);
+      assert.ok(
+        named.some(({ text }) => logMethod.test(text.split('\n')[Number(number) - 1] ?? '')),
+        place,
+      );
+    }
+  });
+
+  it('compiles nothing again that was compiled before', async () => {
+    await startOnce();
+    const { stdout, stderr } = await startOnce([], { NODE_DEBUG_NATIVE: 'CODE_CACHE,COMPILE_CACHE' });
+    const said = `${stdout}\n${stderr}`;
+    const ours = [...said.matchAll(/V8 code cache for ESM \S+\/dist\/(\S+) was (\w+)/g)];
+    const names = ours.map(([, name = '']) => name.replace(/^.*-/, '')).sort();
+    for (const name of ['main.js', 'server.js', 'shell.js']) assert.ok(names.includes(name), names.join());
+    for (const [, name = '', result = ''] of ours) assert.equal(result, 'accepted', name);
+    // Those of Node.js come compiled for its default flags. The first of each is that of the main thread.
+    for (const name of ['net', 'tls', 'crypto', 'https', 'http', 'worker_threads', 'cluster', 'dns']) {
+      const [, result] = new RegExp(`Code cache of ${name} \\(\\w+\\) is (\\w+)`).exec(said) ?? [];
+      assert.equal(result, 'accepted', name);
     }
   });
 });

@@ -11,6 +11,7 @@ import { until } from '../../src/base/waits-fixture.ts';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { parseYaml } from '../../src/codec/yaml.ts';
 import { orch } from '../../src/dialect/orch.ts';
+import type { ApiObject } from '../../src/meta/api-object.ts';
 import { internalError } from '../../src/meta/status-error.ts';
 import { makeAuthority, makeIssued } from '../../src/pki/ca.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
@@ -226,6 +227,7 @@ describe('publishing cluster-info', () => {
     readonly transport: RegistryTransport;
     readonly info: ClusterInfo;
     kubeconfig = 'first';
+    createInitial: (object: ApiObject) => Promise<boolean> = async () => false;
     log = '';
 
     private constructor(fixture: RegistryFixture) {
@@ -240,6 +242,7 @@ describe('publishing cluster-info', () => {
         logger: createLogger({ clock: systemClock, format: 'json', level: 'debug', write }),
         dialect: orch,
         client: new ApiClient(this.transport, 'test'),
+        createInitial: (object) => this.createInitial(object),
         kubeconfig: () => this.kubeconfig,
       });
     }
@@ -275,6 +278,24 @@ describe('publishing cluster-info', () => {
     await until(() => publisher.count('GET') === 3, 'it does not look');
     assert.deepEqual([publisher.count('POST'), publisher.count('PUT')], [1, 1]);
   });
+
+  for (const isMade of [true, false]) {
+    test(`${isMade ? 'needs no request' : 'asks'} where it ${isMade ? 'can' : 'cannot'} be made without one`, async () => {
+      await using publisher = await Publisher.open();
+      const given: ApiObject[] = [];
+      publisher.createInitial = async (object) => {
+        given.push(object);
+        return isMade;
+      };
+      await publisher.info.publish();
+      const [{ metadata, data }] = given as [ApiObject];
+      const { name, namespace } = metadata;
+      assert.deepEqual([name, namespace, data], ['cluster-info', orch.namespaces.public, { kubeconfig: 'first' }]);
+      assert.deepEqual([publisher.count('GET'), publisher.count('POST')], isMade ? [0, 0] : [1, 1]);
+      publisher.info.changed();
+      await until(() => publisher.count('GET') === (isMade ? 1 : 2), 'it does not look again');
+    });
+  }
 
   for (const method of ['GET', 'POST', 'PUT'] as const) {
     test(`goes on after failures of ${method}`, async () => {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseStored } from '../../src/codec/json.ts';
+import type { Dialect } from '../../src/dialect/dialect.ts';
 import { kubernetes } from '../../src/dialect/kubernetes.ts';
 import { orch } from '../../src/dialect/orch.ts';
+import { serverManager, serverUser } from '../../src/server/upkeep/bootstrap.ts';
 import type { ApiServerConfig } from '../../src/server/wiring/config.ts';
-import { createApiServer } from '../../src/server/wiring/create-api-server.ts';
+import { type ApiServer, createApiServer } from '../../src/server/wiring/create-api-server.ts';
 import { systemEnvironment } from '../../src/server/wiring/environment.ts';
 import { openStore } from '../../src/store/open.ts';
 import { memoryConfiguration } from '../support/server-configuration.ts';
@@ -31,6 +33,7 @@ async function start(config: Partial<ApiServerConfig>): Promise<Started> {
   const server = await createApiServer({ ...memoryConfiguration, joinPolicy: true, ...config }, environment);
   try {
     await server.start();
+    await makeLater(server, config.dialect ?? orch);
     const objects = new Map<string, object>();
     for (const { collection } of server.resources.stored()) {
       for (const { key, bytes } of collection.snapshot().entries(collection.prefix))
@@ -49,6 +52,20 @@ async function start(config: Partial<ApiServerConfig>): Promise<Started> {
   } finally {
     await server.stop();
   }
+}
+
+/** What is made once the server listens: connection data for nodes. */
+async function makeLater(server: ApiServer, { namespaces, domain }: Dialect): Promise<void> {
+  const object = {
+    ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+    metadata: { name: 'later', namespace: namespaces.public, annotations: { [`${domain}/autoupdate`]: 'true' } },
+    data: { kubeconfig: 'x' },
+  };
+  const isMade = await server.createInitial(object);
+  const path = `/api/v1/namespaces/${namespaces.public}/configmaps`;
+  if (!isMade) await server.clientAs(serverUser, serverManager).create(path, object);
+  // It is there, and left alone.
+  assert.equal(await server.createInitial(object), false);
 }
 
 /** Without what is another one each time. */

@@ -1,6 +1,7 @@
 import { systemClock } from '../../base/time/clock.ts';
 import { httpsUrl } from '../../server/wiring/addresses.ts';
 import type { ServerConfig } from '../../server/wiring/config.ts';
+import type { WorkerAhead } from '../../store/drivers/sqlite/worker-ahead.ts';
 import { ignoredPluginFlags } from '../flags/admission-flags.ts';
 import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
 import { warnOfAudit } from '../flags/audit-options.ts';
@@ -12,35 +13,45 @@ import { ignoredApis } from '../flags/runtime-config-flag.ts';
 import { serverFlags } from '../flags/server-flags.ts';
 import { readServerOptions } from '../flags/server-options.ts';
 import { readTls } from '../flags/tls-flags.ts';
-import { defineCommand } from './command.ts';
+import { type Command, defineCommand } from './command.ts';
 import { runServer } from './run-server.ts';
 import { givenServing, ownServing, servingConfig } from './serving-certificate.ts';
+import { onThread } from './storage-thread.ts';
 
-export const apiserver = defineCommand({
-  summary: 'The API server for production: only what the flags say',
-  description:
-    'Serves the API. Who may come in is what --client-ca-file and --token-auth-file say: nobody is made here. Without\n' +
-    '--tls-cert-file it serves with apiserver.crt and apiserver.key of --cert-dir, and signs them itself where they are\n' +
-    'missing. The log goes to standard error, a JSON object a line.',
-  flags: serverFlags,
-  published: apiserverPublishedFlags,
-  async run(values, terminal, ignored) {
-    const loggers = serverLoggers(values, 'json', { clock: systemClock, terminal });
-    const { logger } = loggers;
-    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(values), ...ignoredApis(values)]);
-    warnOfGates(logger, values['feature-gates']);
-    warnOfAudit(values, logger);
-    const context = { clock: systemClock, logger };
-    const tls = readTls(values, context);
-    const config: ServerConfig = {
-      ...(await readBrowserOptions(values)),
-      ...readServerOptions(values),
-      ...servingConfig(givenServing(values) ?? ownServing(values), context),
-      tls,
-      // Controllers run in a separate program: `orch controller-manager`.
-      controllers: { run: [], rootAuthority: '' },
-      ...loggers,
-    };
-    return runServer(config, ({ address, port }) => logger.info('serving', { url: httpsUrl(address, port) }));
-  },
+/** `thread`: see `startStorageThread`. */
+export const apiserver = (thread?: WorkerAhead): Command => ({
+  ...defineApiserver(thread),
+  close: () => thread?.close(),
 });
+
+const defineApiserver = (thread: WorkerAhead | undefined): Command =>
+  defineCommand({
+    summary: 'The API server for production: only what the flags say',
+    description:
+      'Serves the API. Who may come in is what --client-ca-file and --token-auth-file say: nobody is made here. Without\n' +
+      '--tls-cert-file it serves with apiserver.crt and apiserver.key of --cert-dir, and signs them itself where they are\n' +
+      'missing. The log goes to standard error, a JSON object a line.',
+    flags: serverFlags,
+    published: apiserverPublishedFlags,
+    async run(values, terminal, ignored) {
+      const loggers = serverLoggers(values, 'json', { clock: systemClock, terminal });
+      const { logger } = loggers;
+      warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(values), ...ignoredApis(values)]);
+      warnOfGates(logger, values['feature-gates']);
+      warnOfAudit(values, logger);
+      const context = { clock: systemClock, logger };
+      const tls = readTls(values, context);
+      const options = readServerOptions(values);
+      const config: ServerConfig = {
+        ...(await readBrowserOptions(values)),
+        ...options,
+        storage: onThread(options.storage, thread),
+        ...servingConfig(givenServing(values) ?? ownServing(values), context),
+        tls,
+        // Controllers run in a separate program: `orch controller-manager`.
+        controllers: { run: [], rootAuthority: '' },
+        ...loggers,
+      };
+      return runServer(config, ({ address, port }) => logger.info('serving', { url: httpsUrl(address, port) }));
+    },
+  });

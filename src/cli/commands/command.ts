@@ -23,6 +23,8 @@ export interface Command {
   readonly readsAll?: boolean;
   /** Runs the command. Resolves to the exit code; the caller shows UsageErrors and other errors. */
   run(args: readonly string[], terminal: Terminal): Promise<number>;
+  /** Ends what was begun when it was loaded and was not needed. */
+  close?(): void;
 }
 
 interface CommandDefinition<Table extends FlagTable> {

@@ -1,9 +1,16 @@
 import type { CommandLoaders } from './help.ts';
+import { startStorageThread } from './storage-thread.ts';
 
 /** All commands, each loaded on demand, since loading time is part of every start. */
 export const commands: CommandLoaders = {
-  up: async () => (await import('./up.ts')).up,
-  apiserver: async () => (await import('./apiserver.ts')).apiserver,
+  up: async (args) => {
+    const thread = args && startStorageThread(args);
+    return (await import('./up.ts')).up(thread);
+  },
+  apiserver: async (args) => {
+    const thread = args && startStorageThread(args);
+    return (await import('./apiserver.ts')).apiserver(thread);
+  },
   'controller-manager': async () => (await import('./controller-manager.ts')).controllerManager,
   envtest: async () => (await import('./envtest.ts')).envtest,
   'stand-in-apiserver': async () => (await import('./stand-in-apiserver.ts')).standInApiserver,

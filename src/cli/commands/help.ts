@@ -1,8 +1,8 @@
 import type { FlagTable } from '../flags/flags.ts';
 import { type Command, defineCommand } from './command.ts';
 
-/** Commands by name, each loaded on demand. */
-export type CommandLoaders = Readonly<Record<string, () => Promise<Command>>>;
+/** Commands by name, each loaded on demand. With arguments that it will run with, one may begin at once what they need. */
+export type CommandLoaders = Readonly<Record<string, (args?: readonly string[]) => Promise<Command>>>;
 
 /** The command that lists all commands. */
 export const helpOf = (commands: CommandLoaders): Command =>

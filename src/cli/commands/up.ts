@@ -6,7 +6,7 @@ import { dialects } from '../../dialect/dialects.ts';
 import { ensureKey } from '../../pki/key-pair-files.ts';
 import { httpsUrl, localAddress } from '../../server/wiring/addresses.ts';
 import type { ListenAddress, ServerConfig } from '../../server/wiring/config.ts';
-import type { StorageConfig } from '../../server/wiring/storage-config.ts';
+import type { WorkerAhead } from '../../store/drivers/sqlite/worker-ahead.ts';
 import { ignoredPluginFlags } from '../flags/admission-flags.ts';
 import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
 import { warnOfAudit } from '../flags/audit-options.ts';
@@ -21,71 +21,70 @@ import { certificateDirectory, readServerOptions } from '../flags/server-options
 import { readTls } from '../flags/tls-flags.ts';
 import { upFlags } from '../flags/up-flags.ts';
 import { openCertificateSigning } from './certificate-signing.ts';
-import { defineCommand } from './command.ts';
+import { type Command, defineCommand } from './command.ts';
 import { runServer } from './run-server.ts';
+import { onThread } from './storage-thread.ts';
 import { makeDirectories, UpCertificates } from './up-certificates.ts';
 import { productVersion } from './version.ts';
 
-export const up = defineCommand({
-  summary: 'Starts everything in one process; needs no configuration',
-  description:
-    'Makes a private authority, certificates and an administrator under --data-dir on the first start, serves the API\n' +
-    'from there, and writes <data-dir>/admin.kubeconfig. Every flag of `orch apiserver` works here too; authorities of\n' +
-    '--client-ca-file are trusted beside its own.',
-  flags: upFlags,
-  published: apiserverPublishedFlags,
-  async run(given, terminal, ignored) {
-    const loggers = serverLoggers(given, 'text', { clock: systemClock, terminal });
-    const { logger } = loggers;
-    warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(given), ...ignoredApis(given)]);
-    warnOfGates(logger, given['feature-gates']);
-    warnOfAudit(given, logger);
-    const values = { ...given, ...ownSettings(given) };
-    const run = chooseControllers(values.controllers);
-    const browsers = await readBrowserOptions(values);
-    const tls = readTls(values, { clock: systemClock, logger });
-    const options = readServerOptions(values, (path) => readTokenKey(values, path));
-    const held = new ClosableStack();
-    try {
-      const storage = await threadAhead(options.storage, held);
-      const certificates = held.add(new UpCertificates(values, { clock: systemClock, logger }));
-      const { kubeconfig, authority } = certificates;
-      const signing = held.add(openCertificateSigning(given, { clock: systemClock, logger, own: authority }));
-      const config: ServerConfig = {
-        ...browsers,
-        ...options,
-        ...certificates.server,
-        storage,
-        tls,
-        authentication: {
-          ...options.authentication,
-          clientAuthorities: { ...options.authentication.clientAuthorities, fixed: [authority.certificatePem] },
-        },
-        controllers: {
-          ...{ run, rootAuthority: certificates.authorities, simulatedNodes: values['simulated-nodes'] },
-          ...signing.config,
-        },
-        joinPolicy: true,
-        ...loggers,
-      };
-      return await runServer(config, (server) => {
-        const url = localUrl(values, server);
-        const { name: dialect, commandLineClient: client } = options.dialect;
-        terminal.out(welcome({ dialect, url, kubeconfig, client }));
-      });
-    } finally {
-      held.close();
-    }
-  },
+/** `thread`: see `startStorageThread`. */
+export const up = (thread?: WorkerAhead): Command => ({
+  ...defineUp(thread),
+  close: () => thread?.close(),
 });
 
-/** The storage with the thread of its data file, which starts while certificates are made. */
-async function threadAhead(storage: StorageConfig, held: ClosableStack): Promise<StorageConfig> {
-  if (storage.backend !== 'sqlite') return storage;
-  const { startWorkerAhead } = await import('../../store/drivers/sqlite/worker-ahead.ts');
-  const { startWorker } = held.add(startWorkerAhead());
-  return { ...storage, startWorker };
-}
+const defineUp = (thread: WorkerAhead | undefined): Command =>
+  defineCommand({
+    summary: 'Starts everything in one process; needs no configuration',
+    description:
+      'Makes a private authority, certificates and an administrator under --data-dir on the first start, serves the API\n' +
+      'from there, and writes <data-dir>/admin.kubeconfig. Every flag of `orch apiserver` works here too; authorities of\n' +
+      '--client-ca-file are trusted beside its own.',
+    flags: upFlags,
+    published: apiserverPublishedFlags,
+    async run(given, terminal, ignored) {
+      const loggers = serverLoggers(given, 'text', { clock: systemClock, terminal });
+      const { logger } = loggers;
+      warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(given), ...ignoredApis(given)]);
+      warnOfGates(logger, given['feature-gates']);
+      warnOfAudit(given, logger);
+      const values = { ...given, ...ownSettings(given) };
+      const run = chooseControllers(values.controllers);
+      const browsers = await readBrowserOptions(values);
+      const tls = readTls(values, { clock: systemClock, logger });
+      const options = readServerOptions(values, (path) => readTokenKey(values, path));
+      const held = new ClosableStack();
+      try {
+        const certificates = held.add(new UpCertificates(values, { clock: systemClock, logger }));
+        const { kubeconfig, authority } = certificates;
+        const signing = held.add(openCertificateSigning(given, { clock: systemClock, logger, own: authority }));
+        const config: ServerConfig = {
+          ...browsers,
+          ...options,
+          ...certificates.server,
+          storage: onThread(options.storage, thread),
+          tls,
+          authentication: {
+            ...options.authentication,
+            clientAuthorities: { ...options.authentication.clientAuthorities, fixed: [authority.certificatePem] },
+          },
+          controllers: {
+            ...{ run, rootAuthority: certificates.authorities, simulatedNodes: values['simulated-nodes'] },
+            ...signing.config,
+          },
+          joinPolicy: true,
+          ...loggers,
+        };
+        return await runServer(config, (server) => {
+          const url = localUrl(values, server);
+          const { name: dialect, commandLineClient: client } = options.dialect;
+          terminal.out(welcome({ dialect, url, kubeconfig, client }));
+        });
+      } finally {
+        held.close();
+      }
+    },
+  });
 
 /** Settings of `up` that the flags did not give. */
 function ownSettings(values: ServerFlagValues): Partial<ServerFlagValues> {

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { BlockList } from 'node:net';
+import { isIP } from '../../base/ip-version.ts';
 
 /**
  * Addresses that lead to this machine, to its link, or to many: nobody may use the server to reach its own ports or the metadata

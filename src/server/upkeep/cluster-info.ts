@@ -15,6 +15,8 @@ interface ClusterInfoOptions {
   readonly logger: Logger;
   readonly dialect: Dialect;
   readonly client: ApiClient;
+  /** Makes the object without a request where it can. Absent: it is made by a request. */
+  readonly createInitial?: (object: ApiObject) => Promise<boolean>;
   /** The kubeconfig to publish, as of now. */
   readonly kubeconfig: () => string;
 }
@@ -39,6 +41,7 @@ export class ClusterInfo implements Closable {
   /** Resolves after the first attempt. A failed one is repeated later: nodes that join can wait, others need not. */
   async publish(): Promise<void> {
     try {
+      if (await this.#options.createInitial?.(this.#object())) return;
       await this.#publish();
     } catch (error) {
       this.#options.logger.warn('cluster-info could not be published yet', { error });
@@ -76,14 +79,17 @@ export class ClusterInfo implements Closable {
   }
 
   async #create(): Promise<void> {
-    const { client, kubeconfig } = this.#options;
-    const object = {
+    await this.#options.client.create(resourcePath(this.#location), this.#object(), this.#stop.signal);
+  }
+
+  #object(): ApiObject {
+    const { namespace } = this.#location;
+    return {
       apiVersion: 'v1',
       kind: 'ConfigMap',
-      metadata: { name: clusterInfo.name, annotations: { [this.#autoupdate]: 'true' } },
-      data: { [clusterInfo.contentKey]: kubeconfig() },
+      metadata: { name: clusterInfo.name, namespace, annotations: { [this.#autoupdate]: 'true' } },
+      data: { [clusterInfo.contentKey]: this.#options.kubeconfig() },
     };
-    await client.create(resourcePath(this.#location), object, this.#stop.signal);
   }
 
   /** The object with the current kubeconfig; undefined if nothing is to be done. */

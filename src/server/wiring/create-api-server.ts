@@ -1,5 +1,6 @@
 import type { Closable } from '../../base/disposable.ts';
 import type { Listener } from '../../http/listener.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
 import { authoritiesOf } from '../../pki/trust-pool.ts';
 import type { Store } from '../../store/store.ts';
 import { observeHandshakes } from '../serving/observe/connection-metrics.ts';
@@ -25,6 +26,8 @@ export interface ApiServer extends Omit<ServedScope, 'close'> {
    * reached in process only. The name is a DNS label; rejects if that scope is already open.
    */
   openScope(name: string): Promise<ServedScope>;
+  /** Creates an object that is part of the program, once the initial objects are there (`ScopeServer.createInitial`). */
+  createInitial(object: ApiObject): Promise<boolean>;
   /** For records of the server's own. */
   readonly store: Store;
   /** PEM of the client certificate authorities; empty if no certificates are requested. */
@@ -66,9 +69,9 @@ export async function createApiServer(
     shutdown.endWatches = () => scopes.endWatches();
     const { clients: authorities, proxies } = shared.identities;
     const first = await scopes.open(storage.tables.default);
-    const { handle, resources, transportAs, clientAs } = first;
+    const { handle, resources, transportAs, clientAs, createInitial } = first;
     return {
-      ...{ handle, resources, transportAs, clientAs },
+      ...{ handle, resources, transportAs, clientAs, createInitial },
       store: storage.store,
       authorities: () => authoritiesOf([authorities, proxies].filter((pool) => pool !== undefined)),
       attach(to) {

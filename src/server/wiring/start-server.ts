@@ -1,6 +1,7 @@
 import { sendStatus } from '../../content/status.ts';
 import { type Listener, listen } from '../../http/listener.ts';
 import { defaultServiceRanges, servicePools } from '../../kinds/core/service/service-pools.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
 import { assignAuditId } from '../serving/observe/audit-id.ts';
 import { ApiService, serverLeaseMs } from '../upkeep/api-service.ts';
 import { serverUser } from '../upkeep/bootstrap.ts';
@@ -74,7 +75,8 @@ async function publishClusterInfo(
   if (!clusterInfo) return;
   const client = server.clientAs(serverUser, 'orch');
   const kubeconfig = () => clusterInfo.kubeconfig(listener);
-  const info = new ClusterInfo({ clock, random, logger, dialect, client, kubeconfig });
+  const createInitial = (object: ApiObject) => server.createInitial(object);
+  const info = new ClusterInfo({ clock, random, logger, dialect, client, createInitial, kubeconfig });
   server.hold(info);
   server.hold(clusterInfo.follow(() => info.changed()));
   await info.publish();

@@ -38,8 +38,10 @@ export async function openStorage(
   const encrypted = encryption && (await (await import('./encryption.ts')).openEncryption(encryption, basis));
   // Values that were stored before they were encrypted are to be found nowhere once they were written again.
   const erasing = encrypted && storage.backend === 'sqlite' ? { ...storage, erase: true } : storage;
-  const opened = await environment.openStore(erasing, { clock, random, logger });
-  const measured = measuredStore(opened, storeMetrics(metrics, clock));
+  const opening = environment.openStore(erasing, { clock, random, logger });
+  // The store opens on a thread of its own, or elsewhere.
+  const served = enabledKinds(kinds(dialect), { features: namesOfEnabled(features), runtimeConfig });
+  const measured = measuredStore(await opening, storeMetrics(metrics, clock));
   const store = encrypted ? transformedStore(measured, encrypted.transformer, clock) : measured;
   shutdown.add('store', () => store.close());
   await claimStore(store, dialect.name);
@@ -51,13 +53,10 @@ export async function openStorage(
   });
   const head = await store.head();
   shutdown.add('compactor', () => compactor.close());
-  const { cache, tables } = await openCache(
-    enabledKinds(kinds(dialect), { features: namesOfEnabled(features), runtimeConfig }),
-    {
-      ...{ store, clock, random, logger, metrics },
-      historyGrew: (bytes, revision) => compactor.historyGrew(bytes, revision),
-    },
-  );
+  const { cache, tables } = await openCache(served, {
+    ...{ store, clock, random, logger, metrics },
+    historyGrew: (bytes, revision) => compactor.historyGrew(bytes, revision),
+  });
   shutdown.add('cache', () => cache.close());
   encrypted?.follow(cache);
   shutdown.add('timers', () => held.close());

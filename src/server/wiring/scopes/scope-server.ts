@@ -38,6 +38,8 @@ export interface ScopeServer extends Closable {
   clientAs(user: UserInfo, name: string): ApiClient;
   /** Creates the initial objects (namespaces, default roles). Resolves when they are effective. */
   prepare(): Promise<void>;
+  /** Creates another initial object without a request. False if it is there, or if requests have to be seen. */
+  createInitial(object: ApiObject): Promise<boolean>;
   startControllers(): void;
   endWatches(): void;
 }
@@ -96,6 +98,10 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
       await makeInitialObjects(config, parts);
       await authorization.reached(await cache.fresh());
     },
+    async createInitial(object) {
+      const served = servedOf(resources, object);
+      return served !== undefined && initialCreation(parts)(served, object);
+    },
     startControllers() {
       controllers.add(startOwnControllers(config, parts));
       controllers.add(startClaimRepair(config, parts));
@@ -118,16 +124,21 @@ function startClaimRepair({ serviceRanges = defaultServiceRanges }: ApiServerCon
   return held;
 }
 
+/** Creates parts of the program without requests, as long as none have to be seen. */
+const initialCreation =
+  ({ auditor, configurations, registry }: ScopeParts & Serving): CreateInitial =>
+  async (served, object) =>
+    auditor === undefined &&
+    configurations.isEmpty &&
+    registry.createInitial({ served, object, user: serverUser, manager: serverManager });
+
 /** Ensures the objects that exist after every start: namespaces, the default policy, and those of other kinds. */
 async function makeInitialObjects(
   { joinPolicy, controllers }: Pick<ApiServerConfig, 'joinPolicy' | 'controllers'>,
   parts: ScopeParts & Serving,
 ): Promise<void> {
-  const { dialect, clock, held, logger, clients, cache, resources, registry, configurations, auditor } = parts;
-  const createInitial: CreateInitial = async (served, object) =>
-    auditor === undefined &&
-    configurations.isEmpty &&
-    registry.createInitial({ served, object, user: serverUser, manager: serverManager });
+  const { dialect, clock, held, logger, clients, cache, resources, registry, configurations } = parts;
+  const createInitial = initialCreation(parts);
   await createNamespaces({ registry, dialect, createInitial }, storedNamespaces(resources));
   const policyParts = {
     ...{ dialect, logger, joinPolicy },

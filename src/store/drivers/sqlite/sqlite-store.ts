@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { Condition } from '../../../base/condition.ts';
 import { limits } from '../../../base/limits.ts';
 import { type Logger, silentLogger } from '../../../base/logger.ts';
@@ -20,6 +20,7 @@ import {
 import type { KeyRange, LogFileOptions, OpenedLog } from './log-file.ts';
 import { unpackChanges, unpackRecords, type WriteRequest } from './messages.ts';
 import { RecentChanges } from './recent-changes.ts';
+import { startSqliteWorker } from './start-sqlite-worker.ts';
 import { WorkerCalls } from './worker-calls.ts';
 import { WriteGroups } from './write-groups.ts';
 
@@ -62,14 +63,6 @@ export const openSqliteStore = async (options: SqliteStoreOptions): Promise<Stor
     await calls.end();
     throw error;
   }
-};
-
-/** The worker's entry file is beside this module in the sources, and beside the bundle that contains this module. */
-export const startSqliteWorker = (): Worker => {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  // Flags that only apply to the process's own entry point, such as --input-type, would prevent the worker from
-  // starting.
-  return new Worker(new URL(`./sqlite-worker.${extension}`, import.meta.url), { name: 'sqlite', execArgv: [] });
 };
 
 const nothing = new Uint8Array(0);

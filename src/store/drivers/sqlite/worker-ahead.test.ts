@@ -6,7 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { within } from '../../../base/waits-fixture.ts';
 import { StoreError } from '../../store.ts';
-import { openSqliteStore, startSqliteWorker } from './sqlite-store.ts';
+import { openSqliteStore } from './sqlite-store.ts';
+import { startSqliteWorker } from './start-sqlite-worker.ts';
 import { startWorkerAhead } from './worker-ahead.ts';
 
 function freshFile(context: TestContext): string {

@@ -1,14 +1,14 @@
 import type { Worker } from 'node:worker_threads';
 import type { Closable } from '../../../base/disposable.ts';
-import { startSqliteWorker } from './sqlite-store.ts';
+import { startSqliteWorker } from './start-sqlite-worker.ts';
 
 /** The thread of a data file that is to be opened soon. Closing ends one that no store has taken. */
-interface WorkerAhead extends Closable {
+export interface WorkerAhead extends Closable {
   /** For `SqliteStoreOptions`; to be called once. The store then ends the thread. */
   readonly startWorker: () => Worker;
 }
 
-/** Starts a thread before its store is opened: it takes as long as certificates take to be made, on another processor. */
+/** Starts a thread before its store is opened: it takes as long as code takes to be loaded, on another processor. */
 export function startWorkerAhead(start: () => Worker = startSqliteWorker): WorkerAhead {
   const worker = start();
   let state: 'waiting' | 'ended' | 'taken' = 'waiting';
