@@ -63,16 +63,24 @@ export const storageLimits = {
   etcdPageMax: 10_000,
   /** One attempt of a read; one write. etcd itself gives up after 7 s. */
   etcdReadMsMax: 5_000,
-  etcdWriteMsMax: 10_000,
+  etcdWriteMsMax: 8_000,
+  /** A write with the search for its outcome, as far as that must read: 3 s are left of the 15 that requests may take. */
+  etcdWriteTotalMsMax: 11_000,
   /**
    * How long the store searches for a write without a response, once etcd can be read; etcd applies a write within
    * milliseconds.
    */
   etcdSettleMsMax: 2_000,
-  /** How long a read with a transient failure is retried, on all endpoints. */
-  etcdRetryMsMax: 15_000,
+  /** The same for a write that was sent to a frozen member, which applies it when it goes on, if ever. */
+  etcdSettleFrozenMsMax: 250,
+  /** How long a call with a transient failure is retried, on all endpoints; if that long nothing has answered, how long then. */
+  etcdRetryMsMax: 10_000,
+  etcdOutageRetryMsMax: 1_000,
+  /** How long a member with calls may be silent before it is asked whether it lives, and how long it has to answer. */
+  etcdSuspectMs: 500,
+  etcdProbeMsMax: 750,
   /** Longest delay of the back-off. */
-  etcdBackoffMsMax: 2_000,
+  etcdBackoffMsMax: 500,
   /** How long a broken watch on etcd tries to reconnect before it fails. */
   etcdWatchBrokenMsMax: 60_000,
   /** How often an idle watch on etcd polls the head. */

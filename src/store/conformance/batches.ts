@@ -158,24 +158,31 @@ export const batchGuarantees = (guarantee: Guarantee, capabilities: StoreCapabil
     );
   });
 
-  guarantee('no read of the latest state sees part of a batch', async ({ store }) => {
-    let writing = true;
-    const check = async () => {
-      while (writing) {
-        const { records } = await store.list('/pair/');
-        const values = new Set(records.map(({ value }) => text(value)));
-        assert.ok(records.length === 0 || (records.length === 4 && values.size === 1), `${records.length} of a batch`);
+  guarantee(
+    'no read of the latest state sees part of a batch',
+    async ({ store }) => {
+      let writing = true;
+      const check = async () => {
+        while (writing) {
+          const { records } = await store.list('/pair/');
+          const values = new Set(records.map(({ value }) => text(value)));
+          assert.ok(
+            records.length === 0 || (records.length === 4 && values.size === 1),
+            `${records.length} of a batch`,
+          );
+        }
+      };
+      const checking = Promise.all([check(), check()]);
+      const noise = Array.from({ length: 20 }, (_, index) => written(store, `/noise/${index}`, 'x'));
+      try {
+        await flipPairs(store, 25);
+      } finally {
+        writing = false;
       }
-    };
-    const checking = Promise.all([check(), check()]);
-    const noise = Array.from({ length: 20 }, (_, index) => written(store, `/noise/${index}`, 'x'));
-    try {
-      await flipPairs(store, 25);
-    } finally {
-      writing = false;
-    }
-    await Promise.all([checking, ...noise]);
-  });
+      await Promise.all([checking, ...noise]);
+    },
+    { skip: capabilities.batchesInPart },
+  );
 
   guarantee('change streams that start between batches, and amid them, miss and repeat nothing', async ({ store }) => {
     const from = await store.head();

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe } from 'node:test';
-import { type EtcdProcess, etcdMissing, startEtcd } from '../drivers/etcd/etcd-process-fixture.ts';
+import { etcdMissing, startEtcd } from '../drivers/etcd/etcd-process-fixture.ts';
+import { kineMissing, startKine } from '../drivers/etcd/kine-process-fixture.ts';
 import type { Store } from '../store.ts';
 import { conformance } from './conformance.ts';
 import type { StoreCapabilities } from './subject.ts';
@@ -34,32 +35,48 @@ export function sqliteConformance({ name, capabilities, open }: DurableSubject<{
   });
 }
 
+interface EtcdServer {
+  readonly endpoint: string;
+  stop(): Promise<void>;
+}
+
+type EtcdSubject = DurableSubject<{ readonly endpoints: readonly string[]; readonly prefix: string }>;
+
 /** Each test has a prefix of its own on one etcd. Skipped if etcd is not installed. */
-export function etcdConformance({
-  name,
-  capabilities,
-  open,
-}: DurableSubject<{ readonly endpoints: readonly string[]; readonly prefix: string }>): void {
-  describe('etcd', { skip: etcdMissing }, () => {
-    let etcd: EtcdProcess;
+export const etcdConformance = (subject: EtcdSubject): void =>
+  // etcd's limit is 1.5 MiB per request, which contains the key three times.
+  onServer('etcd', { skip: etcdMissing, start: () => startEtcd() }, subject, {
+    valueBytesMax: 1_536 * 1024 - 16 * 1024,
+    batchWritesMax: 128,
+    batchBytesMax: 1_536 * 1024,
+  });
+
+/** The same on kine. Skipped if it is not on the PATH. */
+export const kineConformance = (subject: EtcdSubject): void =>
+  onServer('kine', { skip: kineMissing, start: startKine }, subject, {
+    valueBytesMax: 2 * 1024 * 1024 - 16 * 1024,
+    batchesInPart: 'kine takes one write in a transaction',
+  });
+
+function onServer(
+  server: string,
+  { skip, start }: { readonly skip: string | false; start(): Promise<EtcdServer> },
+  { name, capabilities, open }: EtcdSubject,
+  ofServer: Partial<StoreCapabilities>,
+): void {
+  describe(server, { skip }, () => {
+    let running: EtcdServer;
     before(async () => {
-      etcd = await startEtcd();
+      running = await start();
     });
-    after(() => etcd.stop());
+    after(() => running.stop());
 
     let stores = 0;
     conformance({
       name,
-      // etcd's limit is 1.5 MiB per request, which contains the key three times.
-      capabilities: {
-        durable: true,
-        valueBytesMax: 1_536 * 1024 - 16 * 1024,
-        batchWritesMax: 128,
-        batchBytesMax: 1_536 * 1024,
-        ...capabilities,
-      },
+      capabilities: { durable: true, ...ofServer, ...capabilities },
       open: () => {
-        const place = { endpoints: [etcd.endpoint], prefix: `/conformance-${stores++}` };
+        const place = { endpoints: [running.endpoint], prefix: `/conformance-${stores++}` };
         return openReopenable(() => open(place));
       },
     });

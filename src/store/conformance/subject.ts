@@ -34,20 +34,26 @@ export interface StoreCapabilities {
    * `limits.storeBatchWritesMax`.
    */
   readonly batchWritesMax?: number;
+  /** Why batches can be seen in part, where they can. Default: they cannot. */
+  readonly batchesInPart?: string;
   /** Largest batch in bytes. Default: `limits.storeBatchBytesMax`. */
   readonly batchBytesMax?: number;
 }
 
-/** A test of one guarantee, with its own store. */
-export type Guarantee = (name: string, body: (opened: OpenedStore, context: TestContext) => Promise<void>) => void;
+/** A test of one guarantee, with its own store. `skip`: why the store does not give it. */
+export type Guarantee = (
+  name: string,
+  body: (opened: OpenedStore, context: TestContext) => Promise<void>,
+  options?: { readonly skip?: string | undefined },
+) => void;
 
 /** Far above the duration of any test; ends a test that would otherwise hang. */
 const testMsMax = 60_000;
 
 export const guaranteesOf =
   (subject: ConformanceSubject): Guarantee =>
-  (name, body) => {
-    test(name, { timeout: testMsMax }, async (context) => {
+  (name, body, { skip } = {}) => {
+    test(name, { timeout: testMsMax, skip: skip ?? false }, async (context) => {
       const opened = await subject.open();
       try {
         await body(opened, context);

@@ -1,30 +1,16 @@
-import {
-  type Client,
-  type ClientDuplexStream,
-  connectivityState,
-  Metadata,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js';
+import { type Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Random } from '../../../base/random.ts';
-import { type Span, spanning } from '../../../base/span.ts';
+import type { Span } from '../../../base/span.ts';
 import { type BackoffPolicy, backoffMs } from '../../../base/time/backoff.ts';
 import { type Clock, pauseAlive } from '../../../base/time/clock.ts';
 import { StoreError } from '../../store.ts';
+import { callWithin, serviceError } from './etcd-calls.ts';
 import { isServiceError, isTransient, reasonOf, toStoreError, toWriteError } from './etcd-errors.ts';
-import { type EtcdMember, type EtcdTls, etcdMember } from './etcd-member.ts';
-import {
-  decodeWatchResponse,
-  encodeWatchRequest,
-  rangeMethod,
-  statusMethod,
-  type UnaryMethod,
-  type WatchRequest,
-  type WatchResponse,
-  watchPath,
-} from './etcd-messages.ts';
+import { type EtcdTls, etcdMember } from './etcd-member.ts';
+import { rangeMethod, type StatusResponse, type UnaryMethod } from './etcd-messages.ts';
+import { MemberConnection, type WatchConnection } from './member-connection.ts';
 
 interface EtcdConnectionOptions {
   /** `https://host:port`; tried in turn. */
@@ -40,34 +26,33 @@ interface EtcdConnectionOptions {
 /** Back-off between attempts to reach etcd, and between progress requests. */
 export const etcdRetries: BackoffPolicy = { firstMs: 50, maxMs: limits.etcdBackoffMsMax };
 
-type WatchCall = ClientDuplexStream<WatchRequest, WatchResponse>;
-
-/** A watch has its own connection, so that a paused reader cannot block other calls. */
-export interface WatchConnection {
-  readonly endpoint: string;
-  readonly call: WatchCall;
-  /** Version of the member that serves the watch, such as `3.5.17`. */
-  version(): Promise<string>;
-  close(): void;
+/** When to stop trying, on the monotonic clock. Default: `limits.etcdRetryMsMax` from now, less during an outage. */
+export interface Patience {
+  readonly giveUpAt?: number | undefined;
 }
 
-/** A member and the connection that calls to it share. */
-interface Member extends EtcdMember {
-  readonly client: Client;
+interface WriteCallOptions {
+  /** The call is within the span, if the write is traced. */
+  readonly span?: Span | undefined;
+  /** It is not begun later, on the monotonic clock. Default: as for reads. */
+  readonly sendUntil?: number;
 }
 
 /**
  * Calls to the members of one etcd cluster. Calls go to one member until it fails, then to the next.
  *
  * - `read` is for calls that change nothing or are idempotent: it is retried on every member until it succeeds, fails
- *   permanently, or `limits.etcdRetryMsMax` has passed.
- * - `write` is sent at most once: gRPC retries are disabled, transparent ones included. It is sent to a member that has
- *   answered a probe. After it was sent, any failure that does not rule out its execution is `unknownOutcome`.
+ *   permanently, or patience ends.
+ * - `write` is sent to a member that has answered a probe, and sent again only if it was refused before it could have
+ *   any effect: gRPC retries are disabled, transparent ones included. After any failure that does not rule out its
+ *   execution it is `unknownOutcome`.
+ * - Patience is for an outage as a whole: whoever comes when nothing has answered for `limits.etcdRetryMsMax` waits for
+ *   `limits.etcdOutageRetryMsMax` only. So calls that wait one behind the other do not add up.
  *
  * Both reject with a StoreError.
  */
 export class EtcdConnection {
-  readonly #members: readonly Member[];
+  readonly #members: readonly MemberConnection[];
   readonly #clock: Clock;
   readonly #random: Random;
   /** Reading this key requires a leader, whatever its value. */
@@ -78,11 +63,19 @@ export class EtcdConnection {
   readonly #ended = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
   #preferred = 0;
+  /** Since when no call has succeeded. */
+  #awaySince: number | undefined;
+  /** The cluster of the first member that told. */
+  #cluster: { readonly id: StatusResponse['clusterId']; readonly endpoint: string } | undefined;
 
   constructor({ endpoints, tls, clock, random, logger, probeKey }: EtcdConnectionOptions) {
     if (endpoints.length === 0) throw new RangeError('no etcd endpoint is given');
     const members = endpoints.map((endpoint) => etcdMember(endpoint, tls));
-    this.#members = members.map((member) => ({ ...member, client: member.connect() }));
+    this.#members = members.map((member) => {
+      const frozen = members.length === 1 ? undefined : () => this.#noteFrozen(connection);
+      const connection: MemberConnection = new MemberConnection({ member, clock, frozen });
+      return connection;
+    });
     this.#clock = clock;
     this.#random = random;
     this.#logger = logger;
@@ -94,15 +87,21 @@ export class EtcdConnection {
     return this.#ended.signal;
   }
 
-  async read<Request, Response>(method: UnaryMethod<Request, Response>, request: Request): Promise<Response> {
+  async read<Request, Response>(
+    method: UnaryMethod<Request, Response>,
+    request: Request,
+    patience: Patience = {},
+  ): Promise<Response> {
     const failures = new Map<string, string>();
-    const giveUpAt = this.#clock.monotonic() + limits.etcdRetryMsMax;
+    const startedAt = this.#clock.monotonic();
     for (let attempt = 1; ; attempt++) {
       this.#assertOpen();
       const member = this.#member();
+      const leftMs = this.#giveUpAt(startedAt, patience) - this.#clock.monotonic();
+      const msMax = Math.min(limits.etcdReadMsMax, Math.max(leftMs, limits.etcdOutageRetryMsMax));
       try {
-        const options = { deadline: this.#within(limits.etcdReadMsMax), signal: this.ended };
-        const response = await callMember(member.client, method, request, options);
+        await this.#assertOurs(member, msMax);
+        const response = await member.call(method, request, { kind: 'read', msMax });
         this.#noteAnswer(member);
         return response;
       } catch (error) {
@@ -110,33 +109,38 @@ export class EtcdConnection {
         if (!isTransient(error)) throw toStoreError(error, member.endpoint);
         failures.set(member.endpoint, reasonOf(error));
         this.#noteFailure(member, error);
+        const giveUpAt = this.#giveUpAt(startedAt, patience);
         if (this.#clock.monotonic() >= giveUpAt) throw unreachable(failures, error);
-        // Tries each member once without waiting, then all of them again after a pause.
-        const rounds = attempt / this.#members.length;
-        if (Number.isInteger(rounds))
-          await pauseAlive(this.#clock, backoffMs(etcdRetries, rounds, this.#random), this.ended);
+        await this.#pauseAfter(attempt, giveUpAt);
       }
     }
   }
 
-  /** The call is within the span, if the write is traced. */
   async write<Request, Response>(
     method: UnaryMethod<Request, Response>,
     request: Request,
-    span?: Span,
+    { span, sendUntil }: WriteCallOptions = {},
   ): Promise<Response> {
-    const member = await this.#readyMember();
-    this.#assertOpen();
-    const send = (metadata?: Metadata): Promise<Response> =>
-      this.#track(
-        callMember(member.client, method, request, { deadline: this.#within(limits.etcdWriteMsMax), metadata }),
-      );
-    try {
-      return await (span ? callWithin(span, method.path, send) : send());
-    } catch (error) {
-      if (!isServiceError(error)) throw error;
-      if (isTransient(error)) this.#noteFailure(member, error);
-      throw toWriteError(error, member.endpoint);
+    const patience = { giveUpAt: sendUntil };
+    const startedAt = this.#clock.monotonic();
+    for (let attempt = 1; ; attempt++) {
+      const member = await this.#readyMember({ giveUpAt: this.#giveUpAt(startedAt, patience) });
+      this.#assertOpen();
+      try {
+        const send = (metadata?: Metadata): Promise<Response> =>
+          this.#track(member.call(method, request, { kind: 'write', msMax: limits.etcdWriteMsMax, metadata }));
+        const response = await (span ? callWithin(span, method.path, send) : send());
+        this.#noteAnswer(member);
+        return response;
+      } catch (error) {
+        if (!isServiceError(error)) throw error;
+        if (isTransient(error)) this.#noteFailure(member, error);
+        const failure = toWriteError(error, member.endpoint);
+        const giveUpAt = this.#giveUpAt(startedAt, patience);
+        const isOver = this.#clock.monotonic() >= giveUpAt;
+        if (failure.code !== 'unavailable' || !isTransient(error) || isOver) throw failure;
+        await this.#pauseAfter(attempt, giveUpAt);
+      }
     }
   }
 
@@ -146,24 +150,7 @@ export class EtcdConnection {
    */
   openWatch(connection: 'own' | 'shared' = 'own'): WatchConnection {
     this.#assertOpen();
-    const member = this.#member();
-    const client = connection === 'own' ? member.connect() : member.client;
-    const call = client.makeBidiStreamRequest(watchPath, encodeWatchRequest, decodeWatchResponse, requireLeader());
-    // The reader of the stream receives failures; this listener keeps one that arrives after reading ended from being
-    // an uncaught error.
-    call.on('error', () => {});
-    return {
-      endpoint: member.endpoint,
-      call,
-      version: async () => {
-        const deadline = this.#within(limits.etcdReadMsMax);
-        return (await callMember(client, statusMethod, undefined, { deadline })).version;
-      },
-      close: () => {
-        call.cancel();
-        if (connection === 'own') client.close();
-      },
-    };
+    return this.#member().openWatch(connection);
   }
 
   /** After a watch failed, the next one is opened on another member. */
@@ -172,44 +159,85 @@ export class EtcdConnection {
     if (member) this.#noteFailure(member, error);
   }
 
-  /** Accepts no new calls; resolves when pending calls have ended. */
-  async close(): Promise<void> {
-    this.#ended.abort();
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
-    for (const member of this.#members) member.client.close();
-  }
-
-  /** A member with an established connection, so that a failed connection attempt cannot leave a write in doubt. */
-  async #readyMember(): Promise<Member> {
-    for (;;) {
-      this.#assertOpen();
-      const member = this.#member();
-      if (member.client.getChannel().getConnectivityState(false) === connectivityState.READY) return member;
-      await this.read(rangeMethod, { key: this.#probeKey, countOnly: true });
+  /** Throws `unavailable` if members that can be reached belong to different clusters. */
+  async assertOneCluster(): Promise<void> {
+    const asked = this.#members.map((member) => this.#assertOurs(member, limits.etcdOutageRetryMsMax));
+    for (const [index, outcome] of (await Promise.allSettled(asked)).entries()) {
+      if (outcome.status === 'fulfilled' || !isForeign(outcome.reason)) continue;
+      throw toStoreError(outcome.reason, this.#members[index]?.endpoint ?? '');
     }
   }
 
-  /** A wall-clock deadline: it is sent to etcd, which then drops calls that nobody waits for. */
-  #within(ms: number): number {
-    return this.#clock.now() + ms;
+  /** Accepts no new calls; resolves when pending calls have ended. */
+  async close(): Promise<void> {
+    this.#ended.abort();
+    for (const member of this.#members) member.cancelReads();
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    for (const member of this.#members) member.close();
   }
 
-  #member(): Member {
+  /** A member with an established connection, so that a failed connection attempt cannot leave a write in doubt. */
+  async #readyMember(patience: Patience): Promise<MemberConnection> {
+    for (;;) {
+      this.#assertOpen();
+      const member = this.#member();
+      if (member.isReady && member.isKnown) return member;
+      await this.read(rangeMethod, { key: this.#probeKey, countOnly: true }, patience);
+    }
+  }
+
+  /**
+   * Rejects if the member belongs to another cluster than the first one: a wrong address in the list would otherwise be
+   * read, and written to, as if it had the same data.
+   */
+  async #assertOurs(member: MemberConnection, msMax: number): Promise<void> {
+    if (member.isKnown) return;
+    const id = await member.cluster(msMax);
+    if (!id) return;
+    this.#cluster ??= { id, endpoint: member.endpoint };
+    if (this.#cluster.id === id) return;
+    member.forgetCluster();
+    throw serviceError(status.UNAVAILABLE, `${foreignDetails} ${this.#cluster.endpoint}`);
+  }
+
+  #giveUpAt(startedAt: number, { giveUpAt }: Patience): number {
+    const alone = Math.min(giveUpAt ?? Number.POSITIVE_INFINITY, startedAt + limits.etcdRetryMsMax);
+    if (this.#awaySince === undefined) return alone;
+    const together = this.#awaySince + limits.etcdRetryMsMax;
+    return Math.min(alone, Math.max(together, startedAt + limits.etcdOutageRetryMsMax));
+  }
+
+  /** Tries each member once without waiting, then all of them again after a pause. */
+  async #pauseAfter(attempt: number, giveUpAt: number): Promise<void> {
+    const rounds = attempt / this.#members.length;
+    if (!Number.isInteger(rounds)) return;
+    const leftMs = Math.max(giveUpAt - this.#clock.monotonic(), 0);
+    await pauseAlive(this.#clock, Math.min(backoffMs(etcdRetries, rounds, this.#random), leftMs), this.ended);
+  }
+
+  #member(): MemberConnection {
     const member = this.#members[this.#preferred];
     if (!member) throw new RangeError('no etcd endpoint is given');
     return member;
   }
 
+  #noteFrozen(member: MemberConnection): void {
+    this.#noteFailure(member, serviceError(status.UNAVAILABLE, 'it takes connections and answers nothing'));
+  }
+
   /** Directs later calls to the next member. Logged once, until this member answers again. */
-  #noteFailure(member: Member, error: ServiceError): void {
+  #noteFailure(member: MemberConnection, error: ServiceError): void {
     if (this.ended.aborted) return;
     const { endpoint } = member;
+    member.forgetCluster();
+    this.#awaySince ??= this.#clock.monotonic();
     if (!this.#failing.has(endpoint)) this.#logger.warn('etcd does not answer', { endpoint, reason: reasonOf(error) });
     this.#failing.add(endpoint);
     if (this.#members[this.#preferred] === member) this.#preferred = (this.#preferred + 1) % this.#members.length;
   }
 
-  #noteAnswer({ endpoint }: Member): void {
+  #noteAnswer({ endpoint }: MemberConnection): void {
+    this.#awaySince = undefined;
     if (this.#failing.delete(endpoint)) this.#logger.info('etcd answers again', { endpoint });
   }
 
@@ -227,64 +255,10 @@ export class EtcdConnection {
   }
 }
 
-/** Asks etcd to cancel the watch if its member loses the leader and would otherwise send nothing. */
-const requireLeader = (): Metadata => {
-  const metadata = new Metadata();
-  metadata.set('hasleader', 'true');
-  return metadata;
-};
+const foreignDetails = 'it belongs to another cluster than';
 
-interface CallOptions {
-  readonly deadline: number;
-  readonly signal?: AbortSignal;
-  readonly metadata?: Metadata | undefined;
-}
-
-const callMember = <Request, Response>(
-  client: Client,
-  { path, encode, decode }: UnaryMethod<Request, Response>,
-  request: Request,
-  { deadline, signal, metadata = new Metadata() }: CallOptions,
-): Promise<Response> =>
-  new Promise((resolve, reject) => {
-    // Encoded here, not inside gRPC, so that an encoding failure is the caller's error and not a failed call.
-    const message = encode(request);
-    const cancel = () => call.cancel();
-    signal?.addEventListener('abort', cancel, { once: true });
-    const call = client.makeUnaryRequest(path, asItIs, decode, message, metadata, { deadline }, (error, response) => {
-      signal?.removeEventListener('abort', cancel);
-      if (error) reject(error);
-      else if (response === undefined) reject(noAnswer(path));
-      else resolve(response);
-    });
-  });
-
-/** Makes a call in a span of its own, named as published, whose trace goes on in the metadata of the call. */
-function callWithin<T>(span: Span, path: string, send: (metadata: Metadata) => Promise<T>): Promise<T> {
-  const name = path.slice(1);
-  const [service = '', method = ''] = name.split('/', 2);
-  const call = span.child(name, { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method }, 'client');
-  const metadata = new Metadata();
-  for (const [header, value] of Object.entries(call.headers)) metadata.set(header, value);
-  return spanning(call, async () => {
-    try {
-      return await send(metadata);
-    } catch (error) {
-      call.fail();
-      throw error;
-    }
-  });
-}
-
-/** Neither status nor message: a violation of the gRPC protocol, so the outcome is unknown. */
-const noAnswer = (path: string): ServiceError =>
-  Object.assign(new Error(`no answer to ${path}`), {
-    code: status.UNKNOWN,
-    details: `no answer to ${path}`,
-    metadata: new Metadata(),
-  });
-
-const asItIs = (message: Buffer): Buffer => message;
+const isForeign = (error: unknown): error is ServiceError =>
+  isServiceError(error) && error.details.startsWith(foreignDetails);
 
 const unreachable = (failures: ReadonlyMap<string, string>, cause: ServiceError): StoreError => {
   const reasons = [...failures].map(([endpoint, reason]) => `${endpoint}: ${reason}`);

@@ -31,6 +31,13 @@ export const isAnswerTooLarge = (error: unknown): boolean =>
   error.cause.code === status.RESOURCE_EXHAUSTED &&
   error.cause.details.startsWith('Received message larger than max');
 
+/** The server has only some of etcd's transactions, and refused one unseen: the text is that of kine. */
+export const isUnsupported = (error: unknown): boolean =>
+  error instanceof StoreError &&
+  isServiceError(error.cause) &&
+  error.cause.code === status.INVALID_ARGUMENT &&
+  error.cause.details.includes('unsupported operations in txn request');
+
 /** True for the error of a failed gRPC call. */
 export const isServiceError = (error: unknown): error is ServiceError =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' && 'details' in error;

@@ -41,7 +41,7 @@ const endpointPattern = /^(?<scheme>https?):\/\/(?<host>\[[0-9a-f:.]+\]|[^\s/:[\
 const channelOptions: ClientOptions = {
   'grpc.max_receive_message_length': limits.etcdMessageBytesMax,
   'grpc.max_send_message_length': limits.etcdMessageBytesMax,
-  // etcd closes connections that ping more often than every 5 s (--grpc-keepalive-min-time).
+  // etcd closes connections that ping more often than every 5 s (--grpc-keepalive-min-time): see `MemberConnection`.
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 5_000,
   'grpc.initial_reconnect_backoff_ms': 100,

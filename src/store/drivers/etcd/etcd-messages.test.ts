@@ -26,9 +26,14 @@ const requests: readonly (readonly [what: string, request: Buffer, hex: string])
   ['a put', putMethod.encode({ key: a, value: bytes('v'.repeat(200)) }), `0a022f6112c801${'76'.repeat(200)}`],
   ['a put of nothing', putMethod.encode({ key: a, value: bytes('') }), '0a022f61'],
   [
-    'a write',
+    'a creation',
     guardedWritesMethod.encode({ writes: [{ key: a, modRevision: 0, value: bytes('v') }] }),
-    '0a0610021a022f61120912070a022f611201761a080a060a022f614001',
+    '0a0610021a022f61120912070a022f61120176',
+  ],
+  [
+    'a write',
+    guardedWritesMethod.encode({ writes: [{ key: a, modRevision: 3, value: bytes('v') }] }),
+    '0a0810021a022f613003120912070a022f611201761a080a060a022f614001',
   ],
   [
     'writes with something beside them',

@@ -72,13 +72,17 @@ interface GuardedWritesResponse {
    * does not exist.
    */
   readonly current: readonly (KeyValue | undefined)[];
+  /** A deletion found no key: of servers that stand in for etcd some do not count that as a failed guard. */
+  readonly deletedNothing: boolean;
 }
 
 interface CompactionRequest {
   readonly revision: number;
 }
 
-interface StatusResponse {
+export interface StatusResponse {
+  /** Identifies the cluster, the same for all of its members; 0 if the server has none. */
+  readonly clusterId: number | bigint;
   /** Version of the member that answers, such as `3.5.17`. */
   readonly version: string;
   /** Bytes of the member's database file. */
@@ -197,7 +201,10 @@ const writePut = (writer: WireWriter, { key, value }: PutRequest): void => {
 };
 
 const writeGuardedWrites = (writer: WireWriter, { writes, beside }: GuardedWrites): void => {
-  for (const { key } of writes.toReversed()) {
+  // A creation alone is sent as published, without a read: servers that stand in for etcd take it as nothing else.
+  const [only] = writes;
+  const isCreation = writes.length === 1 && only?.modRevision === 0 && only.value !== undefined;
+  for (const { key } of isCreation ? [] : writes.toReversed()) {
     writeMessage(writer, 3, () => writeMessage(writer, 1, () => writeRange(writer, { key, keysOnly: true })));
   }
   if (beside) writeMessage(writer, 2, () => writeMessage(writer, 2, () => writePut(writer, beside)));
@@ -316,35 +323,69 @@ const readRange = (reader: WireReader): RangeResponse => {
 const readGuardedWrites = (reader: WireReader): GuardedWritesResponse => {
   let header = noHeader;
   let succeeded = false;
+  let deletedNothing = false;
   const current: (KeyValue | undefined)[] = [];
   while (reader.next()) {
     if (reader.field === 1) header = readMessage(reader, readHeader);
     else if (reader.field === 2) succeeded = readBool(reader);
-    else if (reader.field === 3) current.push(readMessage(reader, readFirstOfResponse));
-    else reader.skip();
+    else if (reader.field === 3) {
+      const { record, deleted } = readMessage(reader, readResponseOp);
+      current.push(record);
+      deletedNothing ||= deleted === 0;
+    } else reader.skip();
   }
-  return { header, succeeded, current };
+  return { header, succeeded, current, deletedNothing };
 };
 
-/** ResponseOp: the first record of a range response; undefined for the response to a write. */
-const readFirstOfResponse = (reader: WireReader): KeyValue | undefined => {
+interface ResponseOp {
+  /** The first record of a range response. */
+  readonly record: KeyValue | undefined;
+  /** Number of keys that a deletion found. */
+  readonly deleted: number | undefined;
+}
+
+const readResponseOp = (reader: WireReader): ResponseOp => {
   let record: KeyValue | undefined;
+  let deleted: number | undefined;
   while (reader.next()) {
     if (reader.field === 1) record = readMessage(reader, readRange).records[0];
+    else if (reader.field === 3) deleted = readMessage(reader, readDeleted);
     else reader.skip();
   }
-  return record;
+  return { record, deleted };
+};
+
+/** DeleteRangeResponse. */
+const readDeleted = (reader: WireReader): number => {
+  let deleted = 0;
+  while (reader.next()) {
+    if (reader.field === 2) deleted = readInteger(reader);
+    else reader.skip();
+  }
+  return deleted;
 };
 
 const readStatus = (reader: WireReader): StatusResponse => {
+  let clusterId: number | bigint = 0;
   let version = '';
   let dbSize = 0;
   while (reader.next()) {
-    if (reader.field === 2) version = readText(reader);
+    if (reader.field === 1) clusterId = readMessage(reader, readClusterId);
+    else if (reader.field === 2) version = readText(reader);
     else if (reader.field === 3) dbSize = readInteger(reader);
     else reader.skip();
   }
-  return { version, dbSize };
+  return { clusterId, version, dbSize };
+};
+
+/** A uint64 of the response header. */
+const readClusterId = (reader: WireReader): number | bigint => {
+  let clusterId: number | bigint = 0;
+  while (reader.next()) {
+    if (reader.field === 1) clusterId = reader.int64();
+    else reader.skip();
+  }
+  return clusterId;
 };
 
 export const decodeWatchResponse = (bytes: Buffer): WatchResponse => {

@@ -54,6 +54,36 @@ export const startEtcd = async (options: EtcdProcessOptions = {}): Promise<EtcdP
   }
 };
 
+export interface EtcdCluster {
+  readonly members: readonly EtcdProcess[];
+  readonly endpoints: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Starts a cluster of three members, whose elections are quick. */
+export const startEtcdCluster = async (): Promise<EtcdCluster> => {
+  for (let attempt = 1; ; attempt++) {
+    const peers: string[] = [];
+    for (let index = 0; index < 3; index++) peers.push(`http://127.0.0.1:${await freePort()}`);
+    const initial = peers.map((peer, index) => `m${index}=${peer}`).join(',');
+    const members: EtcdServer[] = [];
+    for (const [index, peer] of peers.entries()) {
+      const flags = ['--name', `m${index}`, '--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer];
+      flags.push('--initial-cluster', initial, '--heartbeat-interval', '50', '--election-timeout', '500');
+      members.push(new EtcdServer({ flags }, await freePort()));
+    }
+    const stop = async (): Promise<void> => void (await Promise.all(members.map((member) => member.stop())));
+    try {
+      await Promise.all(members.map((member) => member.start()));
+      return { members, endpoints: members.map(({ endpoint }) => endpoint), stop };
+    } catch (error) {
+      await stop();
+      // Another process may have taken a port between the search for a free one and its use.
+      if (attempt === 3) throw error;
+    }
+  }
+};
+
 class EtcdServer implements EtcdProcess {
   readonly endpoint: string;
   readonly #options: EtcdProcessOptions;
@@ -132,7 +162,7 @@ class EtcdServer implements EtcdProcess {
   }
 }
 
-const spawnToDieWithUs = (command: string, args: readonly string[]): ChildProcess => {
+export const spawnToDieWithUs = (command: string, args: readonly string[]): ChildProcess => {
   const setpriv = ['/usr/bin/setpriv', '/bin/setpriv'].find((file) => existsSync(file));
   // 3.4 refuses to run on arm64 without this variable. Nothing else in the environment may configure it.
   const env = { PATH: process.env['PATH'], ETCD_UNSUPPORTED_ARCH: process.arch };
@@ -142,7 +172,7 @@ const spawnToDieWithUs = (command: string, args: readonly string[]): ChildProces
     : spawn(command, args, { env, stdio: [...stdio] });
 };
 
-const freePort = async (): Promise<number> => {
+export const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

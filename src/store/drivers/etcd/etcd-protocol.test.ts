@@ -79,7 +79,7 @@ describe('etcd protocol: writes', () => {
     });
   }
 
-  test('after a member failed, the next write goes to another', async (context) => {
+  test('a write that a member refuses before it could be done goes to another', async (context) => {
     const calls: string[] = [];
     const failing = () => {
       calls.push('first');
@@ -90,7 +90,6 @@ describe('etcd protocol: writes', () => {
       return responseAt(7).bool(2, true);
     };
     const store = await openOn(context, { txn: failing }, { txn: working });
-    await assert.rejects(store.create('/a', Buffer.from('x')), (error) => isStoreError(error, 'unavailable'));
     assert.deepEqual(await store.create('/a', Buffer.from('x')), { revision: 7 });
     assert.deepEqual(calls, ['first', 'second']);
   });

@@ -16,13 +16,12 @@ import {
   type StoreRecord,
   type WriteOptions,
 } from '../../store.ts';
-import { EtcdConnection } from './etcd-connection.ts';
+import { EtcdConnection, type Patience } from './etcd-connection.ts';
 import { isAnswerTooLarge } from './etcd-errors.ts';
 import { EtcdKeys, type KeyRange } from './etcd-keys.ts';
 import type { EtcdTls } from './etcd-member.ts';
 import {
   compactMethod,
-  guardedWritesMethod,
   type KeyValue,
   type RangeRequest,
   type RangeResponse,
@@ -30,10 +29,9 @@ import {
   statusMethod,
 } from './etcd-messages.ts';
 import { EtcdWatch } from './etcd-watch.ts';
-import { changesOfKey } from './key-history.ts';
-import { type KeyReader, refusalOf, type SentWrite, settle } from './lost-write.ts';
+import { EtcdWrites, revisionOf } from './etcd-writes.ts';
 import { SharedRead } from './shared-read.ts';
-import { WriteIds, withoutWriteId, withWriteId } from './write-id.ts';
+import { withoutWriteId } from './write-id.ts';
 
 export interface EtcdStoreOptions {
   /** `https://host:2379` or `http://host:2379`; tried in turn. */
@@ -54,8 +52,8 @@ export interface EtcdStoreOptions {
  * - The revision is that of the whole etcd: it also advances when others write, and `compact` compacts all of etcd.
  * - `compacted` carries the oldest revision only if etcd reports it: when it cancels a watch, not for reads.
  * - `unavailable` is every failure without a definite answer: see `EtcdConnection` for what is retried.
- * - A write without a definite answer is never resent. The store searches for its effect (see `settle`), and reports
- *   `unknownOutcome` only if that is inconclusive. To make writes distinguishable, values in etcd are followed by an id
+ * - The effect of a write without a definite answer is searched for (see `EtcdWrites`), and `unknownOutcome` reported
+ *   only if that is inconclusive. To make writes distinguishable, values in etcd are followed by an id
  *   (`write-id.ts`).
  * - `full`: etcd's quota is reached. `tooLarge`: the value exceeds etcd's `--max-request-bytes`.
  *
@@ -66,6 +64,7 @@ export const openEtcdStore = async (options: EtcdStoreOptions): Promise<Store> =
   const store = makeStore(options);
   try {
     const revision = await store.head();
+    await store.examine();
     options.logger?.info('etcd is connected', { endpoints: options.endpoints, revision });
     return store;
   } catch (error) {
@@ -91,7 +90,7 @@ class EtcdStore implements Store {
   readonly #logger: Logger;
   readonly #watches = new Set<EtcdWatch>();
   readonly #head = new SharedRead(() => this.#readHead());
-  readonly #ids: WriteIds;
+  readonly #writes: EtcdWrites;
   /** The highest head that etcd has reported. */
   #headSeen: Revision = 1;
 
@@ -107,9 +106,22 @@ class EtcdStore implements Store {
     this.#clock = clock;
     this.#random = random;
     this.#logger = logger;
-    this.#ids = new WriteIds(random);
     this.#keys = new EtcdKeys(prefix);
     this.#connection = new EtcdConnection({ endpoints, tls, clock, random, logger, probeKey: this.#keys.marker });
+    this.#writes = new EtcdWrites({
+      ...{ connection: this.#connection, keys: this.#keys, clock, random, logger },
+      source: {
+        range: (request, patience) => this.#range(request, patience),
+        assertKept: (revision, patience) => this.#assertKept(revision, patience),
+        headSeen: () => this.#headSeen,
+        headMoved: (head) => this.#headMoved(head),
+      },
+    });
+  }
+
+  /** Finds out what the server can do. Throws `unavailable` if the endpoints lead to more than one cluster. */
+  async examine(): Promise<void> {
+    await Promise.all([this.#connection.assertOneCluster(), this.#writes.probe()]);
   }
 
   head(): Promise<Revision> {
@@ -136,23 +148,21 @@ class EtcdStore implements Store {
   }
 
   create(key: string, value: Uint8Array, options?: WriteOptions): Promise<Committed> {
-    return this.#write([{ verb: 'create', key, value }], options);
+    return this.#write({ verb: 'create', key, value }, options);
   }
 
   update(key: string, value: Uint8Array, expected: Revision, options?: WriteOptions): Promise<Committed> {
-    return this.#write([{ verb: 'update', key, value, expected }], options);
+    return this.#write({ verb: 'update', key, value, expected }, options);
   }
 
   delete(key: string, expected: Revision, options?: WriteOptions): Promise<Committed> {
-    return this.#write([{ verb: 'delete', key, expected }], options);
+    return this.#write({ verb: 'delete', key, expected }, options);
   }
 
   /** etcd itself enforces the size limits of a transaction: its operators may have raised them. */
   async batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]> {
     checkBatch(writes);
-    if (writes.length === 0) return [];
-    const committed = await this.#write(writes);
-    return writes.map(() => committed);
+    return writes.length === 0 ? [] : this.#writes.write(writes);
   }
 
   async *changes(from: Revision, signal: AbortSignal): AsyncGenerator<ChangeBatch, void> {
@@ -180,6 +190,7 @@ class EtcdStore implements Store {
 
   async compact(upTo: Revision): Promise<void> {
     if (upTo < 1) return;
+    await this.#writes.pass(upTo);
     try {
       await this.#connection.read(compactMethod, { revision: upTo });
     } catch (error) {
@@ -196,14 +207,19 @@ class EtcdStore implements Store {
     return this.#connection.close();
   }
 
+  async #write(write: BatchWrite, options?: WriteOptions): Promise<Committed> {
+    const [committed] = await this.#writes.write([write], options);
+    return committed as Committed;
+  }
+
   async #readHead(): Promise<Revision> {
     const { header } = await this.#range({ key: this.#keys.marker, countOnly: true });
     return header.revision;
   }
 
-  async #assertKept(revision: Revision): Promise<void> {
+  async #assertKept(revision: Revision, patience?: Patience): Promise<void> {
     try {
-      await this.#range({ key: this.#keys.marker, countOnly: true, ...revisionOf(revision) });
+      await this.#range({ key: this.#keys.marker, countOnly: true, ...revisionOf(revision) }, patience);
     } catch (error) {
       // The watch waits until the head reaches the revision.
       if (!isStoreError(error, 'futureRevision')) throw error;
@@ -249,72 +265,9 @@ class EtcdStore implements Store {
     }
   }
 
-  /** All in one transaction. */
-  async #write(writes: readonly BatchWrite[], { span }: WriteOptions = {}): Promise<Committed> {
-    try {
-      return await this.#send(writes, { marked: true, span });
-    } catch (error) {
-      // A full etcd accepts deletions, but no put in the same transaction.
-      if (!isStoreError(error, 'full') || writes.some(({ verb }) => verb !== 'delete')) throw error;
-      return this.#send(writes, { marked: false, span });
-    }
-  }
-
-  /** Sends at most once. `marked`: deletions store the id of the transaction in the marker key. */
-  async #send(
-    writes: readonly BatchWrite[],
-    { marked, span }: WriteOptions & { readonly marked: boolean },
-  ): Promise<Committed> {
-    const id = this.#ids.next();
-    const deletes = writes.some(({ verb }) => verb === 'delete');
-    const sent = writes.map((write) => this.#toSend(write, { id, marked }));
-    try {
-      const { header, succeeded, current } = await this.#connection.write(
-        guardedWritesMethod,
-        {
-          writes: writes.map((write, index) => ({
-            key: this.#keys.toEtcd(write.key),
-            modRevision: guardOf(sent[index] as SentWrite),
-            value: write.verb === 'delete' ? undefined : withWriteId(write.value, id),
-          })),
-          beside: deletes && marked ? { key: this.#keys.marker, value: id } : undefined,
-        },
-        span,
-      );
-      this.#headMoved(header.revision);
-      if (succeeded) return { revision: header.revision };
-      throw refusalOfFirst(sent, current);
-    } catch (error) {
-      if (!isStoreError(error, 'unknownOutcome')) throw error;
-      this.#logger.debug('writes went unanswered and are looked for', { writes: writes.map(({ key }) => key), error });
-      const { ended } = this.#connection;
-      const looked = sent.map((write) => ({ write, key: this.#written(write.key) }));
-      return settle(looked, { error, clock: this.#clock, ended });
-    }
-  }
-
-  #toSend(write: BatchWrite, { id, marked }: Pick<SentWrite, 'id' | 'marked'>): SentWrite {
-    const { verb, key } = write;
-    const expected = verb === 'create' ? 0 : write.expected;
-    return { verb, key, expected, id, marked, since: Math.max(this.#headSeen, expected) };
-  }
-
-  #written(name: string): KeyReader {
-    const key = this.#keys.toEtcd(name);
-    const { marker } = this.#keys;
-    const read = async (read: Uint8Array, at: Revision | undefined): Promise<KeyValue | undefined> =>
-      (await this.#range({ key: read, ...revisionOf(at) })).records[0];
-    return {
-      record: (at) => read(key, at),
-      marker: (at) => read(marker, at),
-      changes: (after, signal) => changesOfKey(this.#connection, { key, after }, signal),
-      assertKept: (revision) => this.#assertKept(revision),
-    };
-  }
-
   /** Linearizable, like every read of the driver. */
-  async #range(request: RangeRequest): Promise<RangeResponse> {
-    const response = await this.#connection.read(rangeMethod, request);
+  async #range(request: RangeRequest, patience?: Patience): Promise<RangeResponse> {
+    const response = await this.#connection.read(rangeMethod, request, patience);
     this.#headMoved(response.header.revision);
     return response;
   }
@@ -332,19 +285,6 @@ class EtcdStore implements Store {
   }
 }
 
-/** Why a transaction was refused; `current` holds its keys as they are. */
-const refusalOfFirst = (sent: readonly SentWrite[], current: readonly (KeyValue | undefined)[]): StoreError => {
-  const index = sent.findIndex((write, index) => (current[index]?.modRevision ?? 0) !== guardOf(write));
-  return refusalOf(sent[Math.max(index, 0)] as SentWrite, current[Math.max(index, 0)]);
-};
-
-/**
- * A revision that never matches if `expected` is 0 for an update or deletion: to etcd, 0 would mean that the key does
- * not exist.
- */
-const guardOf = ({ verb, expected }: Pick<SentWrite, 'verb' | 'expected'>): Revision =>
-  verb === 'create' || expected > 0 ? expected : Number.MAX_SAFE_INTEGER;
-
 const zeroByte = Uint8Array.of(0);
 
 const toRecord = (key: string, { value, modRevision }: KeyValue): StoreRecord => ({
@@ -352,10 +292,6 @@ const toRecord = (key: string, { value, modRevision }: KeyValue): StoreRecord =>
   value: withoutWriteId(value),
   revision: modRevision,
 });
-
-/** etcd interprets 0 as "latest". Its history begins empty at revision 1, which is also the state before it. */
-const revisionOf = (at: Revision | undefined): { readonly revision?: Revision } =>
-  at === undefined ? {} : { revision: Math.max(at, 1) };
 
 /** How many records of this size make up a page of `limits.etcdPageBytes`. */
 const nextPageMax = (records: readonly KeyValue[]): number => {

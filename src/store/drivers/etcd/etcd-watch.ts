@@ -5,10 +5,11 @@ import type { Random } from '../../../base/random.ts';
 import { Backoff } from '../../../base/time/backoff.ts';
 import { type Clock, pauseAlive } from '../../../base/time/clock.ts';
 import { type Change, type ChangeBatch, type Revision, StoreError, type StoreRecord } from '../../store.ts';
-import { type EtcdConnection, etcdRetries, type WatchConnection } from './etcd-connection.ts';
+import { type EtcdConnection, etcdRetries } from './etcd-connection.ts';
 import { isServiceError, isTransient, reasonOf, toStoreError } from './etcd-errors.ts';
 import type { EtcdKeys } from './etcd-keys.ts';
 import { type KeyValue, putMethod, type WatchEvent, type WatchResponse } from './etcd-messages.ts';
+import type { WatchConnection } from './member-connection.ts';
 import { ProgressRequests } from './progress-requests.ts';
 import { answersProgressRequests } from './server-version.ts';
 import { type EventBatch, WatchBatches } from './watch-batches.ts';
@@ -187,17 +188,18 @@ export class EtcdWatch {
     this.#catchUpTo = Math.max(this.#catchUpTo, await this.#options.source.head());
   }
 
-  #progressRequester(watch: WatchConnection): () => void {
+  #progressRequester(watch: WatchConnection): (repeats: number) => void {
     const { connection, keys, logger } = this.#options;
     let answers: Promise<boolean> | undefined;
-    const request = async () => {
+    const request = async (repeats: number) => {
+      if (repeats >= silentRequests) watch.check();
       answers ??= watch.version().then(answersProgressRequests);
       if (await answers) watch.call.write({ type: 'progress' });
       else await connection.write(putMethod, { key: keys.marker, value: new Uint8Array(0) });
     };
-    return () => {
+    return (repeats) => {
       // Nothing is lost without progress; it will be requested again.
-      request().catch((error: unknown) => logger.debug('etcd progress request failed', { error }));
+      request(repeats).catch((error: unknown) => logger.debug('etcd progress request failed', { error }));
     };
   }
 
@@ -220,3 +222,6 @@ export class EtcdWatch {
     };
   }
 }
+
+/** Requests for progress without an answer, about half a second's: the member may be frozen. */
+const silentRequests = 3;

@@ -1,4 +1,3 @@
-import { limits } from '../../../base/limits.ts';
 import { type Clock, pause } from '../../../base/time/clock.ts';
 import { type Committed, type Revision, StoreError } from '../../store.ts';
 import { isOutOfSpace, isServiceError, isTransient } from './etcd-errors.ts';
@@ -42,6 +41,8 @@ interface SettleOptions {
   readonly clock: Clock;
   /** Aborted when the store closes. */
   readonly ended: AbortSignal;
+  /** How long to wait for a write that is not found. */
+  readonly patienceMs: number;
 }
 
 type LostWriteOptions = WriteInDoubt & SettleOptions;
@@ -73,7 +74,7 @@ const witnessesMax = 16;
  *   still happen after another client deleted the key. So a creation that is not found is never `refused`. A creation
  *   is searched for only if the transaction has nothing else.
  * - A read does not reveal a write that etcd has accepted but not yet applied, or that is still on the network. So a
- *   write that is not found is awaited for `limits.etcdSettleMsMax`; after that, its outcome is unknown.
+ *   write that is not found is awaited for `patienceMs`; after that, its outcome is unknown.
  * - If history was compacted meanwhile, the search is inconclusive.
  */
 export const settle = async (writes: readonly WriteInDoubt[], options: SettleOptions): Promise<Committed> => {
@@ -136,7 +137,7 @@ class LostWrite {
   async #wait(current: KeyValue | undefined): Promise<Finding> {
     const { clock, ended, key, write } = this.#options;
     const patience = new AbortController();
-    const timer = clock.after(limits.etcdSettleMsMax, () => patience.abort());
+    const timer = clock.after(this.#options.patienceMs, () => patience.abort());
     const signal = AbortSignal.any([patience.signal, ended]);
     try {
       while (!signal.aborted) {

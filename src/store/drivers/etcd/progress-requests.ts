@@ -10,8 +10,8 @@ interface ProgressRequestsOptions {
   readonly random: Random;
   /** The position of the watch, and whether it is waiting for etcd; if its reader is busy, that is why it is behind. */
   readonly state: () => { readonly revision: Revision; readonly waiting: boolean };
-  /** Requests progress from etcd for the watch. Does not throw. */
-  readonly request: () => void;
+  /** Requests progress from etcd for the watch; `repeats` times since it was last up to date. Does not throw. */
+  readonly request: (repeats: number) => void;
 }
 
 /**
@@ -60,7 +60,7 @@ export class ProgressRequests implements Closable {
       this.#repeats = 0;
     } else if (waiting) {
       this.#repeats++;
-      this.#options.request();
+      this.#options.request(this.#repeats);
     }
   }
 }

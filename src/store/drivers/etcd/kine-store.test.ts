@@ -1,0 +1,4 @@
+import { kineConformance } from '../../conformance/durable-drivers-fixture.ts';
+import { openEtcdStore } from './etcd-store.ts';
+
+kineConformance({ name: 'kine', open: openEtcdStore });
