@@ -81,6 +81,8 @@ export const storageLimits = {
   etcdProbeMsMax: 750,
   /** Longest delay of the back-off. */
   etcdBackoffMsMax: 500,
+  /** Longest delay between requests for progress. */
+  etcdProgressMsMax: 2_000,
   /** How long a broken watch on etcd tries to reconnect before it fails. */
   etcdWatchBrokenMsMax: 60_000,
   /** How often an idle watch on etcd polls the head. */

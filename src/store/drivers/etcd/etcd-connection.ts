@@ -23,7 +23,7 @@ interface EtcdConnectionOptions {
   readonly probeKey: Uint8Array;
 }
 
-/** Back-off between attempts to reach etcd, and between progress requests. */
+/** Back-off between attempts to reach etcd. */
 export const etcdRetries: BackoffPolicy = { firstMs: 50, maxMs: limits.etcdBackoffMsMax };
 
 /** When to stop trying, on the monotonic clock. Default: `limits.etcdRetryMsMax` from now, less during an outage. */

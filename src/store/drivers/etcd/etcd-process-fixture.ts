@@ -26,7 +26,7 @@ export interface EtcdProcess {
   readonly endpoint: string;
   /** Kills it like a crash; its data is kept. */
   kill(): Promise<void>;
-  /** Restarts it on its data after `kill`. Resolves when it answers. */
+  /** Restarts it on its data after `kill`; does nothing while it runs. Resolves when it answers. */
   start(): Promise<void>;
   /** Freezes it: connections stay open, but nothing answers. */
   freeze(): void;
@@ -102,6 +102,7 @@ class EtcdServer implements EtcdProcess {
   }
 
   async start(): Promise<void> {
+    if (this.#child?.exitCode === null && this.#child.signalCode === null) return;
     const child = spawnToDieWithUs('etcd', this.#flags());
     this.#child = child;
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {

@@ -13,7 +13,7 @@ export const kineMissing: string | false =
     ? false
     : 'kine is not on the PATH: go install github.com/k3s-io/kine@latest';
 
-export interface KineProcess {
+interface KineProcess {
   /** `http://127.0.0.1:port`. */
   readonly endpoint: string;
   /** Stops it and removes its data. */

@@ -311,12 +311,14 @@ describe('a write whose response is lost', { skip: etcdMissing }, () => {
       assert.equal(text(await place.direct.get(key)), verb === 'delete' ? undefined : 'mine');
     });
 
-    test(`${verb}, refused before processing: certainly not done, and not resent`, async (context) => {
+    test(`${verb}, refused before processing: certainly not done, and sent again`, async (context) => {
       const place = await openPlace(context, verb);
       const sentBefore = place.proxy.transactions;
       only(place, { type: 'loseRequest', as: 'refused' });
-      assert.equal(await outcomeOf(write(place, verb)), 'unavailable');
-      assert.equal(place.proxy.transactions, sentBefore + 1);
+      const before = await place.direct.head();
+      assert.equal(await outcomeOf(write(place, verb)), before + 1);
+      assert.equal(place.proxy.transactions, sentBefore + 2);
+      assert.equal(await place.direct.head(), before + 1);
     });
 
     test(`${verb}, history compacted meanwhile: unknown outcome`, async (context) => {

@@ -1,9 +1,9 @@
 import type { Closable } from '../../../base/disposable.ts';
+import { limits } from '../../../base/limits.ts';
 import type { Random } from '../../../base/random.ts';
-import { backoffMs } from '../../../base/time/backoff.ts';
+import { type BackoffPolicy, backoffMs } from '../../../base/time/backoff.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Revision } from '../../store.ts';
-import { etcdRetries } from './etcd-connection.ts';
 
 interface ProgressRequestsOptions {
   readonly clock: Clock;
@@ -47,7 +47,7 @@ export class ProgressRequests implements Closable {
     if (this.#closed || this.#options.state().revision >= this.#head) return;
     const target = this.#head;
     const { clock, random } = this.#options;
-    this.#timer = clock.after(backoffMs(etcdRetries, this.#repeats + 1, random), () => {
+    this.#timer = clock.after(backoffMs(repetition, this.#repeats + 1, random), () => {
       this.#timer = undefined;
       this.#check(target);
       this.#arm();
@@ -64,3 +64,5 @@ export class ProgressRequests implements Closable {
     }
   }
 }
+
+const repetition: BackoffPolicy = { firstMs: 50, maxMs: limits.etcdProgressMsMax };
