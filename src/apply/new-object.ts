@@ -1,9 +1,10 @@
 import type { ApiObject } from '../meta/api-object.ts';
 import { type Schema, type StructSchema, schemaOf } from '../schema/schema.ts';
+import { zeroOf } from '../schema/zero-value.ts';
 
 /**
  * The object that a new one is compared with: its identity and the values that always exist. Nobody comes to own those,
- * such as an empty `spec` or the empty list of required containers.
+ * such as an empty `spec`, the empty list of required containers, or a number that is always written and 0.
  */
 export function newObject(
   schema: StructSchema,
@@ -27,7 +28,6 @@ function emptyStruct(schema: StructSchema): Readonly<Record<string, unknown>> {
   return empty;
 }
 
-/** Scalars are owned by their writer, even if always present. */
 function emptyValue(schema: Schema, presence: string): unknown {
   switch (schema.type) {
     case 'struct':
@@ -37,6 +37,6 @@ function emptyValue(schema: Schema, presence: string): unknown {
     case 'map':
       return {};
     default:
-      return undefined;
+      return presence === 'always' ? zeroOf(schema) : undefined;
   }
 }

@@ -270,6 +270,8 @@ interface Deprecation {
   readonly release?: string;
   /** The release that removes the version: `1.25`. */
   readonly removedRelease?: string;
+  /** The warning names no version to use instead. */
+  readonly namesNoOther?: true;
 }
 
 /** Complete description of one kind of object. Registry, codecs and merges are driven by it and never name a kind. */
@@ -288,6 +290,8 @@ export interface Kind extends GroupVersionKind {
   readonly offByDefault?: true;
   /** Not served to clients. Other versions may be stored in its form, and managedFields may refer to it. */
   readonly served?: false;
+  /** Version that the hash of the storage version is made of, where kube-apiserver stores another one. Default: the stored version. */
+  readonly hashedVersion?: string;
   /** Set if clients should use another version. */
   readonly deprecated?: Deprecation;
   /** Absent if objects are stored in the form of this kind. */

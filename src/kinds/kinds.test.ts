@@ -114,6 +114,7 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'CSIStorageCapacity', 'csistoragecapacities', '', 'Namespaced', '', '0000'],
     ['v1', 'VolumeAttachment', 'volumeattachments', '', 'Cluster', 'status', '0000'],
     ['v1beta1', 'VolumeAttributesClass', 'volumeattributesclasses', 'vac', 'Cluster', '', '0100'],
+    ['v1alpha1', 'VolumeAttributesClass', 'volumeattributesclasses', 'vac', 'Cluster', '', '0100'],
     ...[
       ['ResourceClaim', 'resourceclaims', '', 'Namespaced', 'status', '0100'],
       ['ResourceClaimTemplate', 'resourceclaimtemplates', '', 'Namespaced', '', '0100'],

@@ -110,9 +110,10 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     ...mutatingAdmissionPolicies(dialect),
     refusingFinalizers(priorityClass(dialect)),
     runtimeClass(dialect),
-    ...[storageClass, csiDriver, csiNode, csiStorageCapacity, volumeAttachment, volumeAttributesClass].map((make) =>
+    ...[storageClass, csiDriver, csiNode, csiStorageCapacity, volumeAttachment].map((make) =>
       refusingFinalizers(make(dialect)),
     ),
+    ...volumeAttributesClass(dialect).map(refusingFinalizers),
     ...resourceKinds(dialect),
     ...flowControlKinds(dialect),
     tokenReview(dialect),

@@ -262,6 +262,7 @@ const published: Readonly<Record<string, string>> = {
   'api.storage.v1.VolumeAttachment': 'spec',
   'api.storage.v1.VolumeAttachmentSpec': 'attacher nodeName source',
   'api.storage.v1.VolumeAttachmentStatus': 'attached',
+  'api.storage.v1alpha1.VolumeAttributesClass': 'driverName',
   'api.storage.v1beta1.VolumeAttributesClass': 'driverName',
   'api.storagemigration.v1alpha1.MigrationCondition': 'status type',
   'api.storagemigration.v1alpha1.StorageVersionMigrationSpec': 'resource',

@@ -41,7 +41,7 @@ function urlErrors(url: string, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const protocol = scheme.toLowerCase();
   if (protocol !== 'https') errors.push(invalid(path, protocol, `'https' is the only allowed URL scheme${form}`));
-  if (host === '') errors.push(invalid(path, host, `host must be provided${form}`));
+  if (host === '') errors.push(invalid(path, host, `host must be specified${form}`));
   // The value may be a password.
   if (user !== undefined)
     errors.push({ type: 'FieldValueInvalid', field: path, detail: 'user information is not permitted in the URL' });

@@ -296,7 +296,7 @@ function deprecationOf(kind: Kind, kinds: readonly Kind[]): string | undefined {
   if (warning !== undefined) return warning;
   const since = release === undefined ? '' : ` in v${release}+`;
   const until = release === undefined || removedRelease === undefined ? '' : `, unavailable in v${removedRelease}+`;
-  const better = bestVersion(kind, kinds);
+  const better = kind.deprecated.namesNoOther ? undefined : bestVersion(kind, kinds);
   const instead = better && `; use ${apiVersionOf(better)} ${better.kind}`;
   return `${apiVersionOf(kind)} ${kind.kind} is deprecated${since}${until}${instead ?? ''}`;
 }

@@ -60,5 +60,5 @@ export const validatingAdmissionPolicies = (dialect: Dialect): readonly Kind[] =
 /** The same as beta. */
 function betaOf(stored: Kind, schema: Kind['schema']): Kind {
   const name = { group: stored.group, version: 'v1beta1', kind: stored.kind };
-  return { ...stored, ...name, schema, offByDefault: true, deprecated: { release: '1.31', removedRelease: '1.34' }, storedAs: renamedFields(stored, name, {}) };
+  return { ...stored, ...name, schema, offByDefault: true, deprecated: { release: '1.31', removedRelease: '1.34', namesNoOther: true }, storedAs: renamedFields(stored, name, {}) };
 }

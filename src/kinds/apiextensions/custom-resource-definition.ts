@@ -46,6 +46,7 @@ export function customResourceDefinition(dialect: Dialect): Kind {
   return defineKind({
     group: dialect.group('apiextensions'),
     kind: 'CustomResourceDefinition',
+    hashedVersion: 'v1beta1',
     shortNames: ['crd', 'crds'],
     categories: ['api-extensions'],
     scope: 'Cluster',

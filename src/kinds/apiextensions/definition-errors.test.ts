@@ -147,7 +147,7 @@ describe('errors of definitions: conversion', () => {
       webhook({ url: 'http://example.com' }),
       `${at}.url: Invalid value: "http": 'https' is the only allowed URL scheme${form}`,
     ],
-    ['host', webhook({ url: 'https:///path' }), `${at}.url: Invalid value: "": host must be provided${form}`],
+    ['host', webhook({ url: 'https:///path' }), `${at}.url: Invalid value: "": host must be specified${form}`],
     [
       'user',
       webhook({ url: 'https://a:secret@example.com' }),

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { duplicate, errorsOfEach, type FieldError, invalid, required } from '../../meta/field-error.ts';
+import { duplicate, errorsOfEach, type FieldError, invalid, invalidTexts, required } from '../../meta/field-error.ts';
 import { isDns1035Label, isDnsSubdomain, isQualifiedName } from '../../meta/formats.ts';
 import { always, type Infer, int64, list, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
@@ -92,7 +92,7 @@ function validateServer({ apiServerID: id = '', encodingVersion: encoding = '', 
     ...isDnsSubdomain(id).map((problem) => invalid(`${path}.apiServerID`, id, problem)),
     ...version(encoding, `${path}.encodingVersion`),
     ...errorsOfEach(decodableVersions, (each, index) => version(each, `${path}.decodableVersions[${index}]`)),
-    ...(decodable.has(encoding) ? [] : [invalid(`${path}.decodableVersions`, decodableVersions, `decodableVersions must include encodingVersion ${encoding}`)]),
+    ...(decodable.has(encoding) ? [] : [invalidTexts(`${path}.decodableVersions`, decodableVersions, `decodableVersions must include encodingVersion ${encoding}`)]),
     ...errorsOfEach(servedVersions, (each, index) => {
       const field = `${path}.servedVersions[${index}]`;
       const known = decodable.has(each);

@@ -54,7 +54,7 @@ async function validateRequest({ request = '', signerName = '' }: Spec, dialect:
 }
 
 function validateUsages(wanted: readonly string[]): FieldError[] {
-  if (wanted.length === 0) return [required('spec.usages', 'usages must be provided')];
+  if (wanted.length === 0) return [required('spec.usages')];
   const seen = new Set<string>();
   return errorsOfEach(wanted, (usage, index) => {
     const field = `spec.usages[${index}]`;

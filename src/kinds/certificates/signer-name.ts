@@ -7,7 +7,7 @@ const signerNameBytesMax = limits.nameLengthMax + 1 + limits.labelLengthMax + 1 
 
 /** Checks the name of a signer: a domain of two labels or more, a slash, and a path of DNS names separated by dots. */
 export function validateSignerName(name: string, field: string): FieldError[] {
-  if (name === '') return [required(field, 'signerName must be provided')];
+  if (name === '') return [required(field)];
   if (Buffer.byteLength(name) > signerNameBytesMax) return [tooLong(field, signerNameBytesMax)];
   const [domain = '', path, ...more] = name.split('/');
   if (path === undefined || more.length > 0) {

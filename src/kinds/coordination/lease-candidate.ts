@@ -41,7 +41,7 @@ function validate(object: ApiObject): FieldError[] {
     ...(binaryVersion !== '' && !binary ? [invalid('spec.binaryVersion', binaryVersion, noVersion)] : []),
     ...(isBefore ? [invalid('spec.binaryVersion', binaryVersion, 'must be greater than or equal to `emulationVersion`')] : []),
     ...(needsEmulation ? [required('spec.emulationVersion', "must be specified when `strategy` is 'OldestEmulationVersion'")] : []),
-    ...(strategy === '' ? [required('spec.strategy')] : validateStrategy(strategy, 'spec.strategy.strategy')),
+    ...(strategy === '' ? [required('spec.strategy')] : validateStrategy(strategy, 'spec.strategy')),
   ];
 }
 

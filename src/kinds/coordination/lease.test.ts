@@ -29,12 +29,12 @@ const rows: { why: string; spec: Sent; errors: string[] }[] = [
   {
     why: 'an unknown strategy',
     spec: { strategy: 'Mine' },
-    errors: ['spec.strategy: Unsupported value: "Mine": supported values: "OldestEmulationVersion"'],
+    errors: ['spec.strategy.strategy: Unsupported value: "Mine": supported values: "OldestEmulationVersion"'],
   },
   {
     why: 'a strategy of nobody',
     spec: { strategy: '/Mine' },
-    errors: ['spec.strategy: Invalid value: "/Mine": prefix part must be non-empty'],
+    errors: ['spec.strategy.strategy: Invalid value: "/Mine": prefix part must be non-empty'],
   },
   {
     why: 'a preferred holder without a strategy',

@@ -9,14 +9,19 @@ import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 
+const gate = 'CoordinatedLeaderElection';
+
 const leaseSpec = struct('api.coordination.v1.LeaseSpec', 'Who holds the lease, and until when.', {
   holderIdentity: ptr(1, string(), 'Identity of the holder; empty when nobody holds the lease.'),
   leaseDurationSeconds: ptr(2, int32(), 'Seconds after the last renewal that others wait before they take the lease.'),
   acquireTime: ptr(3, microTime(), 'When the holder took the lease.'),
   renewTime: ptr(4, microTime(), 'When the holder last renewed the lease.'),
   leaseTransitions: ptr(5, int32(), 'How often the lease went from one holder to another.'),
-  strategy: ptr(6, string(), 'How a coordinated election picks the holder.'),
-  preferredHolder: ptr(7, string(), 'Asks the holder to give way to this one; needs a strategy.', { onlyWith: { fields: ['strategy'], detail: 'may only be specified if `strategy` is defined' } }),
+  strategy: ptr(6, string(), 'How a coordinated election picks the holder.', { gate }),
+  preferredHolder: ptr(7, string(), 'Asks the holder to give way to this one; needs a strategy.', {
+    gate,
+    onlyWith: { fields: ['strategy'], detail: 'may only be specified if `strategy` is defined' },
+  }),
 });
 
 const schema = kindSchema('api.coordination.v1.Lease', 'A lock that runs out unless its holder renews it.', {
@@ -40,7 +45,9 @@ function validate(object: ApiObject): FieldError[] {
   return errors;
 }
 
-export function validateStrategy(strategy: string, path: string): FieldError[] {
+/** The published paths name the field twice. */
+export function validateStrategy(strategy: string, of: string): FieldError[] {
+  const path = `${of}.strategy`;
   if (strategy.includes('/')) return isQualifiedName(strategy).map((problem) => invalid(path, strategy, problem));
   return knownStrategies.includes(strategy) ? [] : [notSupported(path, strategy, knownStrategies)];
 }

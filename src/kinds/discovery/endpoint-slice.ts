@@ -165,7 +165,10 @@ export const endpointSlice = (dialect: Dialect): Kind =>
       column('Endpoints', 'Addresses of the endpoints.', endpointsCell),
       ageColumn,
     ],
-    strategy: { prepareForCreate: dropTopology, prepareForUpdate: dropTopology, validateCreate: validate, validateUpdate: validate },
+    strategy: {
+      ...{ prepareForCreate: dropTopology, prepareForUpdate: dropTopology, validateCreate: validate, validateUpdate: validate },
+      warnings: (object, old) => (old === undefined && typed(schema, object).addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : []),
+    },
     generation: true,
     generationCounts: 'labels',
   });

@@ -1,4 +1,4 @@
-import { duplicate, errorsOfEach, type FieldError, forbidden, invalid, notSupported, required } from '../../meta/field-error.ts';
+import { duplicate, errorsOfEach, type FieldError, forbidden, invalid, invalidTexts, notSupported, required } from '../../meta/field-error.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../meta/formats.ts';
 import type { FlowCondition, FlowRules, FlowSchemaSpec, FlowSubject, PathRule, ResourceRule } from './flow-schemas.ts';
 
@@ -13,7 +13,14 @@ const first = 'exempt';
 export function flowSchemaErrors(name: string, { priorityLevelConfiguration, matchingPrecedence = 0, distinguisherMethod, rules = [] }: FlowSchemaSpec): FieldError[] {
   return [
     ...precedenceErrors(name, matchingPrecedence, 'spec.matchingPrecedence'),
-    ...(distinguisherMethod && !methods.includes(distinguisherMethod.type ?? '') ? [notSupported('spec.distinguisherMethod.type', distinguisherMethod.type ?? '', methods)] : []),
+    ...(distinguisherMethod && !methods.includes(distinguisherMethod.type ?? '')
+      ? [
+          {
+            ...notSupported('spec.distinguisherMethod.type', distinguisherMethod, methods),
+            shown: `flowcontrol.FlowDistinguisherMethod{Type:${JSON.stringify(distinguisherMethod.type ?? '')}}`,
+          },
+        ]
+      : []),
     ...levelNameErrors(priorityLevelConfiguration?.name ?? '', 'spec.priorityLevelConfiguration.name'),
     ...errorsOfEach(rules, (rule, index) => rulesErrors(rule, `spec.rules[${index}]`)),
   ];
@@ -96,7 +103,8 @@ function pathRuleErrors({ verbs: named = [], nonResourceURLs = [] }: PathRule, p
 function verbErrors(named: readonly string[], path: string): FieldError[] {
   const errors = termErrors(named, path, 'verbs must contain at least one value', 'verbs');
   if (named.includes(everything) || named.every((verb) => verbs.includes(verb))) return errors;
-  return [...errors, notSupported(path, named, verbs)];
+  const { shown = '' } = invalidTexts(path, named, '');
+  return [...errors, { ...notSupported(path, named, verbs), shown }];
 }
 
 const termErrors = (terms: readonly string[], path: string, missing: string, what: string): FieldError[] => (terms.length === 0 ? [required(path, missing)] : aloneErrors(terms, path, what));

@@ -20,7 +20,7 @@ const parametersReference = struct('api.networking.v1.IngressClassParametersRefe
 });
 
 const ingressClassSpec = struct('api.networking.v1.IngressClassSpec', 'Which controller serves ingresses of a class, and how.', {
-  controller: opt(1, string(), 'The controller, as a path with a domain such as `example.com/name`. At most 250 characters; cannot change.', { immutable: 'always' }),
+  controller: opt(1, string(), 'The controller, as a path with a domain such as `example.com/name`. At most 250 characters; cannot change.'),
   parameters: ptr(2, parametersReference, 'Object with further settings for the controller.'),
 });
 
@@ -36,6 +36,13 @@ const controllerBytesMax = 250;
 function validate(object: ApiObject): FieldError[] {
   const { controller = '', parameters } = typed(schema, object).spec ?? {};
   return [...controllerErrors(controller, 'spec.controller'), ...(parameters ? parametersErrors(parameters, 'spec.parameters') : [])];
+}
+
+const controllerOf = (object: ApiObject): string => typed(schema, object).spec?.controller ?? '';
+
+function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
+  const controller = controllerOf(object);
+  return [...(controller === controllerOf(old) ? [] : [invalid('spec.controller', controller, 'field is immutable')]), ...validate(object)];
 }
 
 const pathPattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
@@ -85,6 +92,6 @@ export const ingressClass = (dialect: Dialect): Kind =>
       column('Parameters', 'Object with settings for the controller.', parametersCell),
       ageColumn,
     ],
-    strategy: { validateCreate: validate, validateUpdate: validate },
+    strategy: { validateCreate: validate, validateUpdate },
     generation: true,
   });

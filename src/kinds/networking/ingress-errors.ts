@@ -11,7 +11,7 @@ export function ingressErrors(spec: IngressSpec, old?: IngressSpec): FieldError[
   const keepsSecretNames = (old?.tls ?? []).some(({ secretName = '' }) => secretNameErrors(secretName, '').length > 0);
   const keepsWildcards = (old?.rules ?? []).some((rule) => isWildcard(rule) && pathsErrors(rule, '').length > 0);
   return [
-    ...(rules.length === 0 && !defaultBackend ? [invalid('spec', null, 'either `defaultBackend` or `rules` must be specified')] : []),
+    ...(rules.length === 0 && !defaultBackend ? [{ ...invalid('spec', rules, 'either `defaultBackend` or `rules` must be specified'), shown: '[]networking.IngressRule(nil)' }] : []),
     ...(defaultBackend ? backendErrors(defaultBackend, 'spec.defaultBackend') : []),
     ...errorsOfEach(rules, (rule, index) => {
       const path = `spec.rules[${index}]`;

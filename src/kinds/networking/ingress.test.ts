@@ -21,7 +21,7 @@ const wildcard =
 
 const rows: readonly [why: string, spec: Sent, errors: readonly (string | RegExp)[]][] = [
   ['a default backend', valid, []],
-  ['nothing', {}, ['spec: Invalid value: "null": either `defaultBackend` or `rules` must be specified']],
+  ['nothing', {}, ['spec: Invalid value: []networking.IngressRule(nil): either `defaultBackend` or `rules` must be specified']],
   ['a rule for all hosts', { rules: [{}] }, []],
   ['a host', atHost('a.example'), []],
   ['a wildcard', atHost('*.a.example'), []],
@@ -77,7 +77,7 @@ const rows: readonly [why: string, spec: Sent, errors: readonly (string | RegExp
     [
       /^spec\.defaultBackend\.resource\.apiGroup: Invalid value: "X": a lowercase RFC 1123 subdomain/,
       'spec.defaultBackend.resource.kind: Invalid value: "a/b": may not contain \'/\'',
-      'spec.defaultBackend.resource.name: Required value',
+      'spec.defaultBackend.resource.name: Required value: name is required',
     ],
   ],
   [

@@ -19,7 +19,7 @@ const rules: readonly [
   [
     'another protocol',
     { ports: [{ protocol: 'ICMP' }] },
-    ['PATH.ports[0].protocol: Unsupported value: "ICMP": supported values: "SCTP", "TCP", "UDP"'],
+    ['PATH.ports[0].protocol: Unsupported value: "ICMP": supported values: "TCP", "UDP", "SCTP"'],
   ],
   [
     'a bad port',
@@ -44,7 +44,7 @@ const rules: readonly [
   [
     'a range that ends before it starts',
     { ports: [{ port: 80, endPort: 79 }] },
-    ['PATH.ports[0].endPort: Invalid value: 79: must be greater than or equal to `port`'],
+    ['PATH.ports[0].endPort: Invalid value: 80: must be greater than or equal to `port`'],
   ],
   [
     'a range too far',
@@ -124,7 +124,7 @@ const types: readonly [spec: Sent, types: readonly string[], errors: readonly st
   [
     { policyTypes: ['Both'] },
     ['Both'],
-    ['spec.policyTypes[0]: Unsupported value: "Both": supported values: "Egress", "Ingress"'],
+    ['spec.policyTypes[0]: Unsupported value: "Both": supported values: "Ingress", "Egress"'],
   ],
   [
     { policyTypes: ['Ingress', 'Egress', 'Both'] },

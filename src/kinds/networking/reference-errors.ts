@@ -11,6 +11,6 @@ interface Reference {
 /** Errors of a reference to an object of any kind. */
 export const referenceErrors = ({ apiGroup, kind = '', name = '' }: Reference, path: string): FieldError[] => [
   ...(apiGroup === undefined ? [] : failing(isDnsSubdomain, `${path}.apiGroup`, apiGroup)),
-  ...(kind === '' ? [required(`${path}.kind`)] : failing(isPathSegment, `${path}.kind`, kind)),
-  ...(name === '' ? [required(`${path}.name`)] : failing(isPathSegment, `${path}.name`, name)),
+  ...(kind === '' ? [required(`${path}.kind`, 'kind is required')] : failing(isPathSegment, `${path}.kind`, kind)),
+  ...(name === '' ? [required(`${path}.name`, 'name is required')] : failing(isPathSegment, `${path}.name`, name)),
 ];

@@ -47,7 +47,7 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
     why: 'a toleration of all that tells no effect',
     sent: { handler: 'h', scheduling: { tolerations: [{ value: 'v' }] } },
     errors: [
-      'scheduling.tolerations[0].operator: Invalid value: "": operator must be Exists when `key` is empty, which means "match all values and all keys"',
+      'scheduling.tolerations.tolerations[0].operator: Invalid value: "": operator must be Exists when `key` is empty, which means "match all values and all keys"',
     ],
   },
   {

@@ -46,7 +46,8 @@ function validate(object: ApiObject, { domain }: Dialect): FieldError[] {
 
 const validateScheduling = ({ nodeSelector = {}, tolerations = [] }: Scheduling): FieldError[] => [
   ...errorsOfEach(Object.entries(nodeSelector), ([key, value]) => [...failing(isQualifiedName, 'scheduling.nodeSelector', key), ...failing(isLabelValue, 'scheduling.nodeSelector', value)]),
-  ...validateTolerations(tolerations, 'scheduling.tolerations'),
+  // The published path names the field twice.
+  ...validateTolerations(tolerations, 'scheduling.tolerations.tolerations'),
 ];
 
 function warnings(object: ApiObject, dialect: Dialect): string[] {

@@ -1,7 +1,8 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type FieldError, required as requiredError } from '../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid, required as requiredError } from '../../meta/field-error.ts';
 import { always, type Infer, list, opt, ptr, struct } from '../../schema/schema.ts';
+import { validate as validateBySchema } from '../../schema/validate.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -30,7 +31,11 @@ function validate(object: ApiObject, old?: ApiObject): FieldError[] {
 }
 
 function validateAggregation({ clusterRoleSelectors = [] }: AggregationRule, path: string): FieldError[] {
-  return clusterRoleSelectors.length > 0 ? [] : [requiredError(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
+  if (clusterRoleSelectors.length === 0) return [requiredError(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
+  return errorsOfEach(clusterRoleSelectors, (selector, index) =>
+    // The published text shows a selector that could not be made.
+    validateBySchema(labelSelector, selector).length === 0 ? [] : [invalid(`${path}[${index}]`, 'null', 'invalid label selector.')],
+  );
 }
 
 /** ClusterRole (spec section 5.8). */

@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import { boundedCount, errorsOfEach, type FieldError, invalid, required as requiredError } from '../../meta/field-error.ts';
+import { boundedCount, errorsOfEach, type FieldError, invalidTexts, required as requiredError } from '../../meta/field-error.ts';
 import { type Infer, list, opt, req, string, struct } from '../../schema/schema.ts';
 
 /** The wildcard for verbs, API groups, resources and non-resource URLs (spec section 5.8). */
@@ -53,14 +53,14 @@ function validateRule(rule: PolicyRule, scope: 'Namespaced' | 'Cluster', path: s
 }
 
 function validatePathRule(rule: PolicyRule, scope: 'Namespaced' | 'Cluster', path: string): FieldError[] {
-  const { apiGroups = [], resources = [], resourceNames = [], nonResourceURLs } = rule;
+  const { apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const errors: FieldError[] = [];
   if (scope === 'Namespaced') {
-    errors.push(invalid(path, nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs'));
+    errors.push(invalidTexts(path, nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs'));
   }
   if (apiGroups.length + resources.length + resourceNames.length > 0) {
     const problem = 'rules cannot apply to both regular resources and non-resource URLs';
-    errors.push(invalid(path, nonResourceURLs, problem));
+    errors.push(invalidTexts(path, nonResourceURLs, problem));
   }
   return errors;
 }

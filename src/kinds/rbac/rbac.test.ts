@@ -129,12 +129,18 @@ describe('aggregation', () => {
     [
       'no values',
       { clusterRoleSelectors: [{}, { matchExpressions: [{ key: 'a', operator: 'In' }] }] },
-      [`${path}[1].matchExpressions[0].values: Required value: must be specified when \`operator\` is 'In' or 'NotIn'`],
+      [
+        `${path}[1].matchExpressions[0].values: Required value: must be specified when \`operator\` is 'In' or 'NotIn'`,
+        `${path}[1]: Invalid value: "null": invalid label selector.`,
+      ],
     ],
     [
       'an unknown operator',
       { clusterRoleSelectors: [{ matchExpressions: [{ key: 'a', operator: 'Near' }] }] },
-      [`${path}[0].matchExpressions[0].operator: Invalid value: "Near": not a valid selector operator`],
+      [
+        `${path}[0].matchExpressions[0].operator: Invalid value: "Near": not a valid selector operator`,
+        `${path}[0]: Invalid value: "null": invalid label selector.`,
+      ],
     ],
   ];
   for (const [why, aggregationRule, errors] of rows) {
@@ -168,7 +174,7 @@ describe('bindings', () => {
       why: 'no role',
       sent: {},
       namespaced: [
-        'roleRef.kind: Unsupported value: "": supported values: "ClusterRole", "Role"',
+        'roleRef.kind: Unsupported value: "": supported values: "Role", "ClusterRole"',
         'roleRef.name: Required value',
       ],
       cluster: ['roleRef.kind: Unsupported value: "": supported values: "ClusterRole"', 'roleRef.name: Required value'],
@@ -189,7 +195,7 @@ describe('bindings', () => {
     {
       why: 'an unknown kind of subject',
       sent: { roleRef: viewRef, subjects: [user, { kind: 'Robot', name: 'r' }] },
-      namespaced: ['subjects[1].kind: Unsupported value: "Robot": supported values: "Group", "ServiceAccount", "User"'],
+      namespaced: ['subjects[1].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group"'],
     },
     {
       why: 'subjects without names',

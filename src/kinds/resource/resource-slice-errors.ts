@@ -36,6 +36,11 @@ function validateFixed(spec: Spec, before: Spec): FieldError[] {
   return fixed.flatMap(([path, of]) => (of(spec) === of(before) ? [] : [invalid(`spec.${path}`, of(spec), 'field is immutable')]));
 }
 
+function termsError(terms: readonly unknown[]): FieldError {
+  const error = invalid('spec.nodeSelector.nodeSelectorTerms', terms, 'must have exactly one node selector term');
+  return terms.length === 0 ? { ...error, shown: '[]core.NodeSelectorTerm{}' } : error;
+}
+
 const oneOfThem = 'exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required';
 
 function validateNodes({ nodeName = '', nodeSelector, allNodes = false }: Spec): FieldError[] {
@@ -44,9 +49,9 @@ function validateNodes({ nodeName = '', nodeSelector, allNodes = false }: Spec):
   return [
     ...(nodeName === '' ? [] : isDnsSubdomain(nodeName).map((problem) => invalid('spec.nodeName', nodeName, problem))),
     ...errorsOfEach(terms, (term, index) => validateNodeTerm(term, `spec.nodeSelector.nodeSelectorTerms[${index}]`, { labelValues: true })),
-    ...(nodeSelector && terms.length !== 1 ? [invalid('spec.nodeSelector.nodeSelectorTerms', terms, 'must have exactly one node selector term')] : []),
+    ...(nodeSelector && terms.length !== 1 ? [termsError(terms)] : []),
     ...(count === 0 ? [required('spec', oneOfThem)] : []),
-    ...(count > 1 ? [invalid('spec', null, oneOfThem)] : []),
+    ...(count > 1 ? [invalid('spec', 'null', oneOfThem)] : []),
   ];
 }
 

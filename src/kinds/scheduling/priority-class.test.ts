@@ -21,7 +21,7 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
   {
     why: 'an unknown policy',
     sent: { value: 1, preemptionPolicy: 'x' },
-    errors: ['preemptionPolicy: Unsupported value: "x": supported values: "Never", "PreemptLowerPriority"'],
+    errors: ['preemptionPolicy: Unsupported value: "x": supported values: "PreemptLowerPriority", "Never"'],
   },
   { why: 'an empty policy', sent: { value: 1, preemptionPolicy: '' }, errors: ['preemptionPolicy: Required value'] },
   {

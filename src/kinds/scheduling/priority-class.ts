@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type FieldError, forbidden, notSupported, required } from '../../meta/field-error.ts';
+import { type FieldError, forbidden, notSupportedOf, required } from '../../meta/field-error.ts';
 import { always, bool, type Infer, int32, opt, ptr, string } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
@@ -48,7 +48,7 @@ function validate(object: ApiObject): FieldError[] {
     errors.push(forbidden('value', `maximum allowed value of a user defined priority is ${userPriorityMax}`));
   }
   if (preemptionPolicy === '') errors.push(required('preemptionPolicy'));
-  else if (preemptionPolicy !== undefined && !preemptionPolicies.includes(preemptionPolicy)) errors.push(notSupported('preemptionPolicy', preemptionPolicy, preemptionPolicies));
+  else if (preemptionPolicy !== undefined && !preemptionPolicies.includes(preemptionPolicy)) errors.push(notSupportedOf('preemptionPolicy', preemptionPolicy, preemptionPolicies));
   return errors;
 }
 

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { duplicate, errorsOfEach, type FieldError, invalid, notSupported } from '../../meta/field-error.ts';
+import { duplicate, errorsOfEach, type FieldError, invalid, invalidTexts, notSupportedOf } from '../../meta/field-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { always, bool, enumOf, type Infer, int64, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, none } from '../columns.ts';
@@ -47,7 +47,7 @@ function validate(object: ApiObject): FieldError[] {
       audiences.add(audience);
       return validateExpiration(expirationSeconds, `${at}.expirationSeconds`);
     }),
-    ...errorsOfEach(volumeLifecycleModes, (mode) => (lifecycleModes.includes(mode) ? [] : [notSupported('spec.volumeLifecycleModes', mode, lifecycleModes)])),
+    ...errorsOfEach(volumeLifecycleModes, (mode) => (lifecycleModes.includes(mode) ? [] : [notSupportedOf('spec.volumeLifecycleModes', mode, lifecycleModes)])),
   ];
 }
 
@@ -62,14 +62,14 @@ function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
   const errors = validate(object);
   // The published path of this field has another spelling.
   if (spec.attachRequired !== before.attachRequired) errors.push(invalid('spec.attachedRequired', spec.attachRequired ?? null, 'field is immutable'));
-  if (!equalValues(spec.volumeLifecycleModes ?? [], before.volumeLifecycleModes ?? [])) errors.push(invalid('spec.volumeLifecycleModes', spec.volumeLifecycleModes ?? null, 'field is immutable'));
+  if (!equalValues(spec.volumeLifecycleModes ?? [], before.volumeLifecycleModes ?? []))
+    errors.push(invalidTexts('spec.volumeLifecycleModes', spec.volumeLifecycleModes ?? [], 'field is immutable', 'storage.VolumeLifecycleMode'));
   return errors;
 }
 
-/** A driver starts without a generation; changes of what its mounts get are counted. */
+/** A driver starts without a generation; changes of its spec are counted. */
 function countGeneration(object: ApiObject, old: ApiObject): void {
-  const counted = ({ tokenRequests = [], requiresRepublish = false, seLinuxMount = false }: Spec): unknown => ({ tokenRequests, requiresRepublish, seLinuxMount });
-  if (!equalValues(counted(specOf(object)), counted(specOf(old)))) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  if (!equalValues(specOf(object), specOf(old))) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 }
 
 const shownRequests = (object: ApiObject): string =>

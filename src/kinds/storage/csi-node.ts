@@ -64,7 +64,7 @@ function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
     ...validate(object),
     ...errorsOfEach(driversOf(object), (driver) => {
       const same = before.get(driver.name);
-      return same === undefined || equalValues(driver, same) ? [] : [invalid('spec.drivers', driver, 'field is immutable')];
+      return same === undefined || equalValues(driver, same) ? [] : [invalid('CSINodeDriver', driver, 'field is immutable')];
     }),
   ];
 }

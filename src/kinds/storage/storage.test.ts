@@ -206,7 +206,7 @@ describe('CSIDriver', () => {
     {
       why: 'an unknown mode',
       sent: spec({ volumeLifecycleModes: ['x'] }),
-      errors: ['spec.volumeLifecycleModes: Unsupported value: "x": supported values: "Ephemeral", "Persistent"'],
+      errors: ['spec.volumeLifecycleModes: Unsupported value: "x": supported values: "Persistent", "Ephemeral"'],
     },
     {
       why: 'an unknown policy',
@@ -269,11 +269,12 @@ describe('CSIDriver', () => {
       why: 'modes',
       old,
       sent: spec({ volumeLifecycleModes: ['Ephemeral'] }),
-      errors: ['spec.volumeLifecycleModes: Invalid value: []string{"Ephemeral"}: field is immutable'],
+      errors: ['spec.volumeLifecycleModes: Invalid value: []storage.VolumeLifecycleMode{"Ephemeral"}: field is immutable'],
     },
   ]);
   for (const [fields, generation] of [
-    [{ podInfoOnMount: true, storageCapacity: true, fsGroupPolicy: 'File' }, undefined],
+    [{ podInfoOnMount: true, storageCapacity: true, fsGroupPolicy: 'File' }, 1],
+    [{}, undefined],
     [{ tokenRequests: [{ audience: 'a' }] }, 1],
     [{ requiresRepublish: true }, 1],
     [{ seLinuxMount: true }, 1],
@@ -380,7 +381,7 @@ describe('CSINode', () => {
       old: drivers(driver),
       sent: drivers({ ...driver, nodeID: 'o' }),
       errors: [
-        'spec.drivers: Invalid value: {"name":"d.example.com","nodeID":"o","topologyKeys":[]}: field is immutable',
+        'CSINodeDriver: Invalid value: {"name":"d.example.com","nodeID":"o","topologyKeys":[]}: field is immutable',
       ],
     },
   ]);
@@ -450,7 +451,8 @@ describe('CSIStorageCapacity', () => {
 });
 
 describe('VolumeAttributesClass', () => {
-  const kind = volumeAttributesClass(orch);
+  const [kind] = volumeAttributesClass(orch);
+  assert.ok(kind);
   const least = { driverName: 'd.example.com', parameters: { a: 'b' } };
   cases(kind, [
     { why: 'the least', sent: least, errors: [] },

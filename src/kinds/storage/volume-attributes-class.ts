@@ -7,13 +7,17 @@ import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
+import { renamedFields } from '../stored-as.ts';
 import { typed } from '../typed.ts';
 import { validateClassDriver, validateParameters } from './class-parameters.ts';
 
-const schema = kindSchema('api.storage.v1beta1.VolumeAttributesClass', 'Attributes that volumes can be given after they were made.', {
-  driverName: always(2, string(), 'Name of the driver of the volumes.'),
-  parameters: opt(3, map(string()), 'What the driver is told of the attributes.'),
-});
+const schemaOf = (version: string) =>
+  kindSchema(`api.storage.${version}.VolumeAttributesClass`, 'Attributes that volumes can be given after they were made.', {
+    driverName: always(2, string(), 'Name of the driver of the volumes.'),
+    parameters: opt(3, map(string()), 'What the driver is told of the attributes.'),
+  });
+
+const schema = schemaOf('v1beta1');
 
 function validate(object: ApiObject): FieldError[] {
   const { driverName = '', parameters = {} } = typed(schema, object);
@@ -26,12 +30,12 @@ function validate(object: ApiObject): FieldError[] {
 
 function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
   const changed = ['driverName', 'parameters'].filter((field) => !equalValues(object[field] ?? {}, old[field] ?? {}));
-  return [...changed.map((field) => forbidden(field, `updates to ${field} are forbidden.`)), ...validate(object)];
+  return [...validate(object), ...changed.map((field) => forbidden(field, `updates to ${field} are forbidden.`))];
 }
 
-/** VolumeAttributesClass (KEP-3751). Beta, and so off by default. */
-export const volumeAttributesClass = (dialect: Dialect): Kind =>
-  defineKind({
+/** VolumeAttributesClass (KEP-3751). Beta and alpha, and so off by default. */
+export function volumeAttributesClass(dialect: Dialect): Kind[] {
+  const beta = defineKind({
     group: dialect.group('storage'),
     version: 'v1beta1',
     kind: 'VolumeAttributesClass',
@@ -43,3 +47,6 @@ export const volumeAttributesClass = (dialect: Dialect): Kind =>
     columns: [nameColumn, column('DriverName', 'Name of the driver of the volumes.', '.driverName'), ageColumn],
     strategy: { validateCreate: validate, validateUpdate },
   });
+  const alpha = { group: beta.group, version: 'v1alpha1', kind: beta.kind };
+  return [beta, { ...beta, ...alpha, schema: schemaOf('v1alpha1'), deprecated: { release: '1.32', removedRelease: '1.35', namesNoOther: true }, storedAs: renamedFields(beta, alpha, {}) }];
+}

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { subresourceKind } from '../../kinds/body-kind.ts';
-import { type GroupVersionKind, type Subresource, storesObjects } from '../../kinds/kind.ts';
+import { type GroupVersionKind, type Kind, type Subresource, storesObjects } from '../../kinds/kind.ts';
 import { apiVersionOf } from '../../kinds/stored-as.ts';
 import type { ResourceVerb } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
@@ -77,7 +77,7 @@ export const resourceList = (group: string, version: string, resources: readonly
   groupVersion: apiVersionOf({ group, version }),
   resources: resources.flatMap((served) => [
     resourceEntry(served),
-    ...served.kind.subresources.map((subresource) => subresourceEntry(served, subresource)),
+    ...subresourcesOf(served.kind).map((subresource) => subresourceEntry(served, subresource)),
   ]),
 });
 
@@ -92,10 +92,12 @@ function resourceEntry(served: ServedResource) {
     ...(kind.shortNames.length > 0 && { shortNames: kind.shortNames }),
     ...(kind.categories.length > 0 && { categories: kind.categories }),
     ...(storesObjects(kind) && {
-      storageVersionHash: storageVersionHash(served.resource.kind),
+      storageVersionHash: storageVersionHash({ ...served.resource.kind, version: hashedVersion(served.resource.kind) }),
     }),
   };
 }
+
+const hashedVersion = ({ hashedVersion: hashed, version }: Kind): string => hashed ?? version;
 
 /** As published servers compute it: eight bytes of a hash. The core group is the empty string before a slash. */
 const storageVersionHash = ({ group, version, kind }: GroupVersionKind): string =>
@@ -146,7 +148,7 @@ export function* aggregated(
   };
   yield `${JSON.stringify(head).slice(0, -1)},"items":[`;
   for (const [index, { group, versions }] of groups.entries()) {
-    const metadata = JSON.stringify({ name: group, creationTimestamp: null });
+    const metadata = JSON.stringify({ ...(group !== '' && { name: group }), creationTimestamp: null });
     yield `${index > 0 ? ',' : ''}{"metadata":${metadata},"versions":[`;
     for (const [at, { version: each, resources }] of versions.entries()) {
       yield `${at > 0 ? ',' : ''}{"version":${JSON.stringify(each)},"resources":[`;
@@ -173,20 +175,28 @@ function aggregatedResource(served: ServedResource) {
   const { kind } = served;
   return {
     resource: kind.resource,
-    responseKind: kindFields(kind),
+    responseKind: answerOf(kind, kind),
     scope: kind.scope,
     singularResource: kind.singular,
     verbs: resourceVerbs(served),
     ...(kind.shortNames.length > 0 && { shortNames: kind.shortNames }),
     ...(kind.categories.length > 0 && { categories: kind.categories }),
     ...(kind.subresources.length > 0 && {
-      subresources: kind.subresources.map((subresource) => ({
+      subresources: subresourcesOf(kind).map((subresource) => ({
         subresource: subresource.name,
-        responseKind: kindFields(subresourceKind(kind, subresource)),
+        responseKind: answerOf(kind, subresourceKind(kind, subresource)),
         verbs: sorted(allowedVerbs(served, subresource.name, true)),
       })),
     }),
   };
 }
 
-const kindFields = ({ group, version, kind }: GroupVersionKind) => ({ group, version, kind });
+/** Those of built-in kinds by name, those of custom ones as they are defined. */
+const subresourcesOf = ({ subresources, schema }: Kind): readonly Subresource[] =>
+  schema.structural ? subresources : [...subresources].sort((one, other) => (one.name < other.name ? -1 : 1));
+
+/** What a resource answers. As in kube-apiserver, group and version are empty where they are those of a built-in resource. */
+function answerOf(of: Kind, { group, version, kind }: GroupVersionKind): GroupVersionKind {
+  const isOwn = !of.schema.structural && group === of.group && version === of.version;
+  return isOwn ? { group: '', version: '', kind } : { group, version, kind };
+}

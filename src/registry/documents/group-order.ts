@@ -20,9 +20,9 @@ const priorities: Readonly<Record<string, number>> = {
   coordination: 16_500,
   node: 16_300,
   discovery: 16_200,
+  resource: 16_200,
   'flowcontrol.apiserver': 16_100,
   'internal.apiserver': 16_000,
-  resource: 15_900,
   storagemigration: 15_800,
 };
 

@@ -64,7 +64,11 @@ export function checkPreconditions(request: VerbRequest, object: ApiObject, stor
   checkGivenPreconditions(request, object, stored);
   if (served.kind.unconditionalUpdate || givenRevision(object) !== 0) return;
   const detail = 'must be specified for an update';
-  throw invalidObject(served.kind, info.name, [{ ...invalid('metadata.resourceVersion', 0, detail), shown: '0x0' }]);
+  // Named by the resource, as in kube-apiserver.
+  const { group, resource: kind } = served.kind;
+  throw invalidObject({ group, kind }, info.name, [
+    { ...invalid('metadata.resourceVersion', 0, detail), shown: '0x0' },
+  ]);
 }
 
 /** The same for objects that need neither. */

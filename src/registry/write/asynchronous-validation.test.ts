@@ -144,7 +144,7 @@ for (const [name, strategy] of Object.entries(strategies)) {
         const found = details?.['causes'] as readonly { readonly field: string }[];
         assert.deepEqual(
           found.map((each) => each.field),
-          field === 'text' ? ['colour', 'text'] : ['status'],
+          field === 'text' ? ['text', 'colour'] : ['status'],
         );
         assert.deepEqual(await stored(fixture), [['one', 'hello', undefined]]);
       });

@@ -5,9 +5,11 @@ import type { Kind } from '../../kinds/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { formatTime } from '../../meta/time.ts';
 import { cloneJson } from '../../patch/json-value.ts';
+import { decodeValue } from '../../schema/decode.ts';
 import { applyDefaults } from '../../schema/defaults.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { setOwn } from '../../schema/own-property.ts';
+import { schemaOf } from '../../schema/schema.ts';
 
 /** Sets the server-set fields of a new object (spec section 2.1), including a generated name. */
 export function setNewMetadata({ metadata }: ApiObject, clock: Clock, random: Random): void {
@@ -61,9 +63,16 @@ function keep<K extends keyof ObjectMeta>(metadata: ObjectMeta, old: ObjectMeta,
 export function dropSubresourceFields({ subresources, schema }: Kind, object: ApiObject): void {
   for (const subresource of subresources) {
     if (subresource.type !== 'view' || !subresource.fields) continue;
-    for (const name of subresource.fields) delete object[name];
+    for (const name of subresource.fields) clearField(schema, object, name);
     if (subresource.fields.some((name) => schema.fields[name]?.default !== undefined)) applyDefaults(schema, object);
   }
+}
+
+/** Removes a field. One that is always written becomes empty. */
+function clearField({ fields }: Kind['schema'], object: ApiObject, name: string): void {
+  const field = fields[name];
+  if (field?.presence === 'always') object[name] = decodeValue(schemaOf(field), {}).value;
+  else delete object[name];
 }
 
 /** Restores all but these fields, the managed ones and the resourceVersion, in place. */

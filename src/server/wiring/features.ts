@@ -36,6 +36,11 @@ export const featureGates = {
     stage: 'alpha',
     help: 'read and write CBOR where the client asks for it (spec section 4.3); storage stays as it is',
   },
+  CoordinatedLeaderElection: {
+    default: false,
+    stage: 'alpha',
+    help: 'leases that name a strategy by which their holder is picked (KEP-4355)',
+  },
   DRAAdminAccess: {
     default: false,
     stage: 'alpha',
