@@ -42,8 +42,16 @@ const entriesText = (values: Schema, entries: Readonly<Record<string, unknown>>)
 
 const fieldsText = (struct: StructSchema, value: Readonly<Record<string, unknown>>): string =>
   Object.entries(struct.fields)
-    .map(([name, field]) => `${goName(name)}:${fieldText(field, getOwn(value, name) ?? undefined)}`)
+    .map(
+      ([name, field]) => `${embeddedName(field) ?? goName(name)}:${fieldText(field, getOwn(value, name) ?? undefined)}`,
+    )
     .join(', ');
+
+/** Metadata is embedded, and so named by its type. */
+function embeddedName(field: Field): string | undefined {
+  const schema = schemaOf(field);
+  return schema.type === 'struct' && schema.name.endsWith('.ObjectMeta') ? 'ObjectMeta' : undefined;
+}
 
 function fieldText(field: Field, value: unknown): string {
   const schema = schemaOf(field);

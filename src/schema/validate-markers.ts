@@ -4,9 +4,10 @@ import { limits } from '../base/limits.ts';
 import { duplicate, type FieldError, forbidden, invalid, required } from '../meta/field-error.ts';
 import { type FormatCheck, isLabelValue, isQualifiedName } from '../meta/formats.ts';
 import { all, type Check, checkPart, type Finding } from './check.ts';
+import { goText } from './go-text.ts';
 import type { Dependency, Freeze, Problem, Union, Unique } from './markers.ts';
 import { getOwn, isRecord } from './own-property.ts';
-import { type Field, type ListSchema, type StructSchema, schemaOf } from './schema.ts';
+import { type Field, type ListSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
 
 type RecordCheck = Check<Record<string, unknown>>;
 
@@ -168,9 +169,15 @@ export function compileImmutable(field: Field): ((value: unknown, old: unknown) 
   const absent = schemaOf(field).type === 'string' && when === 'always' ? '' : null;
   return (value = null, old = null) => {
     if ((old === null && when === 'onceSet') || isDeepStrictEqual(value, old)) return [];
-    return [problemError(problem, value ?? absent)];
+    const error = problemError(problem, value ?? absent);
+    const isWhole =
+      problem.type === 'invalid' && problem.shows === 'value' && isRecord(value) && isPrinted(schemaOf(field));
+    return [isWhole ? { ...error, shown: goText(schemaOf(field), value) } : error];
   };
 }
+
+/** Values whose parts are named by a schema. */
+const isPrinted = ({ type, structural }: Schema): boolean => !structural && (type === 'struct' || type === 'map');
 
 export function compileFreeze({
   by,

@@ -65,7 +65,9 @@ describe('FlowSchema: errors', () => {
     [
       'distinguisher',
       flowWith({ distinguisherMethod: { type: 'ByTeam' } }),
-      ['spec.distinguisherMethod.type: Unsupported value: flowcontrol.FlowDistinguisherMethod{Type:"ByTeam"}: supported values: "ByNamespace", "ByUser"'],
+      [
+        'spec.distinguisherMethod.type: Unsupported value: flowcontrol.FlowDistinguisherMethod{Type:"ByTeam"}: supported values: "ByNamespace", "ByUser"',
+      ],
     ],
     [
       'no subjects',

@@ -46,7 +46,10 @@ const rows: readonly [why: string, spec: Sent, errors: readonly string[]][] = [
   [
     'parameters of nothing',
     withParameters({ kind: '', name: '' }),
-    ['spec.parameters.kind: Required value: kind is required', 'spec.parameters.name: Required value: name is required'],
+    [
+      'spec.parameters.kind: Required value: kind is required',
+      'spec.parameters.name: Required value: name is required',
+    ],
   ],
   [
     'parameters of no path',

@@ -21,7 +21,11 @@ const wildcard =
 
 const rows: readonly [why: string, spec: Sent, errors: readonly (string | RegExp)[]][] = [
   ['a default backend', valid, []],
-  ['nothing', {}, ['spec: Invalid value: []networking.IngressRule(nil): either `defaultBackend` or `rules` must be specified']],
+  [
+    'nothing',
+    {},
+    ['spec: Invalid value: []networking.IngressRule(nil): either `defaultBackend` or `rules` must be specified'],
+  ],
   ['a rule for all hosts', { rules: [{}] }, []],
   ['a host', atHost('a.example'), []],
   ['a wildcard', atHost('*.a.example'), []],

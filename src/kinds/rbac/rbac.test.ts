@@ -259,7 +259,7 @@ describe('bindings', () => {
       assert.deepEqual(update(kind, old, { roleRef: { kind: 'ClusterRole', name: 'view' } }).errors, []);
       const roleRef = { ...viewRef, name: 'edit' };
       assert.deepEqual(update(kind, old, { ...old, roleRef }).errors, [
-        `roleRef: Invalid value: ${JSON.stringify(roleRef)}: cannot change roleRef`,
+        `roleRef: Invalid value: rbac.RoleRef{APIGroup:"${group}", Kind:"ClusterRole", Name:"edit"}: cannot change roleRef`,
       ]);
     }
   });

@@ -4,8 +4,9 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { boundedCount, errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { equalValues } from '../../schema/equal-values.ts';
+import { goText } from '../../schema/go-text.ts';
 import { isRecord } from '../../schema/own-property.ts';
-import type { Infer } from '../../schema/schema.ts';
+import { type Infer, type StructSchema, schemaOf } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { GroupVersionKind, Kind } from '../kind.ts';
@@ -33,7 +34,12 @@ const templateOf = (object: ApiObject) => typed(betaSchemas.resourceClaimTemplat
 const classOf = (object: ApiObject) => typed(betaSchemas.deviceClass, object).spec ?? {};
 
 /** A spec that never changes; what was stored compiles. */
-const fixedSpec = (object: ApiObject, old: ApiObject): FieldError[] => (equalValues(object['spec'], old['spec']) ? [] : [invalid('spec', object['spec'] ?? null, 'field is immutable')]);
+const fixedSpec =
+  ({ fields }: StructSchema) =>
+  (object: ApiObject, old: ApiObject): FieldError[] =>
+    fields['spec'] === undefined || equalValues(object['spec'], old['spec'])
+      ? []
+      : [{ ...invalid('spec', object['spec'] ?? {}, 'field is immutable'), shown: goText(schemaOf(fields['spec']), object['spec']) }];
 
 const validateClaim = (object: ApiObject): FieldError[] => validateDeviceClaim(claimOf(object).devices ?? {}, 'spec.devices');
 
@@ -75,7 +81,7 @@ export function resourceKinds(dialect: Dialect): readonly Kind[] {
       default: (object) => fillClaim(claimOf(object)),
       prepareForCreate: clearStatus(betaSchemas.resourceClaim),
       validateCreate: (object) => allErrors(validateClaim(object), validateExpressions(claimExpressions(claimOf(object).devices ?? {}, 'spec.devices'))),
-      validateUpdate: (object, old) => [...fixedSpec(object, old), ...validateClaim(object)],
+      validateUpdate: (object, old) => [...validateClaim(object), ...fixedSpec(betaSchemas.resourceClaim)(object, old)],
     },
     subresources: [
       {
@@ -97,7 +103,7 @@ export function resourceKinds(dialect: Dialect): readonly Kind[] {
     strategy: {
       default: (object) => fillClaim(templateOf(object).spec ?? {}),
       validateCreate: (object) => allErrors(validateTemplate(object), validateExpressions(claimExpressions(templateOf(object).spec?.devices ?? {}, 'spec.spec.devices'))),
-      validateUpdate: (object, old) => [...fixedSpec(object, old), ...validateTemplate(object)],
+      validateUpdate: (object, old) => [...validateTemplate(object), ...fixedSpec(betaSchemas.resourceClaimTemplate)(object, old)],
     },
   });
   const deviceClass = defineKind({

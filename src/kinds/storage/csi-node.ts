@@ -3,6 +3,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { duplicate, errorsOfEach, type FieldError, invalid, required } from '../../meta/field-error.ts';
 import { isQualifiedName } from '../../meta/formats.ts';
 import { equalValues } from '../../schema/equal-values.ts';
+import { goText } from '../../schema/go-text.ts';
 import { always, type Infer, int32, list, mergeList, ptr, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, countAt, nameColumn } from '../columns.ts';
 import { validateDriverName } from '../core/driver-name.ts';
@@ -64,7 +65,7 @@ function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
     ...validate(object),
     ...errorsOfEach(driversOf(object), (driver) => {
       const same = before.get(driver.name);
-      return same === undefined || equalValues(driver, same) ? [] : [invalid('CSINodeDriver', driver, 'field is immutable')];
+      return same === undefined || equalValues(driver, same) ? [] : [{ ...invalid('CSINodeDriver', driver, 'field is immutable'), shown: goText(csiNodeDriver, driver) }];
     }),
   ];
 }

@@ -269,7 +269,9 @@ describe('CSIDriver', () => {
       why: 'modes',
       old,
       sent: spec({ volumeLifecycleModes: ['Ephemeral'] }),
-      errors: ['spec.volumeLifecycleModes: Invalid value: []storage.VolumeLifecycleMode{"Ephemeral"}: field is immutable'],
+      errors: [
+        'spec.volumeLifecycleModes: Invalid value: []storage.VolumeLifecycleMode{"Ephemeral"}: field is immutable',
+      ],
     },
   ]);
   for (const [fields, generation] of [
@@ -381,7 +383,7 @@ describe('CSINode', () => {
       old: drivers(driver),
       sent: drivers({ ...driver, nodeID: 'o' }),
       errors: [
-        'CSINodeDriver: Invalid value: {"name":"d.example.com","nodeID":"o","topologyKeys":[]}: field is immutable',
+        'CSINodeDriver: Invalid value: storage.CSINodeDriver{Name:"d.example.com", NodeID:"o", TopologyKeys:[]string(nil), Allocatable:(*storage.VolumeNodeResources)(nil)}: field is immutable',
       ],
     },
   ]);
@@ -427,7 +429,9 @@ describe('CSIStorageCapacity', () => {
       why: 'the nodes',
       old: least,
       sent: { ...least, nodeTopology: {} },
-      errors: ['nodeTopology: Invalid value: {}: field is immutable'],
+      errors: [
+        'nodeTopology: Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: field is immutable',
+      ],
     },
   ]);
   test('deprecated labels get a warning', () => {

@@ -121,7 +121,7 @@ test('VolumeAttachment: the spec cannot change', () => {
   assert.deepEqual(update(kind, spec(), spec()).errors, []);
   const changed = { ...least, nodeName: 'o' };
   assert.deepEqual(update(kind, spec(), { spec: changed }).errors, [
-    'spec: Invalid value: {"attacher":"a.example.com","source":{"persistentVolumeName":"pv"},"nodeName":"o"}: field is immutable',
+    'spec: Invalid value: storage.VolumeAttachmentSpec{Attacher:"a.example.com", Source:storage.VolumeAttachmentSource{PersistentVolumeName:(*string)(0xc000000000), InlineVolumeSpec:(*core.PersistentVolumeSpec)(nil)}, NodeName:"o"}: field is immutable',
   ]);
 });
 

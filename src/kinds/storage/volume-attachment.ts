@@ -4,6 +4,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, forbidden, invalid, required, tooLong } from '../../meta/field-error.ts';
 import { isDnsSubdomain } from '../../meta/formats.ts';
 import { equalValues } from '../../schema/equal-values.ts';
+import { goText } from '../../schema/go-text.ts';
 import { always, bool, type Infer, map, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { validateDriverName } from '../core/driver-name.ts';
@@ -72,7 +73,7 @@ function validateCreate(object: ApiObject): FieldError[] {
 /** What is attached where never changes. */
 function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
   const [spec, before] = [specOf(object), specOf(old)];
-  return equalValues(spec, before) ? [] : [invalid('spec', spec, 'field is immutable')];
+  return equalValues(spec, before) ? [] : [{ ...invalid('spec', spec, 'field is immutable'), shown: goText(volumeAttachmentSpec, spec) }];
 }
 
 function validateStatus(object: ApiObject): FieldError[] {

@@ -159,13 +159,13 @@ test('the aggregated form says the same as the lists', () => {
     readonly kind: string;
     readonly apiVersion: string;
     readonly items: readonly {
-      readonly metadata: { readonly name: string };
+      readonly metadata: { readonly name?: string };
       readonly versions: readonly { readonly version: string; readonly resources: readonly Resource[] }[];
     }[];
   }
   const document: Document = JSON.parse([...aggregated(groups, orch, 'v2')].join(''));
   assert.deepEqual([document.kind, document.apiVersion], ['APIGroupDiscoveryList', 'apidiscovery.orch.io/v2']);
-  const told = document.items.flatMap(({ metadata: { name: group }, versions }) =>
+  const told = document.items.flatMap(({ metadata: { name: group = '' }, versions }) =>
     versions.flatMap(({ version, resources }) =>
       resources.flatMap((each) => [
         {

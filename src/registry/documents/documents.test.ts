@@ -83,7 +83,9 @@ for (const dialect of [orch, kubernetes]) {
 
   test(`each root of the aggregated form has its own groups (${dialect.name})`, () => {
     const groupsOf = (root: 'api' | 'apis'): readonly string[] =>
-      read(documents.aggregated(root, 'v2')).items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
+      read(documents.aggregated(root, 'v2')).items.map(
+        ({ metadata }: { metadata: { name?: string } }) => metadata.name ?? '',
+      );
     assert.deepEqual(groupsOf('api'), ['']);
     assert.ok(groupsOf('apis').includes(leases));
     assert.ok(!groupsOf('apis').includes(''));
@@ -124,9 +126,9 @@ for (const dialect of [orch, kubernetes]) {
       'coordination',
       'node',
       'discovery',
+      'resource',
       'flowcontrol.apiserver',
       'internal.apiserver',
-      'resource',
       'storagemigration',
     ];
     const custom = ['a.example.com', 'b.example.com'].map((group): Kind => ({ ...configMap(dialect), group }));
