@@ -17,6 +17,7 @@ export const commands: CommandLoaders = {
   'stand-in-etcd': async () => (await import('./stand-in-etcd.ts')).standInEtcd,
   backup: async () => (await import('./backup.ts')).backup,
   restore: async () => (await import('./restore.ts')).restore,
+  rewrite: async () => (await import('./rewrite.ts')).rewrite,
   version: async () => (await import('./version.ts')).version,
   help: async () => (await import('./help.ts')).helpOf(commands),
 };
