@@ -17,6 +17,8 @@ export interface Union {
   readonly discriminator?: string;
   /** The members. If several are set, all but the first are in error. */
   readonly fields: readonly string[];
+  /** Members that the standard message names otherwise. */
+  readonly shownAs?: Readonly<Record<string, string>>;
   /** Noun of the standard message: `may not specify more than 1 volume type`. Default: derived from the struct's name. */
   readonly title?: string;
   /** The error if no member is set. Default: none; no member is required. */

@@ -55,7 +55,10 @@ export const asDaemonSet = (object: ApiObject) => typed(schema, object);
 const specOf = (object: ApiObject): Partial<Infer<typeof spec>> => typed(schema, object).spec ?? {};
 const templateOf = (object: ApiObject): PodTemplateSpec => specOf(object).template ?? {};
 
+/** The count is written even if nobody has one, so that whoever writes the object owns it, as published. */
 function fillDefaults(object: ApiObject): void {
+  const { metadata } = object;
+  if (metadata.annotations?.[templateGeneration] === undefined) metadata.annotations = { ...metadata.annotations, [templateGeneration]: '0' };
   defaultPodTemplate(templateOf(object));
   const chosen = specOf(object).updateStrategy;
   if (chosen?.type === 'RollingUpdate') chosen.rollingUpdate = { maxUnavailable: 1, maxSurge: 0, ...chosen.rollingUpdate };

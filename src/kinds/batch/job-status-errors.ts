@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../meta/api-object.ts';
 import { duplicate, errorsOfEach, type FieldError, invalid, required } from '../../meta/field-error.ts';
+import { goTime } from '../../meta/go-values.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { typed } from '../typed.ts';
 import { firstShared, readIndexes } from './index-intervals.ts';
@@ -63,6 +64,8 @@ function validateConditions({ spec, status, former, turns }: StatusWrite): Field
   ];
 }
 
+const invalidTime = (field: string, time = '', detail: string): FieldError => ({ ...invalid(field, time, detail), shown: goTime(time) });
+
 function validateTimes({ spec, status, former, changes, turns }: StatusWrite): FieldError[] {
   const { startTime, completionTime } = status;
   const complete = holds(status, 'Complete');
@@ -70,11 +73,11 @@ function validateTimes({ spec, status, former, changes, turns }: StatusWrite): F
   const early = startTime !== undefined && completionTime !== undefined && Date.parse(completionTime) < Date.parse(startTime);
   const moved = completionTime !== undefined && former.completionTime !== undefined && completionTime !== former.completionTime;
   return [
-    ...when(ends && completionTime !== undefined && !complete, invalid('status.completionTime', completionTime, 'cannot set completionTime when there is no Complete=True condition')),
+    ...when(ends && completionTime !== undefined && !complete, invalidTime('status.completionTime', completionTime, 'cannot set completionTime when there is no Complete=True condition')),
     ...when(ends && completionTime === undefined && complete, required('status.completionTime', 'completionTime is required for Complete jobs')),
-    ...when(changes('startTime', 'completionTime') && early, invalid('status.completionTime', completionTime, 'completionTime cannot be set before startTime')),
+    ...when(changes('startTime', 'completionTime') && early, invalidTime('status.completionTime', completionTime, 'completionTime cannot be set before startTime')),
     ...when((turns('Complete', 'Failed') || changes('startTime')) && startTime === undefined && finished(status), required('status.startTime', 'startTime is required for finished job')),
-    ...when(moved, invalid('status.completionTime', completionTime, 'completionTime cannot be mutated')),
+    ...when(moved, invalidTime('status.completionTime', completionTime, 'completionTime cannot be mutated')),
     ...when(former.startTime !== undefined && changes('startTime') && spec.suspend !== true, required('status.startTime', 'startTime cannot be removed for unsuspended job')),
   ];
 }

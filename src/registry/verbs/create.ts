@@ -50,9 +50,7 @@ export function placeInNamespace({ metadata }: Pick<ApiObject, 'metadata'>, { in
   }
   const named = metadata.namespace ?? '';
   if (named !== '' && named !== info.namespace) {
-    throw badRequest(
-      `the namespace of the provided object does not match the namespace sent on the request (${JSON.stringify(named)}, ${JSON.stringify(info.namespace)})`,
-    );
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
   metadata.namespace = info.namespace;
 }

@@ -77,7 +77,7 @@ export const persistentVolumeSpec = struct(
     nodeAffinity: ptr(9, volumeNodeAffinity, 'Which nodes can use the volume.'),
     volumeAttributesClassName: ptr(10, string(), 'Volume attributes class of the volume.'),
   },
-  { union: { fields: sourceNames, title: 'volume', none: { type: 'required', detail: 'must specify a volume type' } } },
+  { union: { fields: sourceNames, shownAs: { cephfs: 'cephFS' }, title: 'volume', none: { type: 'required', detail: 'must specify a volume type' } } },
 );
 
 export type PersistentVolumeSpec = Infer<typeof persistentVolumeSpec>;

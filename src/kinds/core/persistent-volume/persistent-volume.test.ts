@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../../dialect/orch.ts';
+import { goQuantity } from '../../../meta/go-values.ts';
 import { create, read, row, type Sent, update } from '../../strategy-fixture.ts';
 import { persistentVolume } from './persistent-volume.ts';
 
@@ -20,12 +21,17 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
   {
     why: 'no capacity',
     sent: spec({ capacity: {} }),
-    errors: ['spec.capacity: Required value', 'spec.capacity: Unsupported value: {}: supported values: "storage"'],
+    errors: [
+      'spec.capacity: Required value',
+      'spec.capacity: Unsupported value: core.ResourceList(nil): supported values: "storage"',
+    ],
   },
   {
     why: 'another capacity',
     sent: spec({ capacity: { storage: '1', cpu: '1' } }),
-    errors: ['spec.capacity: Unsupported value: {"storage":"1","cpu":"1"}: supported values: "storage"'],
+    errors: [
+      `spec.capacity: Unsupported value: core.ResourceList{"cpu":${goQuantity('1')}, "storage":${goQuantity('1')}}: supported values: "storage"`,
+    ],
   },
   {
     why: 'nothing',
@@ -83,12 +89,28 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
     errors: ['spec.nfs.path: Invalid value: "p": must be an absolute path'],
   },
   {
+    why: 'two sources, of which one has another name in errors',
+    sent: of({ nfs: { server: 's', path: '/' }, cephfs: { monitors: ['m'] } }),
+    errors: ['spec.cephFS: Forbidden: may not specify more than 1 volume type'],
+  },
+  {
+    why: 'a managed disk at another address',
+    sent: of({ azureDisk: { kind: 'Managed', diskName: 'd', diskURI: 'x' } }),
+    errors: [
+      'spec.azureDisk.diskURI: Unsupported value: "x": supported values: "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"',
+    ],
+  },
+  {
+    why: 'a registry without ports',
+    sent: of({ quobyte: { registry: 'a:1,[::1]:2,b', volume: 'v' } }),
+    errors: [
+      'spec.quobyte.registry: Invalid value: "a:1,[::1]:2,b": must be a host:port pair or multiple pairs separated by commas',
+    ],
+  },
+  {
     why: 'a target that is none',
     sent: of({ iscsi: { targetPortal: 'a', iqn: 'x', lun: 0, chapAuthSession: true } }),
-    errors: [
-      'spec.iscsi.secretRef: Required value',
-      'spec.iscsi.iqn: Invalid value: "x": must be valid format starting with iqn, eui, or naa',
-    ],
+    errors: ['spec.iscsi.secretRef: Required value', 'spec.iscsi.iqn: Invalid value: "x": must be valid format'],
   },
   {
     why: 'a secret without a name',

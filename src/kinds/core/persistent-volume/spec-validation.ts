@@ -8,10 +8,18 @@ import {
 } from '../../../meta/field-error.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../../meta/formats.ts';
 import { parseQuantity } from '../../../meta/quantity.ts';
+import { goText } from '../../../schema/go-text.ts';
+import { map, quantity } from '../../../schema/schema.ts';
 import { validateAccessModes } from '../access-modes.ts';
 import { validateDriverName } from '../driver-name.ts';
 import { validateNodeTerm } from '../pod/validation/affinity-validation.ts';
 import { failing, hasNoBacksteps } from '../pod/validation/field-checks.ts';
+import {
+  validateAzureDisk,
+  validateQuobyte,
+  validateScaleIO,
+  validateStorageOS,
+} from '../pod/validation/former-sources.ts';
 import { validateFibreChannel, validateFlocker, validateIscsi } from '../pod/validation/volume-validation.ts';
 import { type PersistentVolumeSpec, type SourceName, sourceNames } from './persistent-volume-spec.ts';
 
@@ -28,7 +36,7 @@ export function validateVolumeSpec(spec: PersistentVolumeSpec, path: string): Fi
   } = spec;
   return [
     ...validateAccessModes(modes, `${path}.accessModes`),
-    ...validateCapacity(spec.capacity ?? {}, `${path}.capacity`),
+    ...validateCapacity(spec.capacity, `${path}.capacity`),
     ...(policy === '' || reclaimPolicies.includes(policy)
       ? []
       : [notSupported(`${path}.persistentVolumeReclaimPolicy`, policy, reclaimPolicies)]),
@@ -75,12 +83,14 @@ export function validateInlineSpec(spec: PersistentVolumeSpec, path: string): Fi
   ];
 }
 
-function validateCapacity(capacity: Readonly<Record<string, string>>, path: string): FieldError[] {
-  const names = Object.keys(capacity);
+function validateCapacity(capacity: Readonly<Record<string, string>> | undefined, path: string): FieldError[] {
+  const names = Object.keys(capacity ?? {});
   return [
     ...(names.length === 0 ? [required(path)] : []),
-    ...(names.length === 1 && names[0] === 'storage' ? [] : [notSupported(path, capacity, ['storage'])]),
-    ...errorsOfEach(Object.entries(capacity), ([name, amount]) => validatePositive(amount, `${path}[${name}]`)),
+    ...(names.length === 1 && names[0] === 'storage'
+      ? []
+      : [{ ...notSupported(path, capacity ?? null, ['storage']), shown: goText(map(quantity()), capacity) }]),
+    ...errorsOfEach(Object.entries(capacity ?? {}), ([name, amount]) => validatePositive(amount, `${path}[${name}]`)),
   ];
 }
 
@@ -137,7 +147,7 @@ const checks: Readonly<Partial<Record<SourceName, (spec: PersistentVolumeSpec, p
   iscsi: ({ iscsi }, path) =>
     iscsi
       ? [
-          ...validateIscsi(iscsi, path),
+          ...validateIscsi(iscsi, path, 'must be valid format'),
           ...(iscsi.secretRef && !iscsi.secretRef.name ? [required(`${path}.secretRef.name`)] : []),
         ]
       : [],
@@ -155,19 +165,15 @@ const checks: Readonly<Partial<Record<SourceName, (spec: PersistentVolumeSpec, p
         ]
       : [],
   azureFile: ({ azureFile }, path) => (azureFile?.secretNamespace === '' ? [required(`${path}.secretNamespace`)] : []),
-  scaleIO: ({ scaleIO }, path) => (scaleIO?.volumeName ? [] : [required(`${path}.volumeName`)]),
-  storageos: ({ storageos }, path) => (storageos ? validateStorageOS(storageos, path) : []),
+  azureDisk: ({ azureDisk }, path) => (azureDisk ? validateAzureDisk(azureDisk, path) : []),
+  quobyte: ({ quobyte }, path) => (quobyte ? validateQuobyte(quobyte, path) : []),
+  scaleIO: ({ scaleIO }, path) => (scaleIO ? validateScaleIO(scaleIO, path) : []),
+  storageos: ({ storageos }, path) => [
+    ...(storageos ? validateStorageOS(storageos, path) : []),
+    ...(storageos?.secretRef ? requireNames(storageos.secretRef, `${path}.secretRef`) : []),
+  ],
   csi: ({ csi }, path) => [
     ...validateDriverName(csi?.driver ?? '', `${path}.driver`),
     ...checkedSecrets.flatMap((name) => validateSecret(csi?.[name], `${path}.${name}`)),
   ],
 };
-
-const validateStorageOS = (
-  { volumeName, volumeNamespace, secretRef }: NonNullable<PersistentVolumeSpec['storageos']>,
-  path: string,
-): FieldError[] => [
-  ...(volumeName ? failing(isDnsLabel, `${path}.volumeName`, volumeName) : [required(`${path}.volumeName`)]),
-  ...(volumeNamespace ? failing(isDnsLabel, `${path}.volumeNamespace`, volumeNamespace) : []),
-  ...(secretRef ? requireNames(secretRef, `${path}.secretRef`) : []),
-];

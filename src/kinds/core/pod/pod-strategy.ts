@@ -1,7 +1,8 @@
 import { limits } from '../../../base/limits.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import type { Strategy } from '../../kind.ts';
+import type { Strategy, StrategyContext } from '../../kind.ts';
 import type { Affinity } from './affinity.ts';
+import { syncAppArmor } from './app-armor.ts';
 import { validateMirrorUpdate } from './mirror-pod.ts';
 import { setCondition } from './pod-conditions.ts';
 import { defaultPod } from './pod-defaults.ts';
@@ -26,7 +27,7 @@ export const podStrategy: Strategy = {
 };
 
 /** Resets status to Pending with the QoS class; a pod with scheduling gates gets the condition for them. */
-function prepareForCreate(object: ApiObject): void {
+function prepareForCreate(object: ApiObject, { dialect }: StrategyContext): void {
   const pod = asPod(object);
   const { spec = { containers: [] } } = pod;
   pod.status = { phase: 'Pending', qosClass: qosClass(spec) };
@@ -34,6 +35,7 @@ function prepareForCreate(object: ApiObject): void {
     const message = 'Scheduling is blocked due to non-empty scheduling gates';
     setCondition(pod.status, { type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message }, null);
   }
+  syncAppArmor(object, dialect);
   if (spec.affinity) selectByOwnLabels(spec.affinity, object.metadata.labels ?? {});
 }
 

@@ -2,6 +2,7 @@ import { isDnsLabel } from '../../../meta/formats.ts';
 import { parseQuantity } from '../../../meta/quantity.ts';
 import type { Affinity } from './affinity.ts';
 import type { Container } from './container/container.ts';
+import { overlappingPaths } from './overlapping-paths.ts';
 import type { PodSpec } from './pod-spec.ts';
 
 /** Warnings about what is valid but may not have the intended effect, of pods and of what makes pods. */
@@ -17,6 +18,7 @@ export function nameWarnings(name: string, usedIn: string): readonly string[] {
 export const podSpecWarnings = (spec: PodSpec, path: string): readonly string[] => [
   ...(spec.topologySpreadConstraints ?? []).flatMap(({ labelSelector }, index) => selectsNone(labelSelector, `${path}.topologySpreadConstraints[${index}]`)),
   ...volumeWarnings(spec, path),
+  ...overlappingPaths(spec.volumes ?? []),
   ...repeated(
     (spec.hostAliases ?? []).map(({ ip }) => ip),
     (value, index) => `${path}.hostAliases[${index}].ip: duplicate ip ${JSON.stringify(value)}`,

@@ -89,13 +89,7 @@ export const envFromSource = struct(
     configMapRef: ptr(2, configMapEnvSource, 'Config map to take the entries from.'),
     secretRef: ptr(3, secretEnvSource, 'Secret to take the entries from.'),
   },
-  {
-    union: {
-      fields: ['configMapRef', 'secretRef'],
-      none: choice('must specify one of: `configMapRef` or `secretRef`'),
-      several: choice('may not have more than one field specified at a time'),
-    },
-  },
+  {},
 );
 
 export type EnvVar = Infer<typeof envVar>;

@@ -40,7 +40,16 @@ const validateKeySelector = (
 ];
 
 export const validateEnvFrom = (sources: readonly EnvFromSource[], path: string): FieldError[] =>
-  errorsOfEach(sources, (source, index) => validateEnvSource(source, `${path}[${index}]`));
+  errorsOfEach(sources, (source, index) => [
+    ...validateEnvSource(source, `${path}[${index}]`),
+    // As in kube-apiserver, these name the list.
+    ...(source.configMapRef && source.secretRef
+      ? [invalid(path, '', 'may not have more than one field specified at a time')]
+      : []),
+    ...(source.configMapRef || source.secretRef
+      ? []
+      : [invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`')]),
+  ]);
 
 function validateEnvSource({ prefix, configMapRef, secretRef }: EnvFromSource, path: string): FieldError[] {
   const errors = prefix === undefined ? [] : failing(isVariableName, `${path}.prefix`, prefix);

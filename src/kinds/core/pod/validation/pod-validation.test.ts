@@ -269,7 +269,12 @@ const bad: readonly (readonly [string, Sent, ...string[]])[] = [
     env({ name: 'A', valueFrom: { configMapKeyRef: { name: 'm', key: 'a/b' } } }),
     `FieldValueInvalid ${c}.env[0].valueFrom.configMapKeyRef.key`,
   ],
-  ['variables from nothing', containerWith({ envFrom: [{}] }), `FieldValueInvalid ${c}.envFrom[0]`],
+  ['variables from nothing', containerWith({ envFrom: [{}] }), `FieldValueInvalid ${c}.envFrom`],
+  [
+    'variables from two sources',
+    containerWith({ envFrom: [{ secretRef: { name: 's' }, configMapRef: { name: 'c' } }] }),
+    `FieldValueInvalid ${c}.envFrom`,
+  ],
   [
     'variables of no name',
     containerWith({ envFrom: [{ secretRef: {} }] }),

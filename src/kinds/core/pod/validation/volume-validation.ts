@@ -5,6 +5,7 @@ import { validateAccessModes } from '../../access-modes.ts';
 import type { ProjectedVolumeSource } from '../volumes/projected-volumes.ts';
 import { type Volume, volumeSources } from '../volumes/volume.ts';
 import { failing, hasNoBacksteps, isDescendingPath, isFilePath } from './field-checks.ts';
+import { validateAzureDisk, validateQuobyte, validateScaleIO, validateStorageOS } from './former-sources.ts';
 import { fileFields, validateFieldSelector, validateResourceSelector } from './selector-validation.ts';
 
 /** `podName` is used for the names of ephemeral volume claims; '' if unknown. */
@@ -47,8 +48,16 @@ const checks: Readonly<Partial<Record<SourceName, (volume: Volume, path: string)
   projected: ({ projected }, path) => (projected ? validateProjected(projected, path) : []),
   nfs: ({ nfs }, path) =>
     nfs?.path && !nfs.path.startsWith('/') ? [invalid(`${path}.path`, nfs.path, 'must be an absolute path')] : [],
-  iscsi: ({ iscsi }, path) => (iscsi ? validateIscsi(iscsi, path) : []),
+  iscsi: ({ iscsi }, path) =>
+    iscsi ? validateIscsi(iscsi, path, 'must be valid format starting with iqn, eui, or naa') : [],
   fc: ({ fc }, path) => (fc ? validateFibreChannel(fc, path) : []),
+  azureDisk: ({ azureDisk }, path) => (azureDisk ? validateAzureDisk(azureDisk, path) : []),
+  quobyte: ({ quobyte }, path) => (quobyte ? validateQuobyte(quobyte, path) : []),
+  scaleIO: ({ scaleIO }, path) => (scaleIO ? validateScaleIO(scaleIO, path) : []),
+  storageos: ({ storageos }, path) => [
+    ...(storageos ? validateStorageOS(storageos, path) : []),
+    ...(storageos?.secretRef && !storageos.secretRef.name ? [required(`${path}.secretRef.name`)] : []),
+  ],
   flocker: ({ flocker }, path) => (flocker ? validateFlocker(flocker, path) : []),
   csi: ({ csi }, path) =>
     csi?.nodePublishSecretRef && !csi.nodePublishSecretRef.name ? [required(`${path}.nodePublishSecretRef.name`)] : [],
@@ -166,12 +175,13 @@ const qualifiedTarget = /^(?:iqn|eui|naa)/;
 export function validateIscsi(
   iscsi: Pick<NonNullable<Volume['iscsi']>, 'iqn' | 'initiatorName'>,
   path: string,
+  rule: string,
 ): FieldError[] {
   const { iqn, initiatorName } = iscsi;
   const errors: FieldError[] = [];
-  for (const [field, name] of Object.entries({ iqn, initiatorName })) {
+  for (const [field, name] of Object.entries({ iqn, initiatorname: initiatorName })) {
     if (!name || qualifiedTarget.test(name)) continue;
-    errors.push(invalid(`${path}.${field}`, name, 'must be valid format starting with iqn, eui, or naa'));
+    errors.push(invalid(`${path}.${field}`, name, rule));
   }
   return errors;
 }

@@ -59,7 +59,7 @@ export const volume = struct(
     name: req(1, string({ format: 'dnsLabel' }), 'Name of the volume, unique in the pod.'),
     ...inline(2, volumeSource),
   },
-  { union: { fields: sourceNames, none: { type: 'required', detail: 'must specify a volume type' } } },
+  { union: { fields: sourceNames, shownAs: { cephfs: 'cephFS', downwardAPI: 'downwarAPI' }, none: { type: 'required', detail: 'must specify a volume type' } } },
 );
 
 export type Volume = Infer<typeof volume>;
