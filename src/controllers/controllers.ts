@@ -1,4 +1,5 @@
 import { type Closable, ClosableStack } from '../base/disposable.ts';
+import { inOwnTurn } from '../base/time/turns.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { ApiEventRecorder } from '../client/event-recorder.ts';
 import { SharedInformers } from '../client/shared-informers.ts';
@@ -304,7 +305,10 @@ export interface ControllersContext
   readonly clientOf?: (account: string) => ApiClient;
 }
 
-/** Starts controllers; closing the result stops them and aborts their requests. */
+/**
+ * Starts controllers, each in a turn of the event loop of its own: it begins with requests, and others wait for a server that has
+ * become ready. Closing the result stops them and aborts their requests.
+ */
 export function startControllers(names: readonly ControllerName[], context: ControllersContext): Closable {
   const { client: reader, clientOf, metrics, ...rest } = context;
   const observed = {
@@ -315,7 +319,7 @@ export function startControllers(names: readonly ControllerName[], context: Cont
   const running = new ClosableStack();
   const informers = running.add(new SharedInformers({ ...rest, client: reader }));
   const onGroupsChanged = rest.onGroupsChanged ?? definedGroups(context, running);
-  for (const name of names) {
+  const startOne = (name: ControllerName): void => {
     const { account, start }: ControllerEntry = entries[name];
     const own =
       account === undefined ? undefined : clientOf?.(typeof account === 'string' ? account : account(rest.dialect));
@@ -323,8 +327,23 @@ export function startControllers(names: readonly ControllerName[], context: Cont
     const events = running.add(new ApiEventRecorder({ ...rest, client, component: name }));
     running.add(start({ ...rest, name, ...observed, onGroupsChanged, client, reader, informers, events }));
     if (metrics) running.add(metrics.runs(name));
-  }
+  };
+  inOrder(names, startOne, running);
   return running;
+}
+
+/** Calls a function for each name, one in a turn, until all were or the stack is closed. */
+function inOrder(
+  [name, ...later]: readonly ControllerName[],
+  start: (name: ControllerName) => void,
+  running: ClosableStack,
+): void {
+  if (name === undefined) return;
+  inOwnTurn(() => {
+    if (running.isClosed) return;
+    start(name);
+    inOrder(later, start, running);
+  }, running);
 }
 
 /** What another process serves changes with its definitions of custom resources. */
