@@ -1,3 +1,5 @@
+import type { MetricDefinition } from '../base/metrics.ts';
+
 /**
  * Values of which each belongs to one object of a scope, such as addresses and ports. A kind says which its objects hold
  * (`Kind.claims`) and fills in those that a client leaves to the server (`Strategy.allocate`). The registry writes an object
@@ -10,6 +12,15 @@ export interface Claim {
   readonly folder: string;
   /** In its one canonical form. */
   readonly value: string;
+}
+
+/** Definitions of what is counted of pools. All have the labels of the pool; the counters have `scope` as well. */
+export interface PoolMetrics {
+  readonly allocations: MetricDefinition<string>;
+  readonly failures: MetricDefinition<string>;
+  /** Gauges of the values that objects hold, and of the others. */
+  readonly held: MetricDefinition<string>;
+  readonly free: MetricDefinition<string>;
 }
 
 /** A range of values, of which the first ones are chosen last, so that clients can ask for one of them (KEP-3070, KEP-3668). */
@@ -27,6 +38,8 @@ export interface ValuePool {
   outside(value: string): string;
   /** The text for a value that another object holds. */
   readonly taken: string;
+  readonly metrics: PoolMetrics;
+  readonly labels: Readonly<Record<string, string>>;
   /** How events tell that what an object says of its values is not so: the start of their reason, the value, the range. */
   readonly told: { readonly reason: string; readonly value: (value: string) => string; readonly range: string };
 }

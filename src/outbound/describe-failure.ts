@@ -53,6 +53,12 @@ export function describeFailure(error: unknown): string {
   return brokenConnections[code]?.(message) ?? message;
 }
 
+/** Whether a connection failed because the certificate of the other side does not hold. */
+export const isMistrust = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  (error.code === 'ERR_TLS_CERT_ALTNAME_INVALID' || Object.hasOwn(certificateProblems, String(error.code)));
+
 const unverified = (problem: string): string => `tls: failed to verify certificate: x509: ${problem}`;
 
 const unknownAuthority = 'certificate signed by unknown authority';

@@ -192,6 +192,22 @@ describe('what is sent to an agent', () => {
     assert.deepEqual(Object.keys(call?.headers ?? {}).sort(), ['connection', 'host']);
   });
 
+  it('of a log is counted, by whether the certificate of the agent counts', async () => {
+    const counts = async () => {
+      const { body } = await server.ask('GET', '/metrics');
+      return ['enforce_tls', 'skip_tls_allowed'].map((usage) =>
+        Number(
+          body.match(new RegExp(`^kube_apiserver_pod_logs_insecure_backend_total{usage="${usage}"} (.*)$`, 'm'))?.[1] ??
+            0,
+        ),
+      );
+    };
+    const [verified = 0, unverified = 0] = await counts();
+    await server.ask('GET', `${pods}/web/log`);
+    await server.ask('GET', `${pods}/web/log?insecureSkipTLSVerifyBackend=true`);
+    assert.deepEqual(await counts(), [verified + 1, unverified + 1]);
+  });
+
   it('of a proxied request: nothing that says who asks', async () => {
     server.agent.answer = (request, response) => {
       request.resume();

@@ -21,9 +21,11 @@ import { requestMetrics } from '../../src/client/counted-transport.ts';
 import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { kubernetes } from '../../src/dialect/kubernetes.ts';
 import { honoredDurations, requestedDurations } from '../../src/kinds/certificates/requested-duration.ts';
+import { addressMetrics, portMetrics } from '../../src/kinds/core/service/service-metrics.ts';
 import { conversionMetrics } from '../../src/server/definitions/conversion-metrics.ts';
 import { documentMetrics } from '../../src/server/definitions/document-metrics.ts';
 import { accessMetrics } from '../../src/server/serving/access-metrics.ts';
+import { logMetrics } from '../../src/server/serving/connect/log-metrics.ts';
 import { flowMetrics, observeLevels, observePools } from '../../src/server/serving/flow-control/flow-metrics.ts';
 import { observeHandshakes } from '../../src/server/serving/observe/connection-metrics.ts';
 import { DeprecatedApis } from '../../src/server/serving/observe/deprecated-apis.ts';
@@ -293,6 +295,16 @@ const published: Readonly<Record<string, Described>> = {
   leader_election_master_status: gauge(['name']),
   apiserver_certificates_registry_csr_requested_duration_total: counter(['signerName']),
   apiserver_certificates_registry_csr_honored_duration_total: counter(['signerName']),
+  kube_apiserver_clusterip_allocator_allocation_total: counter(['cidr', 'scope']),
+  kube_apiserver_clusterip_allocator_allocation_errors_total: counter(['cidr', 'scope']),
+  kube_apiserver_clusterip_allocator_allocated_ips: gauge(['cidr']),
+  kube_apiserver_clusterip_allocator_available_ips: gauge(['cidr']),
+  kube_apiserver_nodeport_allocator_allocation_total: counter(['scope']),
+  kube_apiserver_nodeport_allocator_allocation_errors_total: counter(['scope']),
+  kube_apiserver_nodeport_allocator_allocated_ports: gauge([]),
+  kube_apiserver_nodeport_allocator_available_ports: gauge([]),
+  kube_apiserver_pod_logs_insecure_backend_total: counter(['usage']),
+  kube_apiserver_pod_logs_backend_tls_failure_total: counter([]),
   root_ca_cert_publisher_sync_total: counter(['code']),
   root_ca_cert_publisher_sync_duration_seconds: histogram(['code'], publishBuckets),
   clustertrustbundle_publisher_sync_total: counter(['code']),
@@ -384,8 +396,13 @@ describe('metrics of published servers', () => {
   tokenCacheCounts(metrics);
   webhookTokenMetrics(metrics);
   oidcMetrics({ metrics, clock: systemClock, serverId: '' });
+  logMetrics(metrics);
   metrics.counter(requestedDurations);
   metrics.counter(honoredDurations);
+  for (const { allocations, failures, held, free } of [addressMetrics, portMetrics]) {
+    for (const each of [allocations, failures]) metrics.counter(each);
+    for (const each of [held, free]) metrics.gauge(each);
+  }
   registerTokenMetrics(metrics);
   auditMetrics(metrics);
   authorizationMetrics(metrics);

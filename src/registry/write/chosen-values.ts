@@ -3,6 +3,7 @@ import type { Random } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
 import { type Allocated, type Pools, poolIsFull, type ValuePool } from '../../kinds/allocation.ts';
+import type { Counted } from '../../kinds/kind.ts';
 import type { Scope } from '../../meta/scope.ts';
 import type { Store } from '../../store/store.ts';
 import { claimPrefix } from './claims.ts';
@@ -13,6 +14,7 @@ interface ChosenValuesOptions {
   readonly scope: Scope;
   readonly random: Random;
   readonly clock: Pick<Clock, 'monotonic'>;
+  readonly count: (counted: Counted) => void;
 }
 
 /**
@@ -32,16 +34,35 @@ export class ChosenValues implements Pools {
     return this.#options.pools.map(({ name }) => name);
   }
 
-  async take(name: string, value: string): Promise<Allocated> {
+  take(name: string, value: string): Promise<Allocated> {
     const pool = this.#pool(name);
+    return this.#counted(pool, 'static', this.#taking(pool, value));
+  }
+
+  /** At random, from the upper part of the range as long as there is something left in it. */
+  choose(name: string): Promise<Allocated> {
+    const pool = this.#pool(name);
+    return this.#counted(pool, 'dynamic', this.#choosing(pool));
+  }
+
+  async #counted(
+    { metrics, labels }: ValuePool,
+    scope: 'static' | 'dynamic',
+    allocating: Promise<Allocated>,
+  ): Promise<Allocated> {
+    const found = await allocating;
+    const counter = 'value' in found ? metrics.allocations : metrics.failures;
+    this.#options.count({ counter, labels: { ...labels, scope } });
+    return found;
+  }
+
+  async #taking(pool: ValuePool, value: string): Promise<Allocated> {
     const canonical = pool.canonical(value);
     if (canonical === undefined) return { problem: pool.outside(value) };
     return (await this.#give(pool, canonical)) ?? { problem: pool.taken };
   }
 
-  /** At random, from the upper part of the range as long as there is something left in it. */
-  async choose(name: string): Promise<Allocated> {
-    const pool = this.#pool(name);
+  async #choosing(pool: ValuePool): Promise<Allocated> {
     const { size, reserved } = pool;
     if (size > reserved) {
       for (let probe = 0; probe < limits.poolProbesMax; probe++) {

@@ -43,6 +43,24 @@ async function requireConsistent(fixture: RegistryFixture): Promise<void> {
   assert.equal(new Set(wanted).size, wanted.length);
 }
 
+describe('what services are given', () => {
+  test('is counted, and what they cannot be given', async () => {
+    await using fixture = await open(ranges(['10.0.0.0/29']));
+    await fixture.object('POST', services, service('chosen', { type: 'NodePort' }));
+    await fixture.object('POST', services, service('asked', { clusterIP: '10.0.0.1' }));
+    await assert.rejects(fixture.object('POST', services, service('taken', { clusterIP: '10.0.0.1' })));
+    const text = fixture.metrics.render();
+    for (const line of [
+      'kube_apiserver_clusterip_allocator_allocation_total{cidr="10.0.0.0/29",scope="dynamic"} 1',
+      'kube_apiserver_clusterip_allocator_allocation_total{cidr="10.0.0.0/29",scope="static"} 1',
+      'kube_apiserver_clusterip_allocator_allocation_errors_total{cidr="10.0.0.0/29",scope="static"} 1',
+      'kube_apiserver_nodeport_allocator_allocation_total{scope="dynamic"} 1',
+    ]) {
+      assert.ok(text.split('\n').includes(line), line);
+    }
+  });
+});
+
 describe('addresses of services', () => {
   test('are chosen from the upper part of the range, shown in both fields, and owned by nobody', async () => {
     await using fixture = await open();

@@ -362,9 +362,9 @@ export class ObjectWriter {
 
   /** Has the kind fill in what the server chooses. */
   async #allocate(context: WriteContext, object: ApiObject, old: ApiObject | undefined): Promise<void> {
-    const { pools, store, resources, random, clock } = this.#parts;
+    const { pools, store, resources, random, clock, count } = this.#parts;
     const { strategy } = context.served.written;
-    const chosen = new ChosenValues({ pools, store, scope: resources.scope, random, clock });
+    const chosen = new ChosenValues({ pools, store, scope: resources.scope, random, clock, count });
     const filling = strategy.allocate?.(object, old, chosen) ?? [];
     const errors = await untilAborted(Promise.resolve(filling), context.request.signal).catch((error) => {
       throw error instanceof AllocationFailure ? allocationFailed(error) : error;

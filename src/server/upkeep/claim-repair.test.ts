@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLogger } from '../../base/logger.ts';
+import { Metrics } from '../../base/metrics.ts';
 import { ManualClock, systemClock } from '../../base/time/clock.ts';
 import { defaultServiceRanges, type ServiceRanges, servicePools } from '../../kinds/core/service/service-pools.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';
@@ -19,7 +20,7 @@ async function held({ store }: RegistryFixture): Promise<readonly (readonly [key
 
 function repairOf(fixture: RegistryFixture, ranges: ServiceRanges = defaultServiceRanges) {
   const told: string[] = [];
-  const { store, cache, resources } = fixture;
+  const { store, cache, resources, metrics } = fixture;
   const events = {
     record: ({
       about,
@@ -30,7 +31,7 @@ function repairOf(fixture: RegistryFixture, ranges: ServiceRanges = defaultServi
       void told.push(`${about.name} ${type} ${reason}: ${message}`),
   };
   const repair = new ClaimRepair({
-    ...{ store, cache, resources, events },
+    ...{ store, cache, resources, events, metrics },
     pools: servicePools(ranges),
     clock: systemClock,
     logger: silentLogger,
@@ -49,6 +50,15 @@ test('nothing is done where claims and objects agree', async () => {
   for (let look = 0; look < 3; look++) await repair.pass();
   assert.equal(await fixture.store.head(), before);
   assert.deepEqual(told, []);
+  const shown = fixture.metrics.render().split('\n');
+  for (const line of [
+    'kube_apiserver_clusterip_allocator_allocated_ips{cidr="10.0.0.0/24"} 1',
+    'kube_apiserver_clusterip_allocator_available_ips{cidr="10.0.0.0/24"} 253',
+    'kube_apiserver_nodeport_allocator_allocated_ports 0',
+    'kube_apiserver_nodeport_allocator_available_ports 2768',
+  ]) {
+    assert.ok(shown.includes(line), line);
+  }
 });
 
 test('a claim that is missing is made, and told', async () => {
@@ -140,6 +150,7 @@ test('it looks soon after the start, then every three minutes, until it is close
     },
   };
   const repair = new ClaimRepair({
+    metrics: new Metrics(),
     store,
     cache,
     resources,

@@ -1,6 +1,8 @@
+import { getOrAdd } from '../../base/collections/get-or-add.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Gauge, MetricDefinition, Metrics } from '../../base/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { WatchCache } from '../../cache/cache.ts';
@@ -31,6 +33,7 @@ interface ClaimRepairOptions {
   readonly resources: Pick<ResourceRegistry, 'stored' | 'scope'>;
   readonly pools: readonly ValuePool[];
   readonly events: EventRecorder;
+  readonly metrics: Metrics;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -44,11 +47,18 @@ export class ClaimRepair implements Closable {
   readonly #options: ClaimRepairOptions;
   /** Claims that nobody needed at the last look. They go if the next one finds them the same: meanwhile their object may have come. */
   #unneeded: ReadonlyMap<string, Revision> = new Map();
+  readonly #gauges: ReadonlyMap<ValuePool, { readonly held: Gauge<string>; readonly free: Gauge<string> }>;
   #timer: Closable | undefined;
   #closed = false;
 
   constructor(options: ClaimRepairOptions) {
     this.#options = options;
+    const definitions = new Map<MetricDefinition<string>, Gauge<string>>();
+    const gauge = (definition: MetricDefinition<string>): Gauge<string> =>
+      getOrAdd(definitions, definition, () => options.metrics.gauge(definition));
+    this.#gauges = new Map(
+      options.pools.map((pool) => [pool, { held: gauge(pool.metrics.held), free: gauge(pool.metrics.free) }]),
+    );
   }
 
   /** Looks soon, and every three minutes from then on. */
@@ -78,6 +88,7 @@ export class ClaimRepair implements Closable {
     await cache.fresh();
     const slice = new TimeSlice(clock);
     const needed = new Set<string>();
+    const held = new Map<ValuePool, number>();
     for (const { stored: served } of resources.stored()) {
       if (!served.kind.claims) continue;
       const { collection } = served;
@@ -95,11 +106,26 @@ export class ClaimRepair implements Closable {
             record: claims.get(key),
             isFirst: !needed.has(key),
           });
+          const pool = needed.has(key) ? undefined : this.#poolOf(claim);
+          if (pool) held.set(pool, (held.get(pool) ?? 0) + 1);
           needed.add(key);
         }
       }
     }
+    this.#show(held);
     await this.#release([...claims.values()].filter(({ key }) => !needed.has(key)));
+  }
+
+  #show(held: ReadonlyMap<ValuePool, number>): void {
+    for (const [pool, { held: heldGauge, free }] of this.#gauges) {
+      const count = held.get(pool) ?? 0;
+      heldGauge.set(pool.labels, count);
+      free.set(pool.labels, pool.size - count);
+    }
+  }
+
+  #poolOf({ folder, value }: Claim): ValuePool | undefined {
+    return this.#options.pools.find((pool) => pool.folder === folder && pool.canonical(value) !== undefined);
   }
 
   async #claims(): Promise<ReadonlyMap<string, StoreRecord>> {
@@ -119,9 +145,8 @@ export class ClaimRepair implements Closable {
   async #check(held: HeldValue): Promise<void> {
     const { store, resources, pools } = this.#options;
     const { claim, holder, isFirst } = held;
-    const ofFolder = pools.filter(({ folder }) => folder === claim.folder);
-    const inRange = ofFolder.find((pool) => pool.canonical(claim.value) !== undefined);
-    const pool = inRange ?? ofFolder[0];
+    const inRange = this.#poolOf(claim);
+    const pool = inRange ?? pools.find(({ folder }) => folder === claim.folder);
     if (!pool) return;
     if (!inRange) this.#tell(held, pool, 'OutOfRange', `is not within ${pool.told.range}; please recreate service`);
     if (isSameHolder(held.record && readClaim(held.record.value), holder)) return;

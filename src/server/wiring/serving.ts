@@ -10,6 +10,7 @@ import type { ResourceRequest } from '../../request/request-info.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { accessMetrics } from '../serving/access-metrics.ts';
 import { Connector } from '../serving/connect/connector.ts';
+import { logMetrics } from '../serving/connect/log-metrics.ts';
 import { FlowControl } from '../serving/flow-control/flow-control.ts';
 import { HeavyWork } from '../serving/heavy/heavy-work.ts';
 import { accessLog } from '../serving/observe/access-log.ts';
@@ -74,9 +75,15 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
 
 /** What connects clients to nodes and pods; its files are followed until the scope closes. */
 function openConnector({ agents = defaultAgents }: ApiServerConfig, { held, ...parts }: ServingParts): Connector {
-  const { clock, files, logger, environment } = parts;
+  const { clock, files, logger, metrics, environment } = parts;
   const trust = held.add(new AgentTrust({ ...agents, clock, files, logger }));
-  return new Connector({ clock, trust, network: environment.network, agentMsMax: agents.timeoutMs });
+  return new Connector({
+    clock,
+    trust,
+    logs: logMetrics(metrics),
+    network: environment.network,
+    agentMsMax: agents.timeoutMs,
+  });
 }
 
 /** Seats are those of all scopes: levels of the default one count, and others refer to them. */

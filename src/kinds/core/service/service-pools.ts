@@ -2,6 +2,7 @@ import { limits } from '../../../base/limits.ts';
 import { addressText } from '../../../meta/ip-number.ts';
 import { familyNumber, type IpRange, parseIpRange } from '../../../meta/ip-range.ts';
 import { reservedOf, type ValuePool } from '../../allocation.ts';
+import { addressMetrics, portMetrics } from './service-metrics.ts';
 
 /** What is given to services, as plain data. */
 export interface ServiceRanges {
@@ -41,6 +42,8 @@ function addressPool(range: IpRange | undefined): ValuePool[] {
       },
       outside: (value) => `the provided IP (${value}) is not in the valid range. The range of valid IPs is ${text}`,
       taken: 'provided IP is already allocated',
+      metrics: addressMetrics,
+      labels: { cidr: text },
       told: { reason: 'ClusterIP', value: (value) => `Cluster IP [${familyNumber(value)?.family === 'ipv6' ? 'IPv6' : 'IPv4'}]:${value}`, range: `the service CIDR ${text}` },
     },
   ];
@@ -57,6 +60,8 @@ function portPool({ first, last }: ServiceRanges['nodePorts']): ValuePool {
     canonical: (value) => (Number(value) >= first && Number(value) <= last ? value : undefined),
     outside: () => `provided port is not in the valid range. The range of valid ports is ${first}-${last}`,
     taken: 'provided port is already allocated',
+    metrics: portMetrics,
+    labels: {},
     told: { reason: 'Port', value: (value) => `Port ${value}`, range: `the port range ${first}-${last}` },
   };
 }

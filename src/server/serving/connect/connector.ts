@@ -8,7 +8,7 @@ import { badRequest, StatusError } from '../../../meta/status-error.ts';
 import type { AgentTrust } from '../../../outbound/backend/agent-trust.ts';
 import { askBackend, type BackendAnswer, type HeaderLines } from '../../../outbound/backend/backend-request.ts';
 import { addressText, openBackend } from '../../../outbound/backend/open-backend.ts';
-import { describeFailure } from '../../../outbound/describe-failure.ts';
+import { describeFailure, isMistrust } from '../../../outbound/describe-failure.ts';
 import type { Network } from '../../../outbound/network.ts';
 import type { ConnectReply } from '../../../registry/reply.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
@@ -16,12 +16,14 @@ import { tooManyRequests } from '../flow-control/too-many-requests.ts';
 import type { RequestContext } from '../request-context.ts';
 import { agentError } from './agent-error.ts';
 import { answeredHeaders, answeredLocation, type ForwardedFrom, forwardedHeaders } from './forwarded-headers.ts';
+import type { LogMetrics } from './log-metrics.ts';
 import { tunnel } from './tunnel.ts';
 
 interface ConnectorParts {
   readonly network: Network;
   readonly clock: Clock;
   readonly trust: AgentTrust;
+  readonly logs: LogMetrics;
   /** What connecting to an agent may take. Milliseconds. */
   readonly agentMsMax: number;
 }
@@ -76,7 +78,10 @@ export class Connector implements Closable {
   async #pass(passed: Passed): Promise<void> {
     const { context, info, carries } = passed;
     const { exchange } = context;
+    const { logs } = this.#parts;
+    if (carries === 'text') logs.asked(passed.to.trust === 'agent');
     const answer = await this.#ask(passed).catch((error) => {
+      if (carries === 'text' && isMistrust(error)) logs.mistrusted();
       throw unreached(error, passed);
     });
     if (answer.type === 'upgraded') {

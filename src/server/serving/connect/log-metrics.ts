@@ -1,0 +1,26 @@
+import type { Metrics } from '../../../base/metrics.ts';
+
+/** Reads of logs of pods, under the names of kube-apiserver. */
+export interface LogMetrics {
+  /** A log was asked for; whether the certificate of the agent counts. */
+  readonly asked: (isVerified: boolean) => void;
+  /** The certificate of an agent did not hold. */
+  readonly mistrusted: () => void;
+}
+
+export function logMetrics(metrics: Metrics): LogMetrics {
+  const asked = metrics.counter({
+    name: 'kube_apiserver_pod_logs_insecure_backend_total',
+    help: 'Reads of logs of pods, by whether the certificate of the agent counts.',
+    labels: ['usage'],
+  });
+  const mistrusted = metrics.counter({
+    name: 'kube_apiserver_pod_logs_backend_tls_failure_total',
+    help: 'Reads of logs of pods that failed because the certificate of the agent does not hold.',
+    labels: [],
+  });
+  return {
+    asked: (isVerified) => asked.add({ usage: isVerified ? 'enforce_tls' : 'skip_tls_allowed' }),
+    mistrusted: () => mistrusted.add({}),
+  };
+}
