@@ -85,6 +85,10 @@ export const storageLimits = {
   etcdProgressMsMax: 2_000,
   /** How long a broken watch on etcd tries to reconnect before it fails. */
   etcdWatchBrokenMsMax: 60_000,
+  /** Records that a migration reads at once, and writes in one transaction, with the bytes of their keys and values. */
+  migrationPageMax: 500,
+  migrationBatchMax: 100,
+  migrationBatchBytes: 512 * 1024,
   /** How often an idle watch on etcd polls the head. */
   etcdHeadPollMs: 5_000,
   /** A reader that takes longer for a batch is slow: etcd may compact what it has not read. */

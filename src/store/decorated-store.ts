@@ -18,7 +18,14 @@ export class DecoratedStore implements Store {
 
   constructor(store: Store) {
     this.store = store;
-    if (store.historySize) this.historySize = async (upTo) => (await store.historySize?.(upTo)) ?? 0;
+    if (store.historySize) {
+      this.historySize = async (upTo) => (await store.historySize?.(this.toInner(upTo))) ?? 0;
+    }
+  }
+
+  /** The revision of the inner store; the same unless a decorator has others. */
+  protected toInner(revision: Revision): Revision {
+    return revision;
   }
 
   head(): Promise<Revision> {

@@ -20,7 +20,8 @@ export const openStore = async (options: StoreOptions): Promise<Store> => {
     }
     case 'etcd3': {
       const { openEtcdStore } = await import('./drivers/etcd/etcd-store.ts');
-      return openEtcdStore(options);
+      const { asClaimed } = await import('./moved-revisions.ts');
+      return asClaimed(await openEtcdStore(options));
     }
     case 'memory': {
       const { openMemoryStore } = await import('./drivers/memory/memory-store.ts');

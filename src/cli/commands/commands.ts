@@ -18,6 +18,7 @@ export const commands: CommandLoaders = {
   backup: async () => (await import('./backup.ts')).backup,
   restore: async () => (await import('./restore.ts')).restore,
   rewrite: async () => (await import('./rewrite.ts')).rewrite,
+  migrate: async () => (await import('./migrate.ts')).migrate,
   version: async () => (await import('./version.ts')).version,
   help: async () => (await import('./help.ts')).helpOf(commands),
 };

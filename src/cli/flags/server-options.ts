@@ -122,7 +122,13 @@ function sqliteStorage(values: ServerFlagValues): StorageConfig {
 export const databaseFile = (values: Pick<ServerFlagValues, 'sqlite-file' | 'data-dir'>): string =>
   values['sqlite-file'] ?? join(values['data-dir'], 'orch.db');
 
-function etcdStorage(values: ServerFlagValues): StorageConfig {
+type EtcdValues = Pick<
+  ServerFlagValues,
+  'etcd-servers' | 'etcd-cafile' | 'etcd-certfile' | 'etcd-keyfile' | 'etcd-prefix'
+>;
+
+/** The etcd that the flags name. */
+export function etcdStorage(values: EtcdValues): Extract<StorageConfig, { readonly backend: 'etcd3' }> {
   const endpoints = values['etcd-servers'];
   if (endpoints.length === 0) throw new UsageError('--storage-backend=etcd3 needs --etcd-servers');
   named('etcd-servers', () => endpoints.forEach(checkEndpoint));
@@ -148,7 +154,7 @@ function checkEndpoint(endpoint: string): void {
 
 /** A certificate and key from the files of two flags, which must be given together. */
 function readPair(
-  values: ServerFlagValues,
+  values: Partial<Pick<ServerFlagValues, 'tls-cert-file' | 'tls-private-key-file' | 'etcd-certfile' | 'etcd-keyfile'>>,
   certificateFlag: 'tls-cert-file' | 'etcd-certfile',
   keyFlag: 'tls-private-key-file' | 'etcd-keyfile',
 ): KeyPairPem | undefined {

@@ -1,7 +1,5 @@
 import { isStoreError, type Store } from '../../store/store.ts';
-
-/** The key that records the store's dialect. It is outside of all resource prefixes. */
-const claimKey = '/.dialect';
+import { claimKey, formatClaim, parseClaim } from '../../store/store-claim.ts';
 
 /**
  * Records the dialect of the first server in the store. Objects carry the names of a dialect and are invisible under
@@ -9,7 +7,13 @@ const claimKey = '/.dialect';
  */
 export async function claimStore(store: Store, dialect: string): Promise<void> {
   const claimed = (await store.get(claimKey)) ?? (await claim(store, dialect));
-  const owner = Buffer.from(claimed.value).toString();
+  const claimedAs = parseClaim(claimed.value);
+  if (claimedAs.type === 'unfinished') {
+    throw new Error(
+      'a migration into this store was not finished: run `orch migrate` again, or use another --etcd-prefix',
+    );
+  }
+  const { dialect: owner } = claimedAs;
   if (owner !== dialect) {
     throw new Error(
       `the data was written with --dialect=${owner} and cannot be served with --dialect=${dialect}: ` +
@@ -21,7 +25,7 @@ export async function claimStore(store: Store, dialect: string): Promise<void> {
 const mayBeThere = (error: unknown): boolean => isStoreError(error, 'exists') || isStoreError(error, 'unknownOutcome');
 
 async function claim(store: Store, dialect: string): Promise<{ readonly value: Uint8Array }> {
-  const value = Buffer.from(dialect);
+  const value = formatClaim({ type: 'served', dialect, moved: undefined });
   try {
     await store.create(claimKey, value);
     return { value };

@@ -1,8 +1,6 @@
 import type { Clock } from '../../base/time/clock.ts';
 import { isStoreError, type Revision, type Store } from '../../store/store.ts';
-
-/** Keys of the addresses of servers, outside of all prefixes of resources. */
-const folder = '/.apiservers/';
+import { serversFolder as folder } from '../../store/store-claim.ts';
 
 interface ServerLeasesOptions {
   readonly store: Pick<Store, 'get' | 'list' | 'create' | 'update' | 'delete'>;

@@ -49,6 +49,13 @@ export const moveCopyAhead = (
 ): { readonly revision: Revision; readonly mark: string } =>
   inTransaction(database, () => ({ revision: moveAhead(database, nowMs), mark: renewMark(database) }));
 
+/** Marks a file that was made of the records of another store: history before `compacted` is none. Returns the mark for `recordIdentity`. */
+export const markAt = (database: DatabaseSync, compacted: Revision): string =>
+  inTransaction(database, () => {
+    database.prepare('UPDATE meta SET compacted = ?').run(compacted);
+    return renewMark(database);
+  });
+
 /** Removes the mark from a copy. */
 export const unmarkCopy = (database: DatabaseSync): void => {
   if (isMarked(database)) database.exec('DROP TABLE identity');
