@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { backup } from '../../src/cli/commands/backup.ts';
 import { commands } from '../../src/cli/commands/commands.ts';
+import { migrate } from '../../src/cli/commands/migrate.ts';
 import { restore } from '../../src/cli/commands/restore.ts';
 import { serverFlags } from '../../src/cli/flags/server-flags.ts';
 import { featureGates } from '../../src/server/wiring/features.ts';
@@ -30,11 +31,11 @@ describe('OPERATIONS.md', () => {
       const words = flag.defaultText.split(' ')[0] ?? '';
       assert.ok(row.includes(words), `${spelled}: the default is ${flag.defaultText}`);
     }
-    for (const name of Object.keys({ ...backup.flags, ...restore.flags })) assert.ok(text.includes(`--${name}`), name);
+    for (const name of Object.keys({ ...backup.flags, ...migrate.flags, ...restore.flags })) assert.ok(text.includes(`--${name}`), name);
   });
 
   test('has no flag that is none', () => {
-    const known = new Set(Object.keys({ ...serverFlags, ...backup.flags, ...restore.flags }));
+    const known = new Set(Object.keys({ ...serverFlags, ...backup.flags, ...migrate.flags, ...restore.flags }));
     const named = rowsOfFlags.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`--?([a-z][-a-z0-9]*)[=[]/g)]);
     assert.ok(named.length >= Object.keys(serverFlags).length);
     for (const [, name = ''] of named) assert.ok(known.has(name), name);

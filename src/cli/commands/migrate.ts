@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makePrivateDirectory } from '../../base/atomic-file.ts';
-import { systemClock } from '../../base/time/clock.ts';
+import { keepAlive, systemClock } from '../../base/time/clock.ts';
 import { serverLeaseMs } from '../../server/upkeep/api-service.ts';
 import type { StorageConfig } from '../../server/wiring/storage-config.ts';
 import { type MigrationProgress, takeInventory } from '../../store/migration/copy-records.ts';
@@ -50,8 +50,14 @@ export const migrate = defineCommand({
     }
     const data = databaseFile({ 'data-dir': values['data-dir'] ?? '', 'sqlite-file': values['sqlite-file'] });
     const etcd = etcdStorage(values);
-    if (from === 'sqlite') await fromSqlite(data, etcd, terminal);
-    else await fromEtcd(etcd, data, terminal);
+    // Connections and timers do not keep a process.
+    const alive = keepAlive();
+    try {
+      if (from === 'sqlite') await fromSqlite(data, etcd, terminal);
+      else await fromEtcd(etcd, data, terminal);
+    } finally {
+      alive.close();
+    }
     return 0;
   },
 });
