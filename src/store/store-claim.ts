@@ -14,7 +14,7 @@ export interface MovedRevisions {
   readonly floor: Revision;
 }
 
-export type StoreClaim =
+type StoreClaim =
   | { readonly type: 'served'; readonly dialect: string; readonly moved: MovedRevisions | undefined }
   /** Records are being copied into the store; `source` identifies the data that they come from. */
   | { readonly type: 'unfinished'; readonly source: string };

@@ -3,14 +3,14 @@ import { isStoreError, type Revision, type Store, StoreError, type StoreRecord }
 import { claimKey, formatClaim, parseClaim } from '../store-claim.ts';
 import { type MigrationProgress, pagesOf, type SourceRecords, takeInventory } from './copy-records.ts';
 
-export interface MigrationToEtcd {
+interface MigrationToEtcd {
   readonly source: SourceRecords & { readonly dialect: string };
   /** Counts revisions by itself; what it holds must be nothing, or what an earlier attempt left. */
   readonly target: Store;
   readonly progress: MigrationProgress;
 }
 
-export interface Migrated {
+interface Migrated {
   readonly records: number;
   /** The first attempt copied some of them already. */
   readonly resumed: boolean;

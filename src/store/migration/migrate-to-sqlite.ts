@@ -9,7 +9,7 @@ import type { Revision, StoreRecord } from '../store.ts';
 import { claimKey, formatClaim } from '../store-claim.ts';
 import { type Inventory, type MigrationProgress, pagesOf, type SourceRecords } from './copy-records.ts';
 
-export interface MigrationToSqlite {
+interface MigrationToSqlite {
   readonly source: SourceRecords & { readonly dialect: string };
   /** The data file; must not exist. */
   readonly to: string;
