@@ -31,7 +31,8 @@ describe('OPERATIONS.md', () => {
       const words = flag.defaultText.split(' ')[0] ?? '';
       assert.ok(row.includes(words), `${spelled}: the default is ${flag.defaultText}`);
     }
-    for (const name of Object.keys({ ...backup.flags, ...migrate.flags, ...restore.flags })) assert.ok(text.includes(`--${name}`), name);
+    for (const name of Object.keys({ ...backup.flags, ...migrate.flags, ...restore.flags }))
+      assert.ok(text.includes(`--${name}`), name);
   });
 
   test('has no flag that is none', () => {
