@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from '../base/ip-version.ts';
+import { isIPv4, isIPv6 } from 'node:net';
 import { canonicalQuantity } from './quantity.ts';
 import { canonicalTime } from './time.ts';
 

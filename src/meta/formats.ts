@@ -1,4 +1,4 @@
-import { isIP, isIPv6 } from '../base/ip-version.ts';
+import { isIP, isIPv6 } from 'node:net';
 import { strictAddress } from './strict-ip.ts';
 
 /**

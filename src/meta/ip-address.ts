@@ -1,5 +1,4 @@
-import { BlockList } from 'node:net';
-import { isIP } from '../base/ip-version.ts';
+import { BlockList, isIP } from 'node:net';
 
 export type IpFamily = 'ipv4' | 'ipv6';
 

@@ -1,4 +1,4 @@
-import { isIPv6 } from '../base/ip-version.ts';
+import { isIPv6 } from 'node:net';
 import { addressNumber, addressText } from './ip-number.ts';
 
 /** IP addresses and prefixes as Go's `net/netip` reads them, which newer releases of kube-apiserver will require. */

@@ -1,4 +1,4 @@
-import { isIP } from '../base/ip-version.ts';
+import { isIP } from 'node:net';
 import { limits } from '../base/limits.ts';
 import { quoted } from './describe-answer.ts';
 

@@ -1,4 +1,4 @@
-import { isIP, isIPv4, isIPv6 } from '../base/ip-version.ts';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import * as der from './der.ts';
 
 /** A subject alternative name of a certificate (RFC 5280 section 4.2.1.6). */

@@ -1,8 +1,8 @@
 import { createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { createFile, replaceFile } from '../base/atomic-file.ts';
 import { readWhole } from '../base/files.ts';
-import { isIP } from '../base/ip-version.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { certifies } from './certificate.ts';
 import { generateKey, keyFromPem, keyToPem } from './keys.ts';

@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from '../../base/ip-version.ts';
+import { isIPv4, isIPv6 } from 'node:net';
 import { CelFault } from '../fault.ts';
 import { costPerCharacter } from '../meter.ts';
 import { define, defineMethod } from '../overload.ts';

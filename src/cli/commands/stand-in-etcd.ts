@@ -1,4 +1,4 @@
-import { isIP } from '../../base/ip-version.ts';
+import { isIP } from 'node:net';
 import { createLogger } from '../../base/logger.ts';
 import { systemClock } from '../../base/time/clock.ts';
 import { etcdRelease, openEtcdStandIn } from '../../store/drivers/stand-in/etcd-stand-in.ts';

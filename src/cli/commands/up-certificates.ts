@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { makePrivateDirectory, replaceFile } from '../../base/atomic-file.ts';
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
-import { isIP } from '../../base/ip-version.ts';
 import type { Logger } from '../../base/logger.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';

@@ -1,4 +1,4 @@
-import { isIP } from '../../base/ip-version.ts';
+import { isIP } from 'node:net';
 import { parseDuration } from '../../base/time/duration.ts';
 import { UsageError } from '../usage-error.ts';
 

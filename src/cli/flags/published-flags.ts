@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from '../../base/ip-version.ts';
+import { isIPv4, isIPv6 } from 'node:net';
 import type { Logger } from '../../base/logger.ts';
 import { parseQuantity } from '../../meta/quantity.ts';
 import { boolean, choice, duration, type Flag, type FlagTable, integer, ipAddress } from './flags.ts';

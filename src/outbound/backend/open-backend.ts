@@ -1,5 +1,5 @@
+import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { isIP } from '../../base/ip-version.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { untilAborted } from '../../base/time/until-aborted.ts';
 import { badRequest } from '../../meta/status-error.ts';

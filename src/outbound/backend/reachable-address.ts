@@ -1,5 +1,4 @@
-import { BlockList } from 'node:net';
-import { isIP } from '../../base/ip-version.ts';
+import { BlockList, isIP } from 'node:net';
 
 /**
  * Addresses that lead to this machine, to its link, or to many: nobody may use the server to reach its own ports or the metadata

@@ -1,6 +1,6 @@
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { Files } from '../../base/files.ts';
-import { isIPv6 } from '../../base/ip-version.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ConnectionConfig } from '../connection-config.ts';
 

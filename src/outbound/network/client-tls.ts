@@ -1,5 +1,5 @@
+import { isIP } from 'node:net';
 import { type ConnectionOptions, createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
-import { isIP } from '../../base/ip-version.ts';
 import type { ConnectOptions, OutgoingRequest } from '../network.ts';
 
 /** What a pool of connections trusts and shows. */

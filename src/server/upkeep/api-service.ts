@@ -1,5 +1,5 @@
+import { isIPv6 } from 'node:net';
 import type { Closable } from '../../base/disposable.ts';
-import { isIPv6 } from '../../base/ip-version.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { type ApiClient, hasReason, isAbsence } from '../../client/api-client.ts';

@@ -1,5 +1,5 @@
+import { isIPv6 } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
-import { isIPv6 } from '../../base/ip-version.ts';
 
 /** RFC 1123 section 2.1, in lower case. */
 export const hostPattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;

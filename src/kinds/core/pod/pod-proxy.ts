@@ -1,4 +1,4 @@
-import { isIP } from '../../../base/ip-version.ts';
+import { isIP } from 'node:net';
 import { badRequest } from '../../../meta/status-error.ts';
 import type { ConnectSubresource } from '../../kind.ts';
 import { parseProxyName, portNumber } from '../connections/proxy-name.ts';

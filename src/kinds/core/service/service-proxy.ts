@@ -1,4 +1,4 @@
-import { isIP } from '../../../base/ip-version.ts';
+import { isIP } from 'node:net';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { badRequest, notFound, serviceUnavailable } from '../../../meta/status-error.ts';
 import type { ConnectContext, ConnectSubresource } from '../../kind.ts';

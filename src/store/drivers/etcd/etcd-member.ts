@@ -1,6 +1,6 @@
+import { isIP } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
 import { type ChannelCredentials, Client, type ClientOptions, credentials } from '@grpc/grpc-js';
-import { isIP } from '../../../base/ip-version.ts';
 import { limits } from '../../../base/limits.ts';
 import { StoreError } from '../../store.ts';
 

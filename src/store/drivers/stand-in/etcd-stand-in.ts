@@ -1,6 +1,5 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, isIPv4, type Server, type Socket } from 'node:net';
 import type { Closable } from '../../../base/disposable.ts';
-import { isIPv4 } from '../../../base/ip-version.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Store } from '../../store.ts';
 import { openMemoryStore } from '../memory/memory-store.ts';
