@@ -62,7 +62,45 @@ for (const selector of [
   'a in ((1))',
 ]) {
   test(`label selector ${JSON.stringify(selector)} is refused`, () => {
-    assert.throws(() => labels(selector), /unable to parse label selector/);
+    assert.throws(() => labels(selector), /unable to parse requirement: |found /);
+  });
+}
+
+/** What kube-apiserver 1.32 answers. */
+const unparsed = 'unable to parse requirement: ';
+const messages: readonly (readonly [selector: string, message: string])[] = [
+  ['=1', "found '=', expected: !, identifier, or 'end of string'"],
+  ['a=1,', "found '', expected: identifier after ','"],
+  ['a,,b', "found ',', expected: identifier after ','"],
+  ['a in 1', `${unparsed}found '1' expected: '('`],
+  ['a notin', `${unparsed}found '' expected: '('`],
+  ['a in (1', `${unparsed}found '', expected: ',' or ')'`],
+  ['a in ((1))', `${unparsed}found '(', expected: ',', ')' or identifier`],
+  ['a b', `${unparsed}found 'b', expected: in, notin, =, ==, !=, gt, lt`],
+  ['!', `${unparsed}found '', expected: identifier`],
+  ['a=(', `${unparsed}found '(', expected: identifier`],
+  ['a=1=2', "found '=', expected: ',' or 'end of string'"],
+  ['a>x', `${unparsed}values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value must be an integer`],
+  ['bad', `${unparsed}<nil>: Invalid value: "bad": no; not`],
+  ['a in (x,bad)', `${unparsed}values[0][a]: Invalid value: "bad": no; not`],
+];
+
+for (const [selector, message] of messages) {
+  test(`label selector ${JSON.stringify(selector)}: ${message}`, () => {
+    const check = (text: string) => (text === 'bad' ? ['no', 'not'] : []);
+    assert.throws(() => parseLabelSelector(selector, check, check), { message });
+  });
+}
+
+for (const [selector, message] of [
+  ['x', "invalid selector: 'x'; can't understand 'x'"],
+  ['a=b,x', "invalid selector: 'a=b,x'; can't understand 'x'"],
+  ['a=b\\', 'invalid field selector: invalid escape sequence: \\'],
+  ['a=b\\c', 'invalid field selector: invalid escape sequence: \\c'],
+  ['a=b=c', 'invalid field selector: unescaped character in value: 61'],
+] as const) {
+  test(`field selector ${JSON.stringify(selector)}: ${message}`, () => {
+    assert.throws(() => parseFieldSelector(selector), { message });
   });
 }
 
@@ -130,7 +168,7 @@ test('field selectors', () => {
   assert.equal(fields('a=x\\,y\\=z\\\\', { a: 'x,y=z\\' }), true);
   assert.equal(fields('', {}), true);
   for (const text of ['a', 'a>1', 'a=b=c', 'a=\\x'])
-    assert.throws(() => parseFieldSelector(text), /invalid field selector/);
+    assert.throws(() => parseFieldSelector(text), /invalid (?:field )?selector/);
 });
 
 test('the required value of a selector', () => {

@@ -70,12 +70,21 @@ export function parseLabelSelector(
   const parser = new LabelSelectorParser(boundedText(text, 'label'));
   const selector = parser.selector();
   for (const requirement of selector) {
-    const problems = [...checkKey(requirement.key)];
-    if ('values' in requirement) for (const value of requirement.values) problems.push(...checkValue(value));
-    if (problems.length > 0) throw parser.error(`${JSON.stringify(requirement.key)}: ${problems.join('; ')}`);
+    const { key } = requirement;
+    const values = 'values' in requirement ? [...requirement.values].sort() : [];
+    refuse(parser, '<nil>', key, checkKey(key));
+    for (const [index, value] of values.entries()) refuse(parser, `values[${index}][${key}]`, value, checkValue(value));
   }
   return selector;
 }
+
+/** Throws if there are problems. `path` is that of kube-apiserver. */
+function refuse(parser: LabelSelectorParser, path: string, value: string, problems: readonly string[]): void {
+  if (problems.length > 0)
+    throw parser.error(`${path}: Invalid value: ${JSON.stringify(value)}: ${problems.join('; ')}`);
+}
+
+const isOperator = (token: string | undefined): boolean => token === undefined || /^[(),<>!=]/.test(token);
 
 function boundedText(text: string, what: string): string {
   if (text.length > limits.selectorBytesMax) {
@@ -86,30 +95,35 @@ function boundedText(text: string, what: string): string {
 
 /** Tokens are words and the operators `( ) , ! = == != < >`. Whitespace only separates tokens. */
 class LabelSelectorParser {
-  readonly #text: string;
   readonly #tokens: readonly string[];
   #at = 0;
 
   constructor(text: string) {
-    this.#text = text;
     this.#tokens = text.match(/[(),<>]|!=|==|=|!|[^\s(),<>!=]+/g) ?? [];
   }
 
   error(why: string): Error {
-    return badRequest(`unable to parse label selector ${JSON.stringify(this.#text)}: ${why}`);
+    return badRequest(`unable to parse requirement: ${why}`);
   }
 
   selector(): Selector {
     const requirements: Requirement[] = [];
     if (this.#tokens.length === 0) return requirements;
     for (;;) {
+      const token = this.#peek();
+      if (requirements.length === 0 && token !== '!' && isOperator(token)) {
+        throw badRequest(`found '${token}', expected: !, identifier, or 'end of string'`);
+      }
       requirements.push(this.#requirement());
       if (requirements.length > limits.selectorRequirementsMax) {
         throw this.error(`more than ${limits.selectorRequirementsMax} requirements`);
       }
       const separator = this.#next();
       if (separator === undefined) return requirements;
-      if (separator !== ',') throw this.error(`found ${JSON.stringify(separator)}, expected: ','`);
+      if (separator !== ',') throw badRequest(`found '${separator}', expected: ',' or 'end of string'`);
+      const after = this.#peek();
+      if (after !== '!' && isOperator(after))
+        throw badRequest(`found '${after ?? ''}', expected: identifier after ','`);
     }
   }
 
@@ -123,9 +137,7 @@ class LabelSelectorParser {
 
   #word(expected: string): string {
     const token = this.#next();
-    if (token === undefined || /^[(),<>!=]/.test(token)) {
-      throw this.error(`found ${JSON.stringify(token ?? '')}, expected: ${expected}`);
-    }
+    if (token === undefined || isOperator(token)) throw this.error(`found '${token ?? ''}', expected: ${expected}`);
     return token;
   }
 
@@ -152,7 +164,7 @@ class LabelSelectorParser {
       case '<':
         return { operator: 'lt', key, bound: this.#integer() };
       default:
-        throw this.error(`found ${JSON.stringify(operator)}, expected: in, notin, =, ==, !=, gt, lt`);
+        throw this.error(`found '${operator}', expected: in, notin, =, ==, !=, gt, lt`);
     }
   }
 
@@ -163,20 +175,23 @@ class LabelSelectorParser {
   }
 
   #integer(): bigint {
-    const word = this.#word('an integer');
+    const word = this.#word('identifier');
     if (!isInteger(word))
-      throw this.error(`for 'gt' and 'lt' the value must be an integer, found ${JSON.stringify(word)}`);
+      throw this.error(
+        `values[0]: Invalid value: ${JSON.stringify(word)}: for 'Gt', 'Lt' operators, the value must be an integer`,
+      );
     return BigInt(word);
   }
 
   #valueSet(): Values {
     const values = new Set<string>();
-    if (this.#next() !== '(') throw this.error("expected: '('");
+    const opening = this.#next() ?? '';
+    if (opening !== '(') throw this.error(`found '${opening}' expected: '('`);
     for (;;) {
       values.add(this.#peek() === ',' || this.#peek() === ')' ? '' : this.#word("',', ')' or identifier"));
       const token = this.#next();
       if (token === ')') return values;
-      if (token !== ',') throw this.error(`found ${JSON.stringify(token ?? '')}, expected: ',' or ')'`);
+      if (token !== ',') throw this.error(`found '${token ?? ''}', expected: ',' or ')'`);
     }
   }
 }
@@ -188,15 +203,13 @@ export function parseFieldSelector(text: string): Selector {
     if (part === '') continue;
     const match = /^([^=!]*)(!=|==|=)(.*)$/s.exec(part);
     if (!match) {
-      throw badRequest(
-        `invalid field selector: ${JSON.stringify(part)}; can't understand it, expected <field>=<value>`,
-      );
+      throw badRequest(`invalid selector: '${text}'; can't understand '${part}'`);
     }
     const [, key = '', operator, value = ''] = match;
     requirements.push({
       operator: operator === '!=' ? 'notin' : 'in',
       key: key.trim(),
-      values: new Set([unescapeValue(value, part)]),
+      values: new Set([unescapeValue(value)]),
     });
     if (requirements.length > limits.selectorRequirementsMax) {
       throw badRequest(`the field selector has more than ${limits.selectorRequirementsMax} requirements`);
@@ -219,9 +232,15 @@ function splitUnescaped(text: string): readonly string[] {
   return parts;
 }
 
-function unescapeValue(value: string, part: string): string {
+/** What is wrong first. Characters are shown by their numbers, as in kube-apiserver. */
+function valueProblem(value: string): string {
+  const wrong = /^(?:[^\\=]|\\[\\,=])*(=|\\[^]?)/.exec(value)?.[1] ?? '';
+  return wrong === '=' ? 'unescaped character in value: 61' : `invalid escape sequence: ${wrong}`;
+}
+
+function unescapeValue(value: string): string {
   if (!/^(?:[^\\=]|\\[\\,=])*$/.test(value)) {
-    throw badRequest(`invalid field selector: ${JSON.stringify(part)}: invalid escape or unescaped '=' in the value`);
+    throw badRequest(`invalid field selector: ${valueProblem(value)}`);
   }
   return value.replace(/\\([\\,=])/g, '$1');
 }

@@ -197,7 +197,7 @@ describe('the options of deletions', () => {
   const policyNotTaken = (value: string): Outcome =>
     notTaken(
       'DeleteOptions',
-      `propagationPolicy: Unsupported value: "${value}": supported values: "Background", "Foreground", "Orphan", "nil"`,
+      `propagationPolicy: Unsupported value: "${value}": supported values: "Foreground", "Background", "Orphan", "nil"`,
     );
   const bothSet = notTaken(
     'DeleteOptions',

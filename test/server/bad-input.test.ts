@@ -229,7 +229,7 @@ const rows: readonly Row[] = [
     path: `${configMaps}?fieldSelector=data.x%3D1`,
     code: 400,
     reason: 'BadRequest',
-    message: /field label not supported/,
+    message: /is not a known field selector/,
   },
   {
     what: 'a table that includes nonsense',

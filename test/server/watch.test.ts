@@ -275,7 +275,7 @@ describe('watch', { timeout: 5 * 60_000 }, () => {
       ['resourceVersionMatch=NotOlderThan&resourceVersion=1', /unless sendInitialEvents is provided/],
       ['continue=abc', /continue is forbidden for watch/],
       ['labelSelector=a%3D%3D%3Db', /./],
-      ['fieldSelector=data.x%3D1', /field label not supported/],
+      ['fieldSelector=data.x%3D1', /is not a known field selector/],
       ['timeoutSeconds=soon', /timeoutSeconds/],
       ['allowWatchBookmarks=perhaps', /allowWatchBookmarks/],
     ] as const) {

@@ -1,4 +1,4 @@
-import { duplicate, errorsOfEach, type FieldError, forbidden, invalid, notSupported, required } from '../../meta/field-error.ts';
+import { duplicate, errorsOfEach, type FieldError, forbidden, invalid, notSupportedOf, required } from '../../meta/field-error.ts';
 import { isDns1035Label, isDnsSubdomain, isPathSegment } from '../../meta/formats.ts';
 import type { ExpressionCheck } from './expression-errors.ts';
 import { failurePolicies, matchPolicies } from './policy-names.ts';
@@ -10,7 +10,7 @@ import { ruleErrors } from './rule-errors.ts';
 /** A choice that must be made; defaults make it where the client does not. */
 export function choiceErrors(value: string | undefined, choices: readonly string[], path: string): FieldError[] {
   if (value === undefined) return [required(path)];
-  return choices.includes(value) ? [] : [notSupported(path, value, choices)];
+  return choices.includes(value) ? [] : [notSupportedOf(path, value, choices)];
 }
 
 export const failurePolicyErrors = (value: string | undefined): FieldError[] => choiceErrors(value, failurePolicies, 'spec.failurePolicy');
@@ -73,7 +73,7 @@ export function policyNameErrors(name: string, path: string): FieldError[] {
   return name === '' ? [required(path)] : isDnsSubdomain(name).map((problem) => invalid(path, name, problem));
 }
 
-const notFoundActions = ['Allow', 'Deny'];
+const notFoundActions = ['Deny', 'Allow'];
 
 export function paramRefErrors(ref: ParamRef | undefined, path: string): FieldError[] {
   if (!ref) return [];

@@ -377,7 +377,7 @@ describe('ValidatingAdmissionPolicyBinding: errors', () => {
       { paramRef: { name: 'a/b', parameterNotFoundAction: 'Ignore' } },
       [
         `paramRef.name: Invalid value: "a/b": may not contain '/'`,
-        'paramRef.parameterNotFoundAction: Unsupported value: "Ignore": supported values: "Allow", "Deny"',
+        'paramRef.parameterNotFoundAction: Unsupported value: "Ignore": supported values: "Deny", "Allow"',
       ],
     ],
     ['matchResources without rules', { matchResources: { matchPolicy: 'Exact' } }, []],

@@ -38,7 +38,7 @@ function schemasOf<const C extends Schema>(version: string, capacity: C) {
     matchAttribute: ptr(2, string(), 'Attribute whose value is the same in all devices.'),
   });
   const claim = struct(name('DeviceClaim'), 'The devices that are wanted.', {
-    requests: opt(1, list(request, { listType: 'atomic' }), 'What is wanted.'),
+    requests: always(1, list(request, { listType: 'atomic' }), 'What is wanted.', { documented: 'optional' }),
     constraints: opt(2, list(constraint, { listType: 'atomic' }), 'What devices must have in common.'),
     config: opt(3, list(claimConfiguration, { listType: 'atomic' }), 'What drivers are told.'),
   });
@@ -127,7 +127,7 @@ function schemasOf<const C extends Schema>(version: string, capacity: C) {
     nodeName: opt(3, string(), 'The node that has the devices.'),
     nodeSelector: ptr(4, nodeSelector, 'Nodes that can use the devices.'),
     allNodes: opt(5, bool(), 'All nodes can use the devices.'),
-    devices: opt(6, list(device, { listType: 'atomic' }), 'The devices.'),
+    devices: always(6, list(device, { listType: 'atomic' }), 'The devices.', { documented: 'optional' }),
   });
 
   return {

@@ -3,8 +3,11 @@ import { type FieldError, invalid, required, tooLong } from '../../meta/field-er
 import { isQualifiedName } from '../../meta/formats.ts';
 
 /** The name of the driver of a class: a qualified name, in which capital letters are allowed. */
-export const validateClassDriver = (name: string, field: string): FieldError[] =>
-  name === '' ? [required(field)] : isQualifiedName(name.toLowerCase()).map((problem) => invalid(field, name, problem));
+export function validateClassDriver(name: string, field: string): FieldError[] {
+  if (name === '') return [required(field)];
+  const lower = name.toLowerCase();
+  return isQualifiedName(lower).map((problem) => invalid(field, lower, problem));
+}
 
 /** What a class tells its driver. */
 export function validateParameters(parameters: Readonly<Record<string, string>>, field: string): FieldError[] {

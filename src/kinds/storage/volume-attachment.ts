@@ -59,12 +59,17 @@ function validateSource({ source = {} }: Spec, path: string): FieldError[] {
   return persistentVolumeName === '' ? [required(`${path}.persistentVolumeName`, 'must specify non empty persistentVolumeName')] : [];
 }
 
+const validateSpec = (spec: Spec): FieldError[] => [
+  ...(spec.attacher ? [] : [required('spec.attacher')]),
+  ...validateSource(spec, 'spec.source'),
+  ...failing(isDnsSubdomain, 'spec.nodeName', spec.nodeName ?? ''),
+];
+
 function validateCreate(object: ApiObject): FieldError[] {
   const spec = specOf(object);
   const { persistentVolumeName } = spec.source ?? {};
   return [
-    ...validateSource(spec, 'spec.source'),
-    ...failing(isDnsSubdomain, 'spec.nodeName', spec.nodeName ?? ''),
+    ...validateSpec(spec),
     ...validateDriverName(spec.attacher ?? '', 'spec.attacher'),
     ...(persistentVolumeName === undefined ? [] : failing(isDnsSubdomain, 'spec.source.persistentVolumeName', persistentVolumeName)),
   ];
@@ -73,7 +78,7 @@ function validateCreate(object: ApiObject): FieldError[] {
 /** What is attached where never changes. */
 function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
   const [spec, before] = [specOf(object), specOf(old)];
-  return equalValues(spec, before) ? [] : [{ ...invalid('spec', spec, 'field is immutable'), shown: goText(volumeAttachmentSpec, spec) }];
+  return equalValues(spec, before) ? [] : [...validateSpec(spec), { ...invalid('spec', spec, 'field is immutable'), shown: goText(volumeAttachmentSpec, spec) }];
 }
 
 function validateStatus(object: ApiObject): FieldError[] {

@@ -7,6 +7,7 @@ import { orch } from '../../dialect/orch.ts';
 import { configMap } from '../../kinds/core/config-map.ts';
 import { node } from '../../kinds/core/node.ts';
 import { pod } from '../../kinds/core/pod/pod.ts';
+import { storageClass } from '../../kinds/storage/storage-class.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import { encodeContinueToken } from './continue-token.ts';
 import { getConsistency, parseListOptions, parseResourceVersion, parseWatchOptions } from './list-options.ts';
@@ -254,6 +255,8 @@ describe('a selection', () => {
     ['metadata.name', configMaps, true],
     ['metadata.namespace', configMaps, true],
     ['metadata.namespace', node(orch), false],
+    ['metadata.namespace', storageClass(orch), true],
+    ['status.phase', storageClass(orch), false],
     ['spec.unschedulable', node(orch), true],
     ['status.phase', pods, true],
     ['status.phase', configMaps, false],
@@ -265,7 +268,7 @@ describe('a selection', () => {
       for (const read of [list, watch]) {
         const selecting = () => read(`${new URLSearchParams({ fieldSelector: `${field}=x` })}`, kind);
         if (known) selecting();
-        else assert.throws(selecting, isRefusal(/field label not supported/));
+        else assert.throws(selecting, isRefusal(/field label not supported|is not a known field selector/));
       }
     });
   }

@@ -2,7 +2,7 @@ import { limits } from '../../base/limits.ts';
 import type { EntryMatcher, RequiredField } from '../../cache/cache.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { getOptions, listOptions } from '../../kinds/meta/request-options.ts';
-import { notSupported } from '../../meta/field-error.ts';
+import { notSupportedOf } from '../../meta/field-error.ts';
 import { isLabelValue, isQualifiedName } from '../../meta/formats.ts';
 import { matches, parseFieldSelector, parseLabelSelector, requiredValue, type Selector } from '../../meta/selectors.ts';
 import { badRequest } from '../../meta/status-error.ts';
@@ -152,7 +152,7 @@ function listConsistency(
 function validateMatch(sent: SentOptions, supported: readonly string[], metaGroup: string): void {
   const { resourceVersionMatch: match = '' } = sent;
   if (match === '' || supported.includes(match)) return;
-  throw invalidOptions(listOptions, metaGroup, [notSupported('resourceVersionMatch', match, supported)]);
+  throw invalidOptions(listOptions, metaGroup, [notSupportedOf('resourceVersionMatch', match, supported)]);
 }
 
 /** Parses parameter set L of a watch. The starting points are in the last sentences of spec section 4.5. */
@@ -213,7 +213,7 @@ function parseSelection(
   const fields = only === undefined ? stored : withName(stored, only);
   return {
     name: requiredValue(fields, 'metadata.name'),
-    namespace: requiredValue(fields, 'metadata.namespace'),
+    namespace: kind.scope === 'Namespaced' ? requiredValue(fields, 'metadata.namespace') : undefined,
     requires: requiredField(fields, storedAs?.kind ?? kind),
     matches: matcher(labels, fields),
   };
@@ -237,12 +237,19 @@ function requiredField(fields: Selector, { selectableFields }: Kind): RequiredFi
   return found;
 }
 
-function checkField(key: string, kind: Kind): void {
+/** As in kube-apiserver, objects without a namespace can be selected by it unless their kind is custom or names fields of its own. */
+function checkField(key: string, { scope, selectableFields, schema }: Kind): void {
+  const hasOwn = selectableFields.length > 0 || schema.structural === true;
   const known =
     key === 'metadata.name' ||
-    (key === 'metadata.namespace' && kind.scope === 'Namespaced') ||
-    kind.selectableFields.some(({ label }) => label === key);
-  if (!known) throw badRequest(`field label not supported: ${key}`);
+    (key === 'metadata.namespace' && (scope === 'Namespaced' || !hasOwn)) ||
+    selectableFields.some(({ label }) => label === key);
+  if (known) return;
+  throw badRequest(
+    hasOwn
+      ? `field label not supported: ${key}`
+      : `${JSON.stringify(key)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+  );
 }
 
 function matcher(labels: Selector, fields: Selector): EntryMatcher | undefined {

@@ -1,7 +1,7 @@
 import { deleteOptions, preconditions } from '../../kinds/meta/delete-options.ts';
 import { listOptions } from '../../kinds/meta/request-options.ts';
 import { apiVersionOf } from '../../kinds/stored-as.ts';
-import { type FieldError, invalid, notSupported } from '../../meta/field-error.ts';
+import { type FieldError, invalid, notSupportedOf } from '../../meta/field-error.ts';
 import { badRequest } from '../../meta/status-error.ts';
 import { decode } from '../../schema/decode.ts';
 import { isRecord } from '../../schema/own-property.ts';
@@ -160,7 +160,7 @@ function validatePropagation({ propagationPolicy: policy, orphanDependents }: Se
     errors.push(invalid('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'));
   }
   if (!policies.some((each) => each === policy)) {
-    errors.push(notSupported('propagationPolicy', policy, [...policies, 'nil']));
+    errors.push(notSupportedOf('propagationPolicy', policy, [...policies, 'nil']));
   }
   return errors;
 }
