@@ -234,7 +234,7 @@ function splitUnescaped(text: string): readonly string[] {
 
 /** What is wrong first. Characters are shown by their numbers, as in kube-apiserver. */
 function valueProblem(value: string): string {
-  const wrong = /^(?:[^\\=]|\\[\\,=])*(=|\\[^]?)/.exec(value)?.[1] ?? '';
+  const wrong = /^(?:[^\\=]|\\[\\,=])*(=|\\.?)/.exec(value)?.[1] ?? '';
   return wrong === '=' ? 'unescaped character in value: 61' : `invalid escape sequence: ${wrong}`;
 }
 

@@ -26,7 +26,11 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
   {
     why: 'nobody who attaches',
     sent: spec({ attacher: '' }),
-    errors: ['spec.attacher: Required value', 'spec.attacher: Required value', `spec.attacher: Invalid value: "": ${subdomain}`],
+    errors: [
+      'spec.attacher: Required value',
+      'spec.attacher: Required value',
+      `spec.attacher: Invalid value: "": ${subdomain}`,
+    ],
   },
   {
     why: 'somebody with a long name',
