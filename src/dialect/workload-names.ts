@@ -45,6 +45,7 @@ export function endpointNames({ name, domain }: Dialect) {
     manager: `endpointslice-controller.${controller}`,
     headless: `service.${domain}/headless`,
     overCapacity: `endpoints.${domain}/over-capacity`,
+    triggerTime: `endpoints.${domain}/last-change-trigger-time`,
     zone: `topology.${domain}/zone`,
   };
 }

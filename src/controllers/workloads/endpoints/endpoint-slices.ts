@@ -33,6 +33,13 @@ import {
   targetOf,
 } from './service-endpoints.ts';
 import { planSlices, type SliceContent, type SliceEndpoint } from './slice-plan.ts';
+import { TriggerTimes } from './trigger-times.ts';
+
+interface GivenMetadata {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Time of the change that is written. */
+  readonly trigger: string | undefined;
+}
 
 type SlicesOf = SliceContent & { readonly endpoints: SliceEndpoint[] };
 
@@ -50,6 +57,7 @@ class EndpointSlices implements Closable {
   readonly #slices: SharedInformer;
   readonly #controller: WorkloadController;
   readonly #following: Closable;
+  readonly #triggers = new TriggerTimes();
 
   constructor(context: InformedContext) {
     this.#context = context;
@@ -61,12 +69,13 @@ class EndpointSlices implements Closable {
     this.#controller = new WorkloadController(context, {
       ...{ kind: serviceKind, queue: 'endpoint_slice', parallel, dependents: [podKind, nodeKind, this.#kind] },
       selectorOf: () => undefined,
-      pass: (service) => this.#pass(service),
+      pass: (service, key) => this.#pass(service, key),
+      gone: (key) => this.#triggers.forget(key),
     });
     this.#following = followPods(this.#pods, this.#controller);
   }
 
-  async #pass(service: ApiObject): Promise<void> {
+  async #pass(service: ApiObject, key: string): Promise<void> {
     if (!selectorOfService(service) || service.metadata.deletionTimestamp !== undefined) return;
     const { events } = this.#context;
     const { signal } = this.#controller;
@@ -74,13 +83,15 @@ class EndpointSlices implements Closable {
     const existing = this.#slices.indexed(byController, uid).filter((slice) => this.#isManaged(slice));
     const labels = this.#labels(service);
     const turn = new TimeSlice(this.#context.clock);
+    const pods = podsOf(service, this.#pods).map(asPod);
+    const given = { labels, trigger: this.#triggers.next(key, service, pods) };
     try {
-      const wanted = await this.#wanted(service, turn);
+      const wanted = await this.#wanted(service, pods, turn);
       if (turn.over) await turn.next();
       for (const { slice, content } of planSlices(existing, wanted)) {
         if (turn.over) await turn.next();
         if (!content && slice) await this.#delete(slice);
-        else if (content) await this.#write(service, slice, content, labels);
+        else if (content) await this.#write(service, slice, content, given);
       }
     } catch (error) {
       if (signal.aborted || isTerminatingNamespace(error)) return;
@@ -109,12 +120,12 @@ class EndpointSlices implements Closable {
   }
 
   /** All endpoints by family and ports; a family without any has a slice that is empty. */
-  async #wanted(service: ApiObject, slice: TimeSlice): Promise<readonly SliceContent[]> {
+  async #wanted(service: ApiObject, pods: readonly Pod[], slice: TimeSlice): Promise<readonly SliceContent[]> {
     const spec = specOf(service);
     const { ipFamilies = ['IPv4'], publishNotReadyAddresses = false } = spec;
     const portsOf = portsFinder(spec);
     const families = ipFamilies.map((addressType) => ({ addressType, groups: new Map<string, SlicesOf>() }));
-    for (const pod of podsOf(service, this.#pods).map(asPod)) {
+    for (const pod of pods) {
       if (slice.over) await slice.next();
       if (!isReachable(pod)) continue;
       const { ports, key } = portsOf(pod);
@@ -151,7 +162,7 @@ class EndpointSlices implements Closable {
     service: ApiObject,
     slice: ApiObject | undefined,
     content: SliceContent,
-    labels: Readonly<Record<string, string>>,
+    { labels, trigger }: GivenMetadata,
   ): Promise<void> {
     const { client } = this.#context;
     const { signal } = this.#controller;
@@ -162,12 +173,16 @@ class EndpointSlices implements Closable {
       equalValues(slice['endpoints'] ?? [], content.endpoints) &&
       equalValues(slice.metadata.labels ?? {}, labels);
     if (isSame) return;
+    const { triggerTime } = endpointNames(this.#context.dialect);
+    const { [triggerTime]: _, ...others } = slice?.metadata.annotations ?? {};
+    const annotations = { ...others, ...(trigger !== undefined && { [triggerTime]: trigger }) };
     const metadata = slice
-      ? { ...slice.metadata, labels }
+      ? { ...slice.metadata, labels, annotations }
       : {
           generateName: `${nameOf(service)}-`,
           namespace,
           labels,
+          annotations,
           ownerReferences: [controllerReference(serviceKind, service)],
         };
     const object = { apiVersion, kind, metadata, ...content };

@@ -4,7 +4,7 @@ import { TimeSlice } from '../../../base/time/time-slice.ts';
 import { hasReason } from '../../../client/api-client.ts';
 import type { SharedInformer } from '../../../client/shared-informers.ts';
 import { endpointNames } from '../../../dialect/workload-names.ts';
-import { asPod } from '../../../kinds/core/pod/pod-schema.ts';
+import { asPod, type Pod } from '../../../kinds/core/pod/pod-schema.ts';
 import { isHeadless, specOf } from '../../../kinds/core/service/service-spec.ts';
 import { type ApiObject, nameOf } from '../../../meta/api-object.ts';
 import { equalValues } from '../../../schema/equal-values.ts';
@@ -26,9 +26,12 @@ import {
   serviceKind,
   targetOf,
 } from './service-endpoints.ts';
+import { TriggerTimes } from './trigger-times.ts';
 
 const endpointsKind: ObjectKind = { apiVersion: 'v1', kind: 'Endpoints', resource: 'endpoints' };
 const parallel = 5;
+
+const keyOf = ({ metadata: { namespace = '', name = '' } }: ApiObject): string => `${namespace}/${name}`;
 
 /** Keeps the Endpoints of services with a selector: an object of the name of each, with the addresses of its pods. */
 export const startEndpoints = (context: InformedContext): Closable => new EndpointsController(context);
@@ -39,6 +42,7 @@ class EndpointsController implements Closable {
   readonly #endpoints: SharedInformer;
   readonly #controller: WorkloadController;
   readonly #following: readonly Closable[];
+  readonly #triggers = new TriggerTimes();
 
   constructor(context: InformedContext) {
     this.#context = context;
@@ -48,7 +52,10 @@ class EndpointsController implements Closable {
       ...{ kind: serviceKind, queue: 'endpoint', parallel, dependents: [podKind, endpointsKind] },
       selectorOf: () => undefined,
       pass: (service) => this.#pass(service),
-      gone: (key) => void this.#remove(key),
+      gone: (key) => {
+        this.#triggers.forget(key);
+        void this.#remove(key);
+      },
     });
     const changed = (key: string): void => this.#controller.add(key);
     this.#following = [followPods(this.#pods, this.#controller), this.#endpoints.follow({ changed })];
@@ -57,15 +64,18 @@ class EndpointsController implements Closable {
   async #pass(service: ApiObject): Promise<void> {
     if (!selectorOfService(service)) return;
     const { dialect } = this.#context;
-    const { headless, overCapacity } = endpointNames(dialect);
+    const { headless, overCapacity, triggerTime } = endpointNames(dialect);
     const slice = new TimeSlice(this.#context.clock);
-    const entries = await this.#addresses(service, slice);
+    const pods = podsOf(service, this.#pods).map(asPod);
+    const trigger = this.#triggers.next(keyOf(service), service, pods);
+    const entries = await this.#addresses(service, pods, slice);
     if (slice.over) await slice.next();
     const all = packSubsets(entries);
     const { subsets, isTruncated } = truncated(all, limits.endpointsAddressesMax);
     const { namespace = '', name = '', labels = {} } = service.metadata;
-    const found = this.#endpoints.get(`${namespace}/${name}`);
-    const { [overCapacity]: _, ...annotations } = found?.metadata.annotations ?? {};
+    const found = this.#endpoints.get(keyOf(service));
+    const { [overCapacity]: _, [triggerTime]: triggered, ...annotations } = found?.metadata.annotations ?? {};
+    const before = { ...(triggered !== undefined && { [triggerTime]: triggered }) };
     const wanted = {
       labels: { ...labels, ...(isHeadless(specOf(service)) && { [headless]: '' }) },
       annotations: { ...annotations, ...(isTruncated && { [overCapacity]: 'truncated' }) },
@@ -74,19 +84,20 @@ class EndpointsController implements Closable {
       found &&
       equalValues(found['subsets'] ?? [], subsets) &&
       equalValues(found.metadata.labels ?? {}, wanted.labels) &&
-      equalValues(found.metadata.annotations ?? {}, wanted.annotations);
+      equalValues(found.metadata.annotations ?? {}, { ...wanted.annotations, ...before });
     if (isSame) return;
     const { apiVersion, kind } = endpointsKind;
-    const metadata = { ...(found?.metadata ?? { name, namespace }), ...wanted };
+    const annotated = { ...wanted.annotations, ...(trigger !== undefined && { [triggerTime]: trigger }) };
+    const metadata = { ...(found?.metadata ?? { name, namespace }), ...wanted, annotations: annotated };
     await this.#write(service, { apiVersion, kind, ...found, metadata, subsets }, found !== undefined);
   }
 
-  async #addresses(service: ApiObject, slice: TimeSlice): Promise<readonly ReadyAddress[]> {
+  async #addresses(service: ApiObject, pods: readonly Pod[], slice: TimeSlice): Promise<readonly ReadyAddress[]> {
     const spec = specOf(service);
     const { publishNotReadyAddresses = false, ipFamilies = ['IPv4'] } = spec;
     const portsOf = portsFinder(spec);
     const entries: ReadyAddress[] = [];
-    for (const pod of podsOf(service, this.#pods).map(asPod)) {
+    for (const pod of pods) {
       if (slice.over) await slice.next();
       if (!isReachable(pod) || (pod.metadata?.deletionTimestamp && !publishNotReadyAddresses)) continue;
       const ip = addressOf(pod, ipFamilies[0] ?? 'IPv4');
