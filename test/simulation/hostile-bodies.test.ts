@@ -15,7 +15,7 @@ import { StatusError } from '../../src/meta/status-error.ts';
 import { decode } from '../../src/schema/decode.ts';
 import type { StructSchema } from '../../src/schema/schema.ts';
 import { presentValuesOf } from '../../src/schema/values-fixture.ts';
-import { Dice } from './identity/dice.ts';
+import { Dice } from './dice.ts';
 
 /**
  * Bodies with something wrong, in every format: each is decoded or refused with a 400, and leaves no memory behind. `ORCH_BODIES=1000000 ORCH_BODIES_SEED=1` for a long run, which takes some minutes; the seed and

@@ -1,4 +1,4 @@
-import type { Dice } from './dice.ts';
+import type { Dice } from '../dice.ts';
 import type { Field, Shown } from './oracle.ts';
 import { randomFields, review, target } from './requests.ts';
 

@@ -8,7 +8,7 @@ import {
   rawTableSize,
   uint32,
 } from '../../../src/http/h2/raw-frames-fixture.ts';
-import type { Dice } from './dice.ts';
+import type { Dice } from '../dice.ts';
 import type { Field, Shown } from './oracle.ts';
 import { ReferenceHpack } from './reference-hpack.ts';
 import { randomFields, review, target } from './requests.ts';

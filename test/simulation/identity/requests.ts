@@ -1,4 +1,4 @@
-import type { Dice } from './dice.ts';
+import type { Dice } from '../dice.ts';
 import type { Field, Shown } from './oracle.ts';
 
 /** Random requests, as the fields that make them: good ones, and such with something wrong. */

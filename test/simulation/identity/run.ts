@@ -8,7 +8,7 @@ import type { User } from '../../support/identity.ts';
 import { whoIs } from '../../support/identity.ts';
 import type { OrchProcess } from '../../support/orch-process.ts';
 import { openFrames, openTls, withoutCertificate } from '../../support/raw-client.ts';
-import { Dice } from './dice.ts';
+import { Dice } from '../dice.ts';
 import { type Field, judge, type Protocol, type Shown, type Verdict, type World } from './oracle.ts';
 import { randomText } from './over-http1.ts';
 import { RandomSender, type SentRequest } from './over-http2.ts';
