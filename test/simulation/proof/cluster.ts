@@ -16,7 +16,7 @@ export interface Member {
   readonly gone: AbortController;
 }
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly seed: number;
   readonly dice: Dice;
   readonly servers: number;

@@ -98,7 +98,7 @@ export function listProblem(
 }
 
 /** What one watch showed, over all of its connections, each resumed where the one before ended. */
-export interface WatchRead {
+interface WatchRead {
   readonly client: string;
   /** The revision that it began after. */
   readonly from: Revision;
@@ -115,7 +115,7 @@ export interface WatchedEvent {
 const eventTypes: Readonly<Record<Commit['type'], string>> = { create: 'ADDED', update: 'MODIFIED', delete: 'DELETED' };
 
 /** A watch shows each commit after its start once, in order, as what it was; a bookmark says that nothing before it is left. */
-export function watchProblem({ client, from, events }: WatchRead, log: readonly Commit[]): string | undefined {
+function watchProblem({ client, from, events }: WatchRead, log: readonly Commit[]): string | undefined {
   const expected = log.filter(({ revision }) => revision > from);
   let seen = 0;
   let last = from;

@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly defect?: StoreDefect | 'doubledEvent';
 }
 
-export interface Findings {
+interface Findings {
   /** What is wrong, in words; empty where nothing is. */
   readonly problems: readonly string[];
   readonly operations: number;
