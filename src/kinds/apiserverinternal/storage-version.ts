@@ -129,6 +129,7 @@ function versionProblems(text: string): readonly string[] {
 /** As in the columns of other lists: three, and how many more there are. */
 function shownVersions(object: ApiObject): string {
   const { storageVersions = [] } = statusOf(object);
+  if (storageVersions.length === 0) return '<unset>';
   const shown = storageVersions.slice(0, 3).map(({ apiServerID = '', encodingVersion = '' }) => `${apiServerID}=${encodingVersion}`);
   const more = storageVersions.length - shown.length;
   return `${shown.join(',')}${more > 0 ? ` + ${more} more...` : ''}`;

@@ -65,7 +65,7 @@ const status = (validateUpdate: (object: ApiObject) => readonly FieldError[]): S
   validateUpdate,
 });
 
-const integer = { type: 'integer', absent: none } as const;
+const orNone = { absent: none } as const;
 
 /** FlowSchema and PriorityLevelConfiguration: which requests wait for which (KEP-1040). */
 export function flowControlKinds(dialect: Dialect): readonly Kind[] {
@@ -80,7 +80,7 @@ export function flowControlKinds(dialect: Dialect): readonly Kind[] {
       columns: [
         nameColumn,
         column('PriorityLevel', 'Priority level of the requests.', '.spec.priorityLevelConfiguration.name'),
-        column('MatchingPrecedence', 'Of the schemas that match a request the one with the lowest number counts.', '.spec.matchingPrecedence', { type: 'integer' }),
+        column('MatchingPrecedence', 'Of the schemas that match a request the one with the lowest number counts.', '.spec.matchingPrecedence'),
         column('DistinguisherMethod', 'What tells flows apart.', '.spec.distinguisherMethod.type', { absent: none }),
         ageColumn,
         column('MissingPL', 'Whether there is no such priority level.', (object) => conditionsOf(object).find(({ type }) => type === 'Dangling')?.status ?? '?'),
@@ -96,10 +96,10 @@ export function flowControlKinds(dialect: Dialect): readonly Kind[] {
       columns: [
         nameColumn,
         column('Type', 'Whether requests are limited.', '.spec.type'),
-        column('NominalConcurrencyShares', 'Share of the level in the seats of the server.', '.spec.limited.nominalConcurrencyShares', integer),
-        column('Queues', 'Number of queues.', '.spec.limited.limitResponse.queuing.queues', integer),
-        column('HandSize', 'Number of queues of one flow.', '.spec.limited.limitResponse.queuing.handSize', integer),
-        column('QueueLengthLimit', 'Requests that may wait in a queue.', '.spec.limited.limitResponse.queuing.queueLengthLimit', integer),
+        column('NominalConcurrencyShares', 'Share of the level in the seats of the server.', '.spec.limited.nominalConcurrencyShares', orNone),
+        column('Queues', 'Number of queues.', '.spec.limited.limitResponse.queuing.queues', orNone),
+        column('HandSize', 'Number of queues of one flow.', '.spec.limited.limitResponse.queuing.handSize', orNone),
+        column('QueueLengthLimit', 'Requests that may wait in a queue.', '.spec.limited.limitResponse.queuing.queueLengthLimit', orNone),
         ageColumn,
       ],
       strategy: { default: defaultLevel, prepareForCreate: clearStatus(priorityLevelConfiguration), validateCreate: validateLevel, validateUpdate: validateLevel },

@@ -5,7 +5,6 @@ import { type FieldError, invalid } from '../../meta/field-error.ts';
 import { isDnsSubdomain } from '../../meta/formats.ts';
 import { parseQuantity } from '../../meta/quantity.ts';
 import { always, ptr, quantity, string } from '../../schema/schema.ts';
-import { column, nameColumn } from '../columns.ts';
 import { failing } from '../core/pod/validation/field-checks.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
@@ -46,7 +45,6 @@ export const csiStorageCapacity = (dialect: Dialect): Kind =>
     kind: 'CSIStorageCapacity',
     resource: 'csistoragecapacities',
     schema,
-    columns: [nameColumn, column('StorageClassName', 'Name of the storage class.', '.storageClassName'), column('Capacity', 'How much storage there is.', '.capacity', { absent: '<unset>' })],
     strategy: { validateCreate: validate, validateUpdate: validate, warnings: (object) => warnings(object, dialect) },
     unconditionalUpdate: false,
   });

@@ -449,8 +449,7 @@ describe('CSIStorageCapacity', () => {
     ]);
   });
   test('columns', () => {
-    assert.deepEqual(row(kind, least), { Name: 'one', StorageClassName: 'sc', Capacity: '<unset>' });
-    assert.equal(row(kind, { ...least, capacity: '10240Mi' })['Capacity'], '10Gi');
+    assert.deepEqual(Object.keys(row(kind, least)), ['Name', 'Created At']);
   });
 });
 

@@ -103,7 +103,7 @@ export const volumeAttachment = (dialect: Dialect): Kind =>
     schema,
     columns: [
       nameColumn,
-      column('Attacher', 'Name of the driver that attaches the volume.', '.spec.attacher'),
+      column('Attacher', 'Name of the driver that attaches the volume.', '.spec.attacher', { format: 'name' }),
       column('PV', 'Name of the persistent volume.', '.spec.source.persistentVolumeName'),
       column('Node', 'Node that the volume is attached to.', '.spec.nodeName'),
       column('Attached', 'Whether the volume is attached.', '.status.attached', { type: 'boolean', absent: false }),
