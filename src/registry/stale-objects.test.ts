@@ -101,3 +101,13 @@ for (const when of ['before', 'meanwhile'] as const) {
     assert.equal((await fixture.object('GET', `${path}/b`)).metadata.name, 'b');
   });
 }
+
+test('no object is written while none can be encrypted, and the client is told to try again', async () => {
+  const toStored = () => {
+    throw new Error('no key yet');
+  };
+  const keyless = { toStored, fromStored: (bytes: Uint8Array) => ({ bytes, stale: false }) };
+  await using fixture = await RegistryFixture.open({ store: transformedStore(openMemoryStore(), keyless, systemClock) });
+  const { code, message } = await fixture.refusal('POST', path, { metadata: { name: 'a' } });
+  assert.deepEqual([code, message], [503, 'the object cannot be encrypted now; try again']);
+});

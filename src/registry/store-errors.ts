@@ -12,6 +12,7 @@ import {
   unknownOutcome,
 } from '../meta/status-error.ts';
 import { StoreError } from '../store/store.ts';
+import { EncryptionUnavailable } from '../store/transformed-store.ts';
 
 /**
  * Maps store errors to API statuses; the only place that does. Returns other errors unchanged. `wanted` is the revision
@@ -31,7 +32,12 @@ export function toStatusError(error: unknown, resource: ResourceName, name: stri
     case 'futureRevision':
       return tooLargeResourceVersion(wanted, error.revision ?? 0);
     case 'unavailable':
-      return serviceUnavailable('the data store cannot be reached; try again', error);
+      return serviceUnavailable(
+        error instanceof EncryptionUnavailable
+          ? 'the object cannot be encrypted now; try again'
+          : 'the data store cannot be reached; try again',
+        error,
+      );
     case 'unknownOutcome':
       return unknownOutcome('the data store did not answer in time', error);
     case 'full':

@@ -95,6 +95,28 @@ describe('stale values', () => {
   });
 });
 
+test('a value that cannot be encrypted now is not written, and the error says so', async () => {
+  const driver = openMemoryStore();
+  const toStored = () => {
+    throw new Error('no key yet');
+  };
+  const store = transformedStore(
+    driver,
+    { toStored, fromStored: (value) => ({ bytes: value, stale: false }) },
+    systemClock,
+  );
+  const refused = {
+    name: 'StoreError',
+    code: 'unavailable',
+    message: 'the value of /a cannot be encrypted: no key yet',
+  };
+  await assert.rejects(store.create('/a', bytes('one')), refused);
+  await assert.rejects(store.update('/a', bytes('one'), 1), refused);
+  await assert.rejects(store.batch([{ verb: 'create', key: '/a', value: bytes('one') }]), refused);
+  assert.equal(await driver.get('/a'), undefined);
+  await driver.close();
+});
+
 describe('the stored form of values', () => {
   test('is nothing else without a transformer, and what a backup holds with one', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'transformed-store-'));

@@ -25,6 +25,13 @@ import type { ReadValue, ValueTransformer } from './value-transformer.ts';
 export const transformedStore = (store: Store, transformer: ValueTransformer, clock: Pick<Clock, 'monotonic'>): Store =>
   new TransformedStore(store, transformer, clock);
 
+/** No value can be encrypted now; nothing was written. */
+export class EncryptionUnavailable extends StoreError {
+  constructor(key: string, cause: unknown) {
+    super('unavailable', `the value of ${key} cannot be encrypted: ${messageOf(cause)}`, { key, cause });
+  }
+}
+
 /** The size of history is that of values as the driver stores them. */
 class TransformedStore extends DecoratedStore {
   readonly #transformer: ValueTransformer;
@@ -103,10 +110,7 @@ class TransformedStore extends DecoratedStore {
     try {
       return this.#transformer.toStored(value, key);
     } catch (cause) {
-      throw new StoreError('unavailable', `the value of ${key} cannot be encrypted: ${messageOf(cause)}`, {
-        key,
-        cause,
-      });
+      throw new EncryptionUnavailable(key, cause);
     }
   }
 
