@@ -107,7 +107,9 @@ test('no object is written while none can be encrypted, and the client is told t
     throw new Error('no key yet');
   };
   const keyless = { toStored, fromStored: (bytes: Uint8Array) => ({ bytes, stale: false }) };
-  await using fixture = await RegistryFixture.open({ store: transformedStore(openMemoryStore(), keyless, systemClock) });
+  await using fixture = await RegistryFixture.open({
+    store: transformedStore(openMemoryStore(), keyless, systemClock),
+  });
   const { code, message } = await fixture.refusal('POST', path, { metadata: { name: 'a' } });
   assert.deepEqual([code, message], [503, 'the object cannot be encrypted now; try again']);
 });
