@@ -1,3 +1,5 @@
+import { flushCompileCache } from 'node:module';
+import { systemClock } from '../../base/time/clock.ts';
 import type { RunningServer, ServerConfig } from '../../server/wiring/config.ts';
 import type { Environment } from '../../server/wiring/environment.ts';
 import { untilStopped } from '../until-stopped.ts';
@@ -15,11 +17,19 @@ export async function runServer(
       throw explainListenError(error, config);
     });
     started(server);
+    const kept = systemClock.after(keepCompiledMs, flushCompileCache);
     await Promise.race([stopped, server.done]);
+    kept.close();
     await server.stop();
     await server.done;
   });
 }
+
+/**
+ * How long after its start a server keeps its compiled code for later starts, if none did: what it begins with has run then.
+ * Otherwise that would wait for its orderly end, which may never come, and what was read of the kept code stay in memory.
+ */
+const keepCompiledMs = 3_000;
 
 /** Explains the operating system's listen errors in terms of the flags. */
 export function explainListenError(error: unknown, { listen }: Pick<ServerConfig, 'listen'>): unknown {
