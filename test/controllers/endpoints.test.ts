@@ -92,4 +92,23 @@ describe('endpoints', () => {
       { name: 'u', port: 8081, protocol: 'UDP' },
     ]);
   });
+
+  it('are hinted at by zone where traffic is to stay close', async () => {
+    controllers.start(['endpointslice']);
+    await work.make('/api/v1/nodes', 'n1', {}, { labels: { 'topology.orch.io/zone': 'z' } });
+    await pod('a', '10.1.0.1');
+    await pod('waits', '10.1.0.2');
+    await work.ready('a');
+    const spec = { selector: { app: 'x' }, ports: [{ port: 80 }] };
+    await work.make(`${core}/services`, 'web', { ...spec, trafficDistribution: 'PreferClose' });
+    const hints = async () => {
+      const [slice] = await work.list(slices);
+      const all = (slice?.['endpoints'] ?? []) as readonly { addresses: readonly string[]; hints?: unknown }[];
+      return Object.fromEntries(all.map((each) => [each.addresses[0], each.hints ?? 'none']));
+    };
+    await until(async () => Object.keys(await hints()).length === 2, 'no endpoints');
+    assert.deepEqual(await hints(), { '10.1.0.1': { forZones: [{ name: 'z' }] }, '10.1.0.2': 'none' });
+    await work.patch(`${core}/services/web`, { spec: { trafficDistribution: null } });
+    await until(async () => (await hints())['10.1.0.1'] === 'none', 'the hint stays');
+  });
 });

@@ -43,6 +43,12 @@ interface GivenMetadata {
 
 type SlicesOf = SliceContent & { readonly endpoints: SliceEndpoint[] };
 
+/** Traffic stays in the zone of the endpoint. Ones that are not ready get none, as published. */
+const withHint = (endpoint: SliceEndpoint): SliceEndpoint =>
+  endpoint.conditions.ready && endpoint.zone !== undefined
+    ? { ...endpoint, hints: { forZones: [{ name: endpoint.zone }] } }
+    : endpoint;
+
 const nodeKind = { apiVersion: 'v1', kind: 'Node', resource: 'nodes' } as const;
 const parallel = 5;
 
@@ -124,6 +130,7 @@ class EndpointSlices implements Closable {
     const spec = specOf(service);
     const { ipFamilies = ['IPv4'], publishNotReadyAddresses = false } = spec;
     const portsOf = portsFinder(spec);
+    const staysClose = spec.trafficDistribution === 'PreferClose';
     const families = ipFamilies.map((addressType) => ({ addressType, groups: new Map<string, SlicesOf>() }));
     for (const pod of pods) {
       if (slice.over) await slice.next();
@@ -133,7 +140,8 @@ class EndpointSlices implements Closable {
         const address = addressOf(pod, addressType);
         if (address === undefined) continue;
         const group = getOrAdd(groups, key, () => ({ addressType, ports, endpoints: [] }));
-        group.endpoints.push(this.#endpoint(service, pod, address, publishNotReadyAddresses));
+        const endpoint = this.#endpoint(service, pod, address, publishNotReadyAddresses);
+        group.endpoints.push(staysClose ? withHint(endpoint) : endpoint);
       }
     }
     return families.flatMap(({ addressType, groups }): readonly SliceContent[] =>

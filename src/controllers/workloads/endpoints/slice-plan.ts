@@ -10,6 +10,7 @@ export interface SliceEndpoint {
   readonly nodeName?: string;
   readonly targetRef: { readonly uid: string };
   readonly zone?: string;
+  readonly hints?: { readonly forZones: readonly { readonly name: string }[] };
 }
 
 export interface SliceContent {
