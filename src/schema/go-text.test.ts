@@ -59,6 +59,11 @@ const rows: readonly (readonly [schema: Schema, value: unknown, text: string])[]
   [microTime(), undefined, 'time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)'],
   [part, undefined, none],
   [
+    struct('api.core.v1.At', '', { at: ptr(1, time(), ''), until: ptr(2, time(), '') }),
+    { until: '2024-02-03T04:05:06Z' },
+    'core.At{At:<nil>, Until:time.Date(2024, time.February, 3, 4, 5, 6, 0, time.Local)}',
+  ],
+  [
     whole,
     { parts: [{ on: false }], part: {}, name: 'n' },
     `v1.Whole{Parts:[]core.Part{${none.replace('nil', '0xc000000000')}}, Part:(*core.Part)(0xc000000000), Name:"n", Items:map[string]string(nil)}`,

@@ -57,8 +57,8 @@ function fieldText(field: Field, value: unknown): string {
   const schema = schemaOf(field);
   const isPointer = field.presence === 'explicit' && !field.required && schema.type !== 'list' && schema.type !== 'map';
   if (!isPointer) return goText(schema, value);
-  // A time shows itself, and so does none.
-  if (value === undefined && schema.type === 'time') return '<nil>';
+  // Times know how to print themselves, by a pointer too.
+  if (schema.type === 'time') return value === undefined ? '<nil>' : timeText(value);
   return `(*${goType(schema)})(${value === undefined ? 'nil' : '0xc000000000'})`;
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { required } from '../meta/field-error.ts';
-import { mergeErrors } from './order-errors.ts';
+import { mergeErrors, withChanges } from './order-errors.ts';
 import { list, map, opt, string, struct } from './schema.ts';
 
 const item = struct('test.Item', '', { first: opt(1, string(), ''), second: opt(2, string(), '') });
@@ -65,6 +65,29 @@ for (const { rule, ofSchema, ofKind, merged } of rows) {
     assert.deepEqual(
       errors.map(({ field }) => field),
       merged,
+    );
+  });
+}
+
+const changeRows = [
+  { why: 'last', frozen: {}, order: ['metadata.labels', 'b', 'a'] },
+  {
+    why: 'first, where they freeze',
+    frozen: { freeze: { by: 'a', fields: ['b'] } },
+    order: ['metadata.labels', 'a', 'b'],
+  },
+];
+
+for (const { why, frozen, order } of changeRows) {
+  test(`errors of changes come ${why}`, () => {
+    const found = withChanges(
+      struct('', '', {}, frozen),
+      [required('metadata.labels'), required('b')],
+      [required('a')],
+    );
+    assert.deepEqual(
+      found.map(({ field }) => field),
+      order,
     );
   });
 }

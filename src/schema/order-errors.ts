@@ -58,3 +58,17 @@ function partOf(schema: Schema, step: string): Schema | undefined {
   const field = schema.fields[step];
   return field && schemaOf(field);
 }
+
+/** What may not change is looked at last, but for kinds that freeze: those look at it once they know the metadata. */
+export function withChanges(
+  schema: Schema,
+  errors: readonly FieldError[],
+  ofChange: readonly FieldError[],
+): readonly FieldError[] {
+  const freezes = schema.type === 'struct' && schema.freeze !== undefined;
+  if (!freezes || ofChange.length === 0) return [...errors, ...ofChange];
+  const [ofMetadata, others] = [errors.filter(isOfMetadata), errors.filter((error) => !isOfMetadata(error))];
+  return [...ofMetadata, ...ofChange, ...others];
+}
+
+const isOfMetadata = ({ field }: FieldError): boolean => field.startsWith('metadata');

@@ -54,7 +54,7 @@ refusesSpecs(kind, valid, [
     'a text that is no percentage',
     rolling({ maxUnavailable: 'all' }),
     [
-      `${bound}.maxUnavailable: Invalid value: "all": a valid percent string`,
+      `${bound}.maxUnavailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"all"}: a valid percent string`,
       `${bound}.maxUnavailable: Required value: cannot be 0 when maxSurge is 0`,
     ],
   ],
@@ -66,12 +66,16 @@ refusesSpecs(kind, valid, [
   [
     'more than all',
     rolling({ maxUnavailable: '101%' }),
-    [`${bound}.maxUnavailable: Invalid value: "101%": must not be greater than 100%`],
+    [
+      `${bound}.maxUnavailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"101%"}: must not be greater than 100%`,
+    ],
   ],
   [
     'a surge of more than all',
     rolling({ maxUnavailable: 0, maxSurge: '101%' }),
-    [`${bound}.maxSurge: Invalid value: "101%": must not be greater than 100%`],
+    [
+      `${bound}.maxSurge: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"101%"}: must not be greater than 100%`,
+    ],
   ],
   [
     'two ways at once',
@@ -99,7 +103,9 @@ judgesChanges(kind, valid, [
   [
     'the selector',
     { selector: { matchExpressions: [{ key: 'app', operator: 'Exists' }] } },
-    ['spec.selector: Invalid value: {"matchExpressions":[{"key":"app","operator":"Exists"}]}: field is immutable'],
+    [
+      'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), MatchExpressions:[]v1.LabelSelectorRequirement{v1.LabelSelectorRequirement{Key:"app", Operator:"Exists", Values:[]string(nil)}}}: field is immutable',
+    ],
   ],
   ['the strategy', { updateStrategy: { type: 'OnDelete' } }, []],
 ]);

@@ -67,12 +67,16 @@ refusesSpecs(kind, valid, [
   [
     'a text that is no percentage',
     rolling({ maxUnavailable: 'some' }),
-    [`spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "some": ${percent}`],
+    [
+      `spec.strategy.rollingUpdate.maxUnavailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"some"}: ${percent}`,
+    ],
   ],
   [
     'a surge that is no percentage',
     rolling({ maxSurge: '-1%' }),
-    [`spec.strategy.rollingUpdate.maxSurge: Invalid value: "-1%": ${percent}`],
+    [
+      `spec.strategy.rollingUpdate.maxSurge: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"-1%"}: ${percent}`,
+    ],
   ],
   [
     'a negative bound',
@@ -82,7 +86,9 @@ refusesSpecs(kind, valid, [
   [
     'more than all',
     rolling({ maxUnavailable: '101%' }),
-    ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%'],
+    [
+      'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"101%"}: must not be greater than 100%',
+    ],
   ],
   [
     'no room to move',
@@ -113,7 +119,9 @@ judgesChanges(kind, valid, [
   [
     'the selector',
     { selector: { matchExpressions: [{ key: 'app', operator: 'Exists' }] } },
-    ['spec.selector: Invalid value: {"matchExpressions":[{"key":"app","operator":"Exists"}]}: field is immutable'],
+    [
+      'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), MatchExpressions:[]v1.LabelSelectorRequirement{v1.LabelSelectorRequirement{Key:"app", Operator:"Exists", Values:[]string(nil)}}}: field is immutable',
+    ],
   ],
   ['the strategy', { strategy: { type: 'Recreate' } }, []],
   ['the template', { template: template({ containers: [{ name: 'd', image: 'i' }] }) }, []],

@@ -62,7 +62,9 @@ judgesChanges(kind, valid, [
   [
     'the selector',
     { selector: { matchLabels: { app: 'x', b: 'c' } }, template: template({}, { app: 'x', b: 'c' }) },
-    ['spec.selector: Invalid value: {"matchLabels":{"app":"x","b":"c"}}: field is immutable'],
+    [
+      'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string{"app":"x", "b":"c"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: field is immutable',
+    ],
   ],
   ['the number of replicas', { replicas: 3 }, []],
   ['the template', { template: template({ containers: [{ name: 'd', image: 'i' }] }) }, []],

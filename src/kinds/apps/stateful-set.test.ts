@@ -116,7 +116,9 @@ refusesSpecs(kind, valid, [
   [
     'more than all',
     rolling({ maxUnavailable: '101%' }),
-    [`${unavailable}: Invalid value: "101%": must not be greater than 100%`],
+    [
+      `${unavailable}: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"101%"}: must not be greater than 100%`,
+    ],
   ],
   [
     'an unknown retention',

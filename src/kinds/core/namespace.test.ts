@@ -54,12 +54,12 @@ const statusRows: { why: string; sent: Sent; errors: string[] }[] = [
   {
     why: 'terminating before its deletion',
     sent: terminating,
-    errors: ['status.phase: Invalid value: "Terminating": may only be \'Active\' if `deletionTimestamp` is empty'],
+    errors: ['status.Phase: Invalid value: "Terminating": may only be \'Active\' if `deletionTimestamp` is empty'],
   },
   {
     why: 'active in its deletion',
     sent: { ...deleting, ...active },
-    errors: ['status.phase: Invalid value: "Active": may only be \'Terminating\' if `deletionTimestamp` is not empty'],
+    errors: ['status.Phase: Invalid value: "Active": may only be \'Terminating\' if `deletionTimestamp` is not empty'],
   },
 ];
 

@@ -67,7 +67,7 @@ function validateStatus(object: ApiObject): FieldError[] {
   const deleting = object.metadata.deletionTimestamp !== undefined;
   if (phase === (deleting ? 'Terminating' : 'Active')) return [];
   const detail = deleting ? "may only be 'Terminating' if `deletionTimestamp` is not empty" : "may only be 'Active' if `deletionTimestamp` is empty";
-  return [invalid('status.phase', phase, detail)];
+  return [invalid('status.Phase', phase, detail)];
 }
 
 export const namespace = (_dialect: Dialect): Kind =>

@@ -16,13 +16,7 @@ export const nodeSpec = struct('api.core.v1.NodeSpec', 'What is asked of a node.
   }),
   providerID: opt(3, string(), 'Identity of the node at its provider, as `<provider>://<id>`.', { immutable: assigned('providerID') }),
   unschedulable: opt(4, bool(), 'True keeps new pods off the node.'),
-  taints: opt(
-    5,
-    list(taint, {
-      unique: { by: ['effect', 'key'], shows: 'element', detail: 'taints must be unique by key and effect pair' },
-    }),
-    'Taints of the node.',
-  ),
+  taints: opt(5, list(taint), 'Taints of the node.'),
   configSource: ptr(6, nodeConfigSource, 'Source of the configuration of the node agent; no longer used.', { deprecated: true }),
   externalID: opt(2, string(), 'No longer used.', { deprecated: true, immutable: { when: 'always', problem: { type: 'forbidden', detail: 'may not be updated' } } }),
 });

@@ -11,7 +11,8 @@ type Status = Infer<typeof nodeStatus>;
 
 /** Validates the spec of a node, on create and update. The schema checks each CIDR. */
 export const validateSpec = (spec: Spec): FieldError[] => [
-  ...validateTaints(spec.taints ?? [], 'spec.taints'),
+  // As published, not `spec.taints`.
+  ...validateTaints(spec.taints ?? [], 'metadata.taints'),
   ...validatePodCidrs(spec.podCIDRs ?? []),
   ...(spec.configSource ? validateConfigSource(spec.configSource, 'spec', 'spec.configSource') : []),
 ];

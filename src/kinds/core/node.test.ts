@@ -22,19 +22,19 @@ const rows: { why: string; sent: Sent; errors: string[] }[] = [
     why: 'a taint twice',
     sent: { spec: { taints: [taint, { ...taint, value: 'x' }] } },
     errors: [
-      'spec.taints[1]: Duplicate value: {"key":"a","value":"x","effect":"NoSchedule"}: taints must be unique by key and effect pair',
+      'metadata.taints[1]: Duplicate value: core.Taint{Key:"a", Value:"x", Effect:"NoSchedule", TimeAdded:<nil>}: taints must be unique by key and effect pair',
     ],
   },
   {
     why: 'a bad taint',
     sent: { spec: { taints: [{ key: 'a!' }] } },
-    errors: [key('spec.taints[0].key: Invalid value: "a!"'), 'spec.taints[0].effect: Required value'],
+    errors: [key('metadata.taints[0].key: Invalid value: "a!"'), 'metadata.taints[0].effect: Required value'],
   },
   {
     why: 'a taint without effect',
     sent: { spec: { taints: [{ ...taint, effect: 'Soon' }] } },
     errors: [
-      'spec.taints[0].effect: Unsupported value: "Soon": supported values: "NoExecute", "NoSchedule", "PreferNoSchedule"',
+      'metadata.taints[0].effect: Unsupported value: "Soon": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
     ],
   },
   {

@@ -51,6 +51,11 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
     ]),
   },
   {
+    why: 'a former source that is none, which is left out',
+    sent: spec({ dataSource: { kind: 'x', name: '' } }),
+    errors: [],
+  },
+  {
     why: 'two sources',
     sent: spec({ dataSource: source, dataSourceRef: { ...source, name: 'd' } }),
     errors: ['spec: Invalid value: "spec.dataSource": must match dataSourceRef'],
@@ -125,6 +130,33 @@ test('PersistentVolumeClaim: a new one is pending, and its source stands in both
     });
   }
 });
+
+const growing: readonly (readonly [status: Sent, errors: readonly string[]])[] = [
+  [{ allocatedResourceStatuses: { storage: 'NodeResizePending', 'example.com/x': 'NodeResizeInProgress' } }, []],
+  [
+    { allocatedResourceStatuses: { cpu: 'x' } },
+    [
+      'status.allocatedResourceStatus: Unsupported value: "cpu": supported values: "storage"',
+      'status.allocatedResourceStatus: Unsupported value: cpu: supported values: "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"',
+    ],
+  ],
+  [
+    { allocatedResources: { cpu: '1' } },
+    ['status.allocatedResources: Unsupported value: "cpu": supported values: "storage"'],
+  ],
+  [
+    { allocatedResources: { storage: '-1500m' }, capacity: { storage: '-2' } },
+    [
+      'status.capacity[storage]: Invalid value: -2: must be a valid resource quantity',
+      'status.allocatedResources[storage]: Invalid value: -1: must be a valid resource quantity',
+    ],
+  ],
+];
+
+for (const [status, errors] of growing) {
+  test(`PersistentVolumeClaim: status ${JSON.stringify(status)}`, () =>
+    assert.deepEqual(update(kind, spec(), { ...spec(), status }, 'status').errors, errors));
+}
 
 test('PersistentVolumeClaim: columns', () => {
   const shown = {

@@ -1,7 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts';
-import { isDnsLabel, isDnsSubdomain } from '../../meta/formats.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, notSupported, required } from '../../meta/field-error.ts';
+import { isDnsLabel, isDnsSubdomain, isQualifiedName } from '../../meta/formats.ts';
 import { compareQuantity, parseQuantity } from '../../meta/quantity.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { equalValues } from '../../schema/equal-values.ts';
@@ -15,6 +15,7 @@ import { type PersistentVolumeClaim, persistentVolumeClaimSchema as schema } fro
 import { fractionalBytes } from './pod/pod-warnings.ts';
 import { failing } from './pod/validation/field-checks.ts';
 import { roundUpAmounts } from './resource-amounts.ts';
+import { isNative, validateResourceAmount } from './resource-names.ts';
 import { storageClassAnnotation, storageClassNameOf } from './storage-class-name.ts';
 
 type Claim = PersistentVolumeClaim;
@@ -36,6 +37,14 @@ function fillSources({ spec }: Claim): void {
   const { dataSource, dataSourceRef } = spec;
   if (dataSource && !dataSourceRef) spec.dataSourceRef = { ...dataSource };
   else if (dataSourceRef && !dataSource && !dataSourceRef.namespace) spec.dataSource = { ...dataSourceRef };
+}
+
+/** Whoever fills a claim from something else than a claim or a snapshot says so in the newer field, as published (KEP-1495). */
+function dropFormerSource({ spec }: Claim, old: Claim | undefined, dialect: Dialect): void {
+  if (!spec?.dataSource || spec.dataSourceRef || old?.spec?.dataSource || old?.spec?.dataSourceRef) return;
+  const { apiGroup = '', kind = '' } = spec.dataSource;
+  const isKnown = apiGroup === '' ? kind === 'PersistentVolumeClaim' : kind === 'VolumeSnapshot' && apiGroup === dialect.group('snapshot.storage');
+  if (!isKnown) delete spec.dataSource;
 }
 
 function validateSource(source: Source, path: string): FieldError[] {
@@ -96,8 +105,39 @@ function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
   return errors;
 }
 
-const validateStatus = (object: ApiObject): FieldError[] =>
-  errorsOfEach(Object.entries(statusOf(object).capacity ?? {}), ([name, amount]) => (nanosOf(amount) < 0n ? [invalid(`status.capacity[${name}]`, amount, 'must be a valid resource quantity')] : []));
+function validateStatus(object: ApiObject, domain: string): FieldError[] {
+  const { allocatedResourceStatuses = {}, allocatedResources = {} } = statusOf(object);
+  // Published names of these fields, of which one is not that of the field.
+  const [ofStatuses, ofAmounts] = ['status.allocatedResourceStatus', 'status.allocatedResources'];
+  return [
+    ...validateGiven(object),
+    ...errorsOfEach(Object.entries(allocatedResourceStatuses), ([name, state]) => [
+      ...validateGrowing(name, ofStatuses, domain),
+      ...(growth.includes(state) ? [] : [{ ...notSupported(ofStatuses, name, growth), shown: name }]),
+    ]),
+    ...errorsOfEach(Object.entries(allocatedResources), ([name, amount]) => {
+      const errors = validateGrowing(name, ofAmounts, domain);
+      if (errors.length > 0) return errors;
+      const at = `${ofAmounts}[${name}]`;
+      return nanosOf(amount) < 0n ? [invalidTotal(at, amount)] : validateResourceAmount('storage', amount, at, domain);
+    }),
+  ];
+}
+
+/** How far the growth of a volume can be. */
+const growth = ['ControllerResizeInProgress', 'ControllerResizeInfeasible', 'NodeResizePending', 'NodeResizeInProgress', 'NodeResizeInfeasible'];
+
+/** What can grow: storage, and resources of others. */
+function validateGrowing(name: string, field: string, domain: string): FieldError[] {
+  const problems = failing(isQualifiedName, field, name);
+  return problems.length > 0 || name === 'storage' || !isNative(name, domain) ? problems : [notSupported(field, name, ['storage'])];
+}
+
+/** Shown as a whole number. */
+const invalidTotal = (field: string, amount: string): FieldError => invalid(field, nanosOf(amount) / 10n ** 9n, 'must be a valid resource quantity');
+
+const validateGiven = (object: ApiObject): FieldError[] =>
+  errorsOfEach(Object.entries(statusOf(object).capacity ?? {}), ([name, amount]) => (nanosOf(amount) < 0n ? [invalidTotal(`status.capacity[${name}]`, amount)] : []));
 
 function warnings(object: ApiObject, dialect: Dialect): readonly string[] {
   const annotation = storageClassAnnotation(dialect);
@@ -134,12 +174,16 @@ export const persistentVolumeClaim = (dialect: Dialect): Kind =>
       default: setDefaults,
       prepareForCreate(object) {
         object['status'] = { phase: 'Pending' };
+        dropFormerSource(typed(schema, object), undefined, dialect);
         fillSources(typed(schema, object));
       },
       validateCreate: validate,
-      prepareForUpdate: (object) => fillSources(typed(schema, object)),
+      prepareForUpdate: (object, old) => {
+        dropFormerSource(typed(schema, object), typed(schema, old), dialect);
+        fillSources(typed(schema, object));
+      },
       validateUpdate,
       warnings: (object) => warnings(object, dialect),
     },
-    subresources: [statusView(validateStatus)],
+    subresources: [statusView((object) => validateStatus(object, dialect.domain))],
   });

@@ -11,7 +11,7 @@ const selected = (...matchExpressions: readonly unknown[]): Sent =>
   hard({ pods: '1' }, { scopeSelector: { matchExpressions } });
 const expressions = 'spec.scopeSelector.matchExpressions';
 const exists =
-  "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+  "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
 
 const rows: readonly { readonly why: string; readonly sent: Sent; readonly errors: readonly string[] }[] = [
   { why: 'nothing', sent: {}, errors: [] },

@@ -116,7 +116,7 @@ function validateOperator({ scopeName = '', operator = '', values = [] }: Requir
   const errors: FieldError[] = [];
   if (plainScopes.has(scopeName) && operator !== 'Exists') {
     const rule =
-      "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+      "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
     errors.push(invalid(`${path}.operator`, operator, rule));
   }
   switch (operator) {

@@ -19,12 +19,22 @@ const rows: readonly [why: string, spec: Sent, errors: readonly string[]][] = [
   ],
   ...(['minAvailable', 'maxUnavailable'] as const).flatMap((name): [string, Sent, string[]][] => [
     [`${name} below 0`, { [name]: -1 }, [`spec.${name}: Invalid value: -1: must be greater than or equal to 0`]],
-    [`${name} of a text`, { [name]: '1' }, [`spec.${name}: Invalid value: "1": ${percent}`]],
-    [`${name} below 0 percent`, { [name]: '-1%' }, [`spec.${name}: Invalid value: "-1%": ${percent}`]],
+    [
+      `${name} of a text`,
+      { [name]: '1' },
+      [`spec.${name}: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"1"}: ${percent}`],
+    ],
+    [
+      `${name} below 0 percent`,
+      { [name]: '-1%' },
+      [`spec.${name}: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"-1%"}: ${percent}`],
+    ],
     [
       `${name} above 100 percent`,
       { [name]: '101%' },
-      [`spec.${name}: Invalid value: "101%": must not be greater than 100%`],
+      [
+        `spec.${name}: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"101%"}: must not be greater than 100%`,
+      ],
     ],
   ]),
   [

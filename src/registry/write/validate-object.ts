@@ -8,7 +8,7 @@ import { allErrors, type Validation } from '../../kinds/validation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { describeFieldError, type FieldError } from '../../meta/field-error.ts';
 import { invalidObject } from '../../meta/status-error.ts';
-import { mergeErrors } from '../../schema/order-errors.ts';
+import { mergeErrors, withChanges } from '../../schema/order-errors.ts';
 import { validateRules } from '../../schema/rules/validate-rules.ts';
 import { validate, validateFields, validateUpdate } from '../../schema/validate.ts';
 import type { RegistryParts } from '../verb.ts';
@@ -146,7 +146,7 @@ function requireValid(
 ): Promise<void> | undefined {
   const { schema } = context.served.written;
   const reject = (errors: readonly FieldError[]): void =>
-    rejectInvalid(context, object, [...mergeErrors(schema, ofSchema, errors), ...ofChange]);
+    rejectInvalid(context, object, withChanges(schema, mergeErrors(schema, ofSchema, errors), ofChange));
   const errors = allErrors(...ofKind);
   if (errors instanceof Promise) return untilAborted(errors, context.request.signal).then(reject);
   reject(errors);

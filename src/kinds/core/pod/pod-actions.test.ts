@@ -63,7 +63,7 @@ const refusals: readonly (readonly [string, ApiObject, Sent, number, string])[] 
     stored(podWith({})),
     binding({}, { kind: 'Pod' }),
     422,
-    'Binding "web" is invalid: target.kind: Unsupported value: "Pod": supported values: "<empty>", "Node"',
+    'Binding "web" is invalid: target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
   ],
 ];
 

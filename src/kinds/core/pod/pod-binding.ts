@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { notSupported, required } from '../../../meta/field-error.ts';
+import { notSupportedOf, required } from '../../../meta/field-error.ts';
 import { conflict, invalidObject, type StatusError } from '../../../meta/status-error.ts';
 import { formatTime } from '../../../meta/time.ts';
 import { req } from '../../../schema/schema.ts';
@@ -39,7 +39,7 @@ function targetNode(body: ApiObject, podName: string): string {
   const errors = [
     ...(targetKind === '' || targetKind === 'Node'
       ? []
-      : [notSupported('target.kind', targetKind, ['Node', '<empty>'])]),
+      : [notSupportedOf('target.kind', targetKind, ['Node', '<empty>'])]),
     ...(name === '' ? [required('target.name')] : []),
   ];
   if (errors.length > 0) throw invalidObject(kind, podName, errors);

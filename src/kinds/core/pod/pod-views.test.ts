@@ -39,7 +39,7 @@ const reports: readonly (readonly [string, Sent, Sent, ...string[]])[] = [
     'bad condition type',
     {},
     { conditions: [{ type: 'a b', status: 'True' }] },
-    'FieldValueInvalid status.conditions[0].type',
+    'FieldValueInvalid metadata.conditions[0].Type',
   ],
   ['bad address', {}, { podIPs: [{ ip: '10.0.0' }] }, 'FieldValueInvalid status.podIPs[0]'],
   [

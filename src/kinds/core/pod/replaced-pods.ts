@@ -2,7 +2,8 @@ import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { type FieldError, forbidden, invalid, invalidMap, notSupported } from '../../../meta/field-error.ts';
 import { equalValues } from '../../../schema/equal-values.ts';
-import { always, int32, int64, mergeList, opt, ptr, struct } from '../../../schema/schema.ts';
+import { goText } from '../../../schema/go-text.ts';
+import { always, int32, int64, intOrString, mergeList, opt, ptr, struct } from '../../../schema/schema.ts';
 import { ageColumn, column, nameColumn, none, wide } from '../../columns.ts';
 import type { Column, ScaleSubresource, Strategy } from '../../kind.ts';
 import { type LabelSelector, labelSelectorText, readLabelSelector, selectsLabels } from '../../meta/label-selector.ts';
@@ -49,9 +50,11 @@ export function validateIntOrPercent(value: number | string | undefined, path: s
   if (typeof value === 'string')
     return percent.test(value)
       ? []
-      : [invalid(path, value, `a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`)];
+      : [invalidAmount(path, value, `a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`)];
   return value !== undefined && value < 0 ? [invalid(path, value, 'must be greater than or equal to 0')] : [];
 }
+
+const invalidAmount = (path: string, value: string, detail: string): FieldError => ({ ...invalid(path, value, detail), shown: goText(intOrString(), value) });
 
 const percent = /^[0-9]+%$/;
 
@@ -59,7 +62,7 @@ const percent = /^[0-9]+%$/;
 export const amountOf = (value: number | string = 0): number => (typeof value === 'number' ? value : percent.test(value) ? Number(value.slice(0, -1)) : /^[+-]?\d+$/.test(value) ? Number(value) : 0);
 
 export const validateAtMostAll = (value: number | string | undefined, path: string): FieldError[] =>
-  typeof value === 'string' && percent.test(value) && amountOf(value) > 100 ? [invalid(path, value, 'must not be greater than 100%')] : [];
+  typeof value === 'string' && percent.test(value) && amountOf(value) > 100 ? [invalidAmount(path, value, 'must not be greater than 100%')] : [];
 
 /** The subresource `scale` of kinds that count `spec.replicas`. */
 export const replicasScale = (selectorForm: NonNullable<ScaleSubresource['selectorForm']>): ScaleSubresource => ({

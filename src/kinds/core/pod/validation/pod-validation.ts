@@ -6,6 +6,7 @@ import { validateLabels } from '../../../meta/metadata-validation.ts';
 import { validateMirrorCreate } from '../mirror-pod.ts';
 import { asPod } from '../pod-schema.ts';
 import type { PodSpec } from '../pod-spec.ts';
+import { type Volume, volumeSources } from '../volumes/volume.ts';
 import { validateAffinity, validateTopologySpread } from './affinity-validation.ts';
 import { validateContainers, validateEphemeralContainers, validateInitContainers } from './container-validation.ts';
 import { validateDns } from './dns-validation.ts';
@@ -66,14 +67,15 @@ export function validatePodSpec(
 ): readonly FieldError[] {
   const { spec = { containers: [] } } = asPod(object);
   const { volumes = [], containers = [], initContainers = [], ephemeralContainers = [], resourceClaims = [] } = spec;
+  const ofVolumes = validateVolumes(volumes, `${path}.volumes`, object.metadata.name ?? '');
   const scope = {
     spec,
     domain: dialect.domain,
-    volumes: new Map(volumes.map((volume) => [volume.name ?? '', volume])),
+    volumes: new Map(soundVolumes(volumes, ofVolumes).map((volume) => [volume.name ?? '', volume])),
     claims: new Set(resourceClaims.map(({ name }) => name)),
   };
   return [
-    ...validateVolumes(volumes, `${path}.volumes`, object.metadata.name ?? ''),
+    ...ofVolumes,
     ...(within === 'pod' ? validateImageVolumes(volumes, `${path}.volumes`) : []),
     ...validateResourceClaims(spec),
     ...validateContainers(containers, `${path}.containers`, scope),
@@ -88,6 +90,14 @@ export function validatePodSpec(
     ...validateOs(spec, path),
     ...(within === 'pod' ? validateTokenVolumes(spec) : []),
   ];
+}
+
+/** Volumes with errors are not there for those who mount them. */
+function soundVolumes(volumes: readonly Volume[], errors: readonly FieldError[]): readonly Volume[] {
+  return volumes.filter(
+    (volume, index) =>
+      volumeSources(volume).length === 1 && !errors.some(({ field }) => field.startsWith(`${path}.volumes[${index}]`)),
+  );
 }
 
 const validateScheduling = (spec: PodSpec): FieldError[] => [

@@ -22,9 +22,10 @@ export function validateStatusUpdate(object: ApiObject, old: ApiObject): readonl
 
 const systemConditions = new Set(['PodScheduled', 'Ready', 'Initialized']);
 
+/** The published path is not that of the field. */
 const validateConditions = ({ conditions = [] }: PodStatus): FieldError[] =>
   errorsOfEach(conditions, ({ type = '' }, index) =>
-    systemConditions.has(type) ? [] : failing(isQualifiedName, `status.conditions[${index}].type`, type),
+    systemConditions.has(type) ? [] : failing(isQualifiedName, `metadata.conditions[${index}].Type`, type),
   );
 
 /** A container that terminated for good may not run again. Ephemeral containers are never restarted. */
