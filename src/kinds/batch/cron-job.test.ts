@@ -60,7 +60,9 @@ refusesSpecs(kind, valid, [
   [
     'jobs with a selector',
     { jobTemplate: jobTemplate({ selector: { matchLabels: { a: 'b' } } }) },
-    [`${inJob}.selector: Invalid value: {"matchLabels":{"a":"b"}}: \`selector\` will be auto-generated`],
+    [
+      `${inJob}.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string{"a":"b"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: \`selector\` will be auto-generated`,
+    ],
   ],
   [
     'jobs with a selector of their own',

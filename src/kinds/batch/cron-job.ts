@@ -4,6 +4,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { readSchedule, zoneProblem } from '../../meta/cron-schedule.ts';
 import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
+import { goText } from '../../schema/go-text.ts';
 import { always, bool, type Infer, int32, int64, list, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 import { age, ageColumn, column, countAt, nameColumn, none, wide } from '../columns.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec, templateWarnings } from '../core/pod/pod-template-spec.ts';
@@ -13,6 +14,7 @@ import { objectReference } from '../core/references.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
+import { labelSelector } from '../meta/label-selector.ts';
 import { objectMeta } from '../meta/object-meta.ts';
 import { clearStatus, statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
@@ -65,7 +67,7 @@ function validate(object: ApiObject, dialect: Dialect, old?: ApiObject): FieldEr
     ...(before?.timeZone === timeZone ? [] : validateTimeZone(timeZone ?? '', 'spec.timeZone')),
     ...(policies.includes(policy) ? [] : [policy === '' ? required('spec.concurrencyPolicy') : notSupported('spec.concurrencyPolicy', policy, policies)]),
     ...validateJobSpec(jobOf(object), path, dialect),
-    ...(selector ? [invalid(`${path}.selector`, selector, '`selector` will be auto-generated')] : []),
+    ...(selector ? [{ ...invalid(`${path}.selector`, selector, '`selector` will be auto-generated'), shown: goText(labelSelector, selector) }] : []),
     ...(manualSelector ? [notSupported(`${path}.manualSelector`, manualSelector, ['nil', 'false'])] : []),
   ];
 }

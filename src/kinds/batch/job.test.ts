@@ -156,7 +156,8 @@ test('Job: labels and a selector that are made never are those of another job', 
   const labelled = filled(kind, { spec: { template: template({ restartPolicy: 'Never' }, { 'job-name': 'other' }) } });
   const [error = '', ...others] = create(kind, labelled).errors;
   assert.ok(
-    error.startsWith('spec.template.metadata.labels[job-name]: Invalid value: {') && error.endsWith(": must be 'one'"),
+    error.startsWith('spec.template.metadata.labels[job-name]: Invalid value: map[string]string{') &&
+      error.endsWith(": must be 'one'"),
     error,
   );
   assert.deepEqual(others, []);
@@ -181,7 +182,7 @@ judgesChanges(kind, made, [
   ['the completions', { completions: 3 }, ['spec.completions: Invalid value: 3: field is immutable']],
   ['the mode', { completionMode: 'Indexed' }, ['spec.completionMode: Invalid value: "Indexed": field is immutable']],
   ['the manager', { managedBy: 'a.example/b' }, ['spec.managedBy: Invalid value: "a.example/b": field is immutable']],
-  ['the template', { template: onNode }, ['spec.template: Invalid value: {']],
+  ['the template', { template: onNode }, ['spec.template: Invalid value: core.PodTemplateSpec{']],
 ]);
 judgesChanges(kind, suspended, [['the node selector while it is suspended', { template: onNode }, []]]);
 

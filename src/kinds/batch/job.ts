@@ -1,11 +1,13 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type FieldError, invalid, required } from '../../meta/field-error.ts';
+import { type FieldError, invalid, invalidMap, required } from '../../meta/field-error.ts';
 import { isDnsLabel } from '../../meta/formats.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { humanDuration } from '../../meta/time.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { equalValues } from '../../schema/equal-values.ts';
+import { goText } from '../../schema/go-text.ts';
+import { schemaOf } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec } from '../core/pod/pod-template-spec.ts';
 import { ownerWarnings, selectorColumn, validateSelected } from '../core/pod/replaced-pods.ts';
@@ -14,7 +16,7 @@ import type { Kind, StrategyContext } from '../kind.ts';
 import { readLabelSelector, selectsLabels } from '../meta/label-selector.ts';
 import { clearStatus, statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
-import { type JobSpec, jobSchema } from './job-schema.ts';
+import { type JobSpec, jobSchema, jobSpec } from './job-schema.ts';
 import { jobSpecWarnings, validateJobSpec } from './job-spec-errors.ts';
 import { validateJobStatus } from './job-status-errors.ts';
 
@@ -80,9 +82,9 @@ function validateGenerated(object: ApiObject, dialect: Dialect, old: ApiObject |
     ...Object.entries(expected).flatMap(([key, value]) => {
       const path = `spec.template.metadata.labels[${key}]`;
       if (!Object.hasOwn(labels, key)) return [required(path, `must be '${value}'`)];
-      return labels[key] === value ? [] : [invalid(path, labels, `must be '${value}'`)];
+      return labels[key] === value ? [] : [invalidMap(path, labels, `must be '${value}'`)];
     }),
-    ...(parsed && !selectsLabels(parsed, expected) ? [invalid('spec.selector', selector, '`selector` not auto-generated')] : []),
+    ...(parsed && !selectsLabels(parsed, expected) ? [invalidPart('selector', selector, '`selector` not auto-generated')] : []),
   ];
 }
 
@@ -93,12 +95,18 @@ function validateHostname({ metadata: { name = '' }, ...object }: ApiObject): Fi
   return completionMode === 'Indexed' && completions > 0 && isDnsLabel(last).length > 0 ? [invalid('metadata.name', name, `will not able to create pod with invalid DNS label: ${last}`)] : [];
 }
 
+/** A part of the spec that may not be as it is. A pointer to nothing is shown as any nothing, a template is never nothing. */
+function invalidPart(name: keyof JobSpec, value: unknown, detail: string): FieldError {
+  const error = invalid(`spec.${name}`, value ?? null, detail);
+  return value === undefined && name !== 'template' ? error : { ...error, shown: goText(schemaOf(jobSpec.fields[name]), value) };
+}
+
 const fixed = ['selector', 'completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'] as const;
 
 function validateChanges(object: ApiObject, old: ApiObject): FieldError[] {
   const [spec, former] = [specOf(object), specOf(old)];
-  const immutable = (name: keyof JobSpec) => (equalValues(spec[name], former[name]) ? [] : [invalid(`spec.${name}`, spec[name] ?? null, 'field is immutable')]);
-  const template = equalValues(spec.template, movable(object, old)) ? [] : [invalid('spec.template', spec.template ?? null, 'field is immutable')];
+  const immutable = (name: keyof JobSpec) => (equalValues(spec[name], former[name]) ? [] : [invalidPart(name, spec[name], 'field is immutable')]);
+  const template = equalValues(spec.template, movable(object, old)) ? [] : [invalidPart('template', spec.template, 'field is immutable')];
   return [...validateCompletions(spec, former), ...immutable('selector'), ...template, ...fixed.slice(1).flatMap(immutable)];
 }
 
