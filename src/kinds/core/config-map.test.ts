@@ -25,6 +25,15 @@ const rows = [
     sent: { data: { a: 'x' }, binaryData: { a: 'AA==' } },
     errors: ['data[a]: Invalid value: "a": duplicate of key present in binaryData'],
   },
+  {
+    why: 'several mistakes',
+    sent: { data: { a: 'x', 'b/c': '' }, binaryData: { '': '', a: 'AA==' } },
+    errors: [
+      'data[a]: Invalid value: "a": duplicate of key present in binaryData',
+      `data[b/c]: Invalid value: "b/c": ${keyRule}`,
+      `binaryData[]: Invalid value: "": ${keyRule}`,
+    ],
+  },
   { why: 'the limit', sent: { data: { a: 'x'.repeat(MiB - 3) }, binaryData: { b: base64(3) } }, errors: [] },
   {
     why: 'one byte past the limit',

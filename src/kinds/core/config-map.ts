@@ -27,9 +27,11 @@ const wholeObject = '[]';
 function validate(object: ApiObject): FieldError[] {
   const { data = {}, binaryData = {} } = typed(schema, object);
   const errors = [
-    ...validateDataKeys(data, 'data'),
+    ...errorsOfEach(Object.keys(data), (key) => [
+      ...validateDataKeys({ [key]: '' }, 'data'),
+      ...(Object.hasOwn(binaryData, key) ? [invalid(`data[${key}]`, key, 'duplicate of key present in binaryData')] : []),
+    ]),
     ...validateDataKeys(binaryData, 'binaryData'),
-    ...errorsOfEach(Object.keys(data), (key) => (Object.hasOwn(binaryData, key) ? [invalid(`data[${key}]`, key, 'duplicate of key present in binaryData')] : [])),
   ];
   let size = 0;
   for (const value of Object.values(data)) size += Buffer.byteLength(value);
