@@ -156,27 +156,6 @@ const bad: readonly (readonly [string, Sent, ...string[]])[] = [
   ],
   ['CSI volume without driver', volumes({ name: 'c', csi: {} }), 'FieldValueRequired spec.volumes[0].csi.driver'],
 
-  [
-    'mounts of volumes with errors',
-    containerWith(
-      {
-        volumeMounts: [
-          { name: 'bad', mountPath: '/a' },
-          { name: 'two', mountPath: '/b' },
-        ],
-      },
-      {
-        volumes: [
-          { name: 'bad', hostPath: { path: '../a' } },
-          { name: 'two', emptyDir: {}, hostPath: { path: '/' } },
-        ],
-      },
-    ),
-    `FieldValueNotFound ${c}.volumeMounts[0].name`,
-    `FieldValueNotFound ${c}.volumeMounts[1].name`,
-    'FieldValueForbidden spec.volumes[1].hostPath',
-    'FieldValueInvalid spec.volumes[0].hostPath.path',
-  ],
   ['mount of nothing', mounted({ name: 'other' }), `FieldValueNotFound ${c}.volumeMounts[0].name`],
   [
     'mount without path',
