@@ -202,6 +202,8 @@ const published: Readonly<Record<string, string>> = {
   'api.networking.v1.IngressPortStatus': 'port protocol',
   'api.networking.v1.IngressServiceBackend': 'name',
   'api.networking.v1.NetworkPolicySpec': 'podSelector',
+  'api.networking.v1beta1.IPAddressSpec': 'parentRef',
+  'api.networking.v1beta1.ParentReference': 'name resource',
   'api.flowcontrol.v1.FlowDistinguisherMethod': 'type',
   'api.flowcontrol.v1.FlowSchemaSpec': 'priorityLevelConfiguration',
   'api.flowcontrol.v1.GroupSubject': 'name',

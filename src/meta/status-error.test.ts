@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { limits } from '../base/limits.ts';
 import { invalid, required } from './field-error.ts';
 import {
+  allocationFailed,
   alreadyExists,
   badRequest,
   conflict,
@@ -120,6 +121,17 @@ describe('an object that is invalid', () => {
       kind: 'ConfigMap',
       causes: [{ reason: 'FieldValueRequired', message: 'Required value', field: 'metadata.name' }],
     });
+  });
+
+  test('of an allocation that failed: the cause has its message', () => {
+    const { message, details } = allocationFailed(new Error('failed to allocate a nodePort'));
+    assert.deepEqual(
+      [message, details],
+      [
+        'Internal error occurred: failed to allocate a nodePort',
+        { causes: [{ message: 'failed to allocate a nodePort' }] },
+      ],
+    );
   });
 
   test('with several errors: in the order of validation, each once', () => {

@@ -255,7 +255,10 @@ export const isUnknownOutcome = ({ details }: StatusError): boolean =>
 
 /** Values that the server chooses ran out, or are taken, in a way that is no fault of a field. */
 export const allocationFailed = (cause: Error): StatusError =>
-  new StatusError('InternalError', `Internal error occurred: ${cause.message}`, { cause });
+  new StatusError('InternalError', `Internal error occurred: ${cause.message}`, {
+    cause,
+    details: { causes: [{ message: cause.message }] },
+  });
 
 export const internalError = (cause: unknown): StatusError =>
   new StatusError('InternalError', 'An internal error occurred; the server log has the details', { cause });

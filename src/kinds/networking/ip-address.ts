@@ -13,13 +13,13 @@ import { typed } from '../typed.ts';
 
 const parentReference = struct('api.networking.v1beta1.ParentReference', 'The object that an address belongs to.', {
   group: opt(1, string(), 'Group of the object; empty for the core group.'),
-  resource: opt(2, string(), 'Resource of the object. Required.'),
+  resource: opt(2, string(), 'Resource of the object. Required.', { documented: 'required' }),
   namespace: opt(3, string(), 'Namespace of the object.'),
-  name: opt(4, string(), 'Name of the object. Required.'),
+  name: opt(4, string(), 'Name of the object. Required.', { documented: 'required' }),
 });
 
 const spec = struct('api.networking.v1beta1.IPAddressSpec', 'Whose an address is.', {
-  parentRef: ptr(1, parentReference, 'The object that the address belongs to. Required; cannot change.'),
+  parentRef: ptr(1, parentReference, 'The object that the address belongs to. Required; cannot change.', { documented: 'required' }),
 });
 
 const schema = kindSchema('api.networking.v1beta1.IPAddress', 'An address that an object has. Its name is the address, in its canonical form.', {

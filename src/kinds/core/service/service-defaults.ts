@@ -20,6 +20,7 @@ export function setServiceDefaults(object: ApiObject): void {
   if (isExternallyAccessible(spec)) spec.externalTrafficPolicy ??= 'Cluster';
   if (spec.type === 'ClusterIP' || spec.type === 'NodePort' || spec.type === 'LoadBalancer')
     spec.internalTrafficPolicy ??= 'Cluster';
+  if (spec.type === 'ExternalName') delete spec.internalTrafficPolicy;
   if (spec.type !== 'LoadBalancer') return;
   spec.allocateLoadBalancerNodePorts ??= true;
   for (const place of status?.loadBalancer?.ingress ?? []) {

@@ -452,6 +452,10 @@ const defaults: readonly (readonly [spec: Sent, result: Sent])[] = [
     { type: 'ExternalName', externalName: 'a', sessionAffinity: 'None' },
   ],
   [
+    { type: 'ExternalName', externalName: 'a', internalTrafficPolicy: 'Cluster' },
+    { type: 'ExternalName', externalName: 'a', sessionAffinity: 'None' },
+  ],
+  [
     { type: 'LoadBalancer' },
     {
       type: 'LoadBalancer',
