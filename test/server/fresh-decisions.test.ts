@@ -352,6 +352,40 @@ for (const head of ['asked', 'known'] as const) {
   });
 }
 
+describe('the cost of being fresh', () => {
+  /** Requests, and how often each asks for the head where only a question tells it. */
+  const costs: Readonly<Record<string, readonly [Sent, number]>> = {
+    'a read': [{ target: `${maps}/there`, user: jane }, 1],
+    'a list': [{ target: maps, user: jane }, 1],
+    'a read of any version': [{ target: `${maps}/there?resourceVersion=0`, user: jane }, 1],
+    'a creation': [{ method: 'POST', target: `${maps}?dryRun=All`, body: map('new'), user: jane }, 1],
+    'an impersonated read': [{ target: `${maps}/there`, user: root, headers: { 'impersonate-user': 'jane' } }, 1],
+    'a read of any version by masters': [{ target: `${maps}/there?resourceVersion=0`, user: root }, 0],
+    'a path': [{ target: '/version', user: jane }, 0],
+  };
+  for (const head of ['asked', 'known'] as const) {
+    it(`is one look at the head for all stages of a request, and none where it is known: ${head}`, async () => {
+      await using shared = new SharedStore({ head });
+      const server = await shared.start();
+      const side = new Side(server);
+      await side.create(maps, map('there') as never);
+      await grant(side, 'reader');
+      code(200)(await send(server, { target: maps, user: jane }));
+      let asked = 0;
+      shared.intercept = (method) => {
+        if (method === 'head') asked++;
+        return undefined;
+      };
+      for (const [what, [request, expected]] of Object.entries(costs)) {
+        asked = 0;
+        const { status, text } = await send(server, request);
+        assert.ok(status < 300, text);
+        assert.equal(asked, head === 'asked' ? expected : 0, what);
+      }
+    });
+  }
+});
+
 describe('a server that cannot ask its store', () => {
   it('says so, and neither that a credential is wrong nor that something is not allowed', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'orch-fresh-'));
