@@ -9,6 +9,7 @@ import { eraseDeleted, truncateWriteAheadLog } from './erased-values.ts';
 import { claimDataFile } from './file-identity.ts';
 import {
   type BatchOutcome,
+  type GroupOutcome,
   type PackedBatch,
   type PackedWrite,
   packChange,
@@ -32,6 +33,8 @@ export interface LogFile {
    * `unknownOutcome`.
    */
   commit(writes: ArrayBuffer): ArrayBuffer;
+  /** The same, unpacked. */
+  commitWrites(writes: readonly (PackedWrite | PackedBatch)[]): GroupOutcome;
   /** The packed record of a key; an empty message if there is none. */
   get(key: string, at: Revision | undefined): ArrayBuffer;
   /** Packed records in order of key: a slice, which may end early. Empty only if nothing follows. */
@@ -126,6 +129,7 @@ interface OpenLog {
   readonly pagesMax: number | undefined;
   readonly erases: boolean;
   head: Revision;
+  compacted: Revision;
 }
 
 export class SqliteLogFile implements LogFile {
@@ -161,7 +165,7 @@ export class SqliteLogFile implements LogFile {
       const pagesMax = fileBytesMax === undefined ? undefined : pagesOf(database, fileBytesMax);
       const compacted = readNumber(database, 'SELECT compacted FROM meta');
       const head = headOf(database);
-      this.#log = { file, lock, database, statements: prepareStatements(database), pagesMax, erases: erase, head };
+      this.#log = { file, lock, database, statements: prepareStatements(database), pagesMax, erases: erase, head, compacted };
       this.#limitPages();
       return { head, compacted, copiedTo, isFull: this.#isFull, ...(eraseProblem !== undefined && { eraseProblem }) };
     } catch (error) {
@@ -172,7 +176,10 @@ export class SqliteLogFile implements LogFile {
   }
 
   commit(packed: ArrayBuffer): ArrayBuffer {
-    const writes = unpackWrites(packed);
+    return packOutcomes(this.commitWrites(unpackWrites(packed)));
+  }
+
+  commitWrites(writes: readonly (PackedWrite | PackedBatch)[]): GroupOutcome {
     if (!this.#isFull) {
       try {
         return this.#commit(writes);
@@ -186,7 +193,7 @@ export class SqliteLogFile implements LogFile {
     return outcomes;
   }
 
-  #commit(writes: readonly (PackedWrite | PackedBatch)[]): ArrayBuffer {
+  #commit(writes: readonly (PackedWrite | PackedBatch)[]): GroupOutcome {
     return this.#writing((log) => {
       let head = log.head;
       const outcomes = writes.map((write) => {
@@ -202,13 +209,14 @@ export class SqliteLogFile implements LogFile {
       });
       return () => {
         log.head = head;
-        return packOutcomes({ isFull: this.#isFull, outcomes });
+        return { isFull: this.#isFull, outcomes };
       };
     });
   }
 
   get(key: string, at: Revision | undefined): ArrayBuffer {
-    return this.#reading(({ statements, head }) => {
+    return this.#reading(({ statements, head, compacted }) => {
+      if (at !== undefined) assertKept(at, compacted);
       const packer = new Packer(0);
       const bytes = Buffer.from(key);
       const row = statements.latest.get(bytes, at ?? head) as LatestRow | undefined;
@@ -239,7 +247,8 @@ export class SqliteLogFile implements LogFile {
   }
 
   history(after: Revision): ArrayBuffer {
-    return this.#reading(({ statements, file }) => {
+    return this.#reading(({ statements, file, compacted }) => {
+      assertKept(after, compacted);
       const packer = new Packer(sliceBytesMax);
       const rows = statements.history.iterate(after, sliceRowsMax) as Iterable<unknown> as Iterable<HistoryRow>;
       for (const [revision, deleted, key, value, previous, previousValue] of rows) {
@@ -272,9 +281,11 @@ export class SqliteLogFile implements LogFile {
   }
 
   forget(upTo: Revision): void {
-    this.#maintaining(({ statements }) => {
-      statements.forget.run(upTo);
-      return () => undefined;
+    this.#maintaining((log) => {
+      log.statements.forget.run(upTo);
+      return () => {
+        log.compacted = Math.max(log.compacted, upTo);
+      };
     });
   }
 
@@ -409,6 +420,12 @@ export class SqliteLogFile implements LogFile {
     return failure;
   }
 }
+
+/** Another client may have compacted since the caller looked. */
+export const assertKept = (revision: Revision, compacted: Revision): void => {
+  if (revision >= compacted) return;
+  throw new StoreError('compacted', `history before revision ${compacted} is gone`, { revision: compacted });
+};
 
 /**
  * If a commit fails after its last page was written to the write-ahead log (its sync failed, or the log's index could

@@ -43,7 +43,7 @@ export type BatchOutcome =
   | { readonly status: 'batchRefused'; readonly index: number; readonly refusal: WriteRefusal };
 
 /** The outcome of a group. */
-interface GroupOutcome {
+export interface GroupOutcome {
   /** The room reserved for deletions is in use. */
   readonly isFull: boolean;
   /** One per write or batch. */
@@ -203,6 +203,30 @@ interface LoggedChange {
   readonly previous: { readonly revision: Revision; readonly value: Uint8Array } | undefined;
 }
 
+/** Adds what the writes of a group changed. Returns the last revision; undefined if there is none. */
+export const packCommitted = (
+  packer: Packer,
+  writes: readonly (PackedWrite | PackedBatch)[],
+  outcomes: readonly (WriteOutcome | BatchOutcome)[],
+): Revision | undefined => {
+  let last: Revision | undefined;
+  const pack = ({ verb, key, value, expected }: PackedWrite, revision: Revision, replaced: Uint8Array): void => {
+    last = revision;
+    const previous = verb === 'create' ? undefined : { revision: expected, value: replaced };
+    packChange(packer, { revision, deleted: verb === 'delete', key, value, previous });
+  };
+  for (const [index, write] of writes.entries()) {
+    const outcome = outcomes[index];
+    if (write.verb === 'batch' && outcome?.status === 'batchCommitted') {
+      const { first, previous } = outcome;
+      for (const [at, each] of write.writes.entries()) pack(each, first + at, previous[at] ?? nothing);
+    } else if (write.verb !== 'batch' && outcome?.status === 'committed') {
+      pack(write, outcome.revision, outcome.previous);
+    }
+  }
+  return last;
+};
+
 export const packChange = (packer: Packer, change: LoggedChange): void => {
   const type = change.deleted ? 'delete' : change.previous ? 'update' : 'create';
   packer.number(changeTypes.indexOf(type));
@@ -214,7 +238,7 @@ export const packChange = (packer: Packer, change: LoggedChange): void => {
 };
 
 /** Values are views on the message. */
-export const unpackChanges = (message: ArrayBuffer): readonly Change[] => {
+export const unpackChanges = (message: ArrayBufferLike): readonly Change[] => {
   const unpacker = new Unpacker(message);
   const changes: Change[] = [];
   while (!unpacker.done) {

@@ -53,13 +53,15 @@ export class Packer {
   }
 }
 
-export class Unpacker {
-  readonly #buffer: Buffer<ArrayBuffer>;
+export class Unpacker<Memory extends ArrayBufferLike = ArrayBuffer> {
+  readonly #memory: Memory;
+  readonly #buffer: Buffer<Memory>;
   readonly #view: DataView;
   #position = 0;
 
-  constructor(message: ArrayBuffer) {
-    this.#buffer = Buffer.from(message);
+  constructor(message: Memory) {
+    this.#memory = message;
+    this.#buffer = Buffer.from(message) as Buffer<Memory>;
     this.#view = new DataView(message);
   }
 
@@ -74,11 +76,11 @@ export class Unpacker {
   }
 
   /** A view on the message. */
-  bytes(): Uint8Array<ArrayBuffer> {
+  bytes(): Uint8Array<Memory> {
     const end = this.#end();
     const start = this.#position;
     this.#position = end;
-    return new Uint8Array(this.#buffer.buffer, start, end - start);
+    return new Uint8Array(this.#memory, start, end - start);
   }
 
   text(): string {

@@ -1,4 +1,4 @@
-import type { Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { Condition } from '../../../base/condition.ts';
 import { limits } from '../../../base/limits.ts';
 import { type Logger, silentLogger } from '../../../base/logger.ts';
@@ -17,9 +17,11 @@ import {
   type StoreRecord,
   type UpdateOptions,
 } from '../../store.ts';
-import type { KeyRange, LogFileOptions, OpenedLog } from './log-file.ts';
+import type { FileNews } from './file-clients.ts';
+import type { KeyRange, LogFileOptions } from './log-file.ts';
 import { unpackChanges, unpackRecords, type WriteRequest } from './messages.ts';
 import { RecentChanges } from './recent-changes.ts';
+import { SharedHead } from './shared-head.ts';
 import { startSqliteWorker } from './start-sqlite-worker.ts';
 import { WorkerCalls } from './worker-calls.ts';
 import { WriteGroups } from './write-groups.ts';
@@ -38,12 +40,54 @@ export interface SqliteStoreOptions extends Omit<LogFileOptions, 'nowMs'> {
  * program wrote it, or if it cannot be accessed; with `corrupt` if it is damaged; with `full` if the disk is full. None
  * of these changes the file.
  */
-export const openSqliteStore = async (options: SqliteStoreOptions): Promise<Store> => {
+export const openSqliteStore = async (options: SqliteStoreOptions): Promise<Store> => openFile(options);
+
+/** An open data file that other threads may use. It keeps itself: room for deletions, and what a full disk asks for. */
+export interface SharedDataFile {
+  /** A way to the file for one thread, to be sent to it: see `joinSqliteStore`. */
+  connect(): MessagePort;
+  /** Ends every client. */
+  close(): Promise<void>;
+}
+
+/** As `openSqliteStore`, for several threads. Only they read and write. */
+export const shareSqliteStore = async (options: SqliteStoreOptions): Promise<SharedDataFile> => {
+  const store = await openFile(options);
+  return { connect: () => store.connect(), close: () => store.close() };
+};
+
+/** The store of a thread, by a port of `SharedDataFile.connect`. Closing it leaves the file open for the others. */
+export const joinSqliteStore = async ({
+  port,
+  logger = silentLogger,
+  clock = systemClock,
+}: Pick<SqliteStoreOptions, 'logger' | 'clock'> & { readonly port: MessagePort }): Promise<Store> => {
+  let store: SqliteStore | undefined;
+  const early: FileNews[] = [];
+  const calls = new WorkerCalls(port, {
+    died: (error) => store?.fail(error),
+    news: (news) => (store ? store.hear(news) : void early.push(news)),
+  });
+  try {
+    store = new SqliteStore(calls, await calls.call('join'), { logger, clock });
+    store.share();
+    for (const news of early) store.hear(news);
+    return store;
+  } catch (error) {
+    await calls.end();
+    throw error;
+  }
+};
+
+const openFile = async (options: SqliteStoreOptions): Promise<SqliteStore> => {
   const { logger = silentLogger, clock = systemClock, startWorker = startSqliteWorker, ...fileOptions } = options;
   let store: SqliteStore | undefined;
-  const calls = new WorkerCalls(startWorker(), (error) => store?.fail(error));
+  const calls = new WorkerCalls(startWorker(), {
+    died: (error) => store?.fail(error),
+    news: (news) => store?.hear(news),
+  });
   try {
-    const opened = await calls.call('open', { ...fileOptions, nowMs: clock.now() });
+    const { isFull, ...opened } = await calls.call('open', { ...fileOptions, nowMs: clock.now() });
     const { copiedTo, eraseProblem } = opened;
     if (eraseProblem !== undefined) {
       logger.warn('what was deleted earlier may still be in the data file; the next start tries again', {
@@ -58,6 +102,7 @@ export const openSqliteStore = async (options: SqliteStoreOptions): Promise<Stor
       });
     }
     store = new SqliteStore(calls, opened, { logger, clock });
+    store.keepFile(isFull);
     return store;
   } catch (error) {
     await calls.end();
@@ -74,6 +119,14 @@ const toRequest = (write: BatchWrite): WriteRequest => ({
   expected: write.verb === 'create' ? 0 : write.expected,
 });
 
+/** The state that a client begins with. */
+interface FoundState {
+  readonly head: Revision;
+  readonly compacted: Revision;
+  /** The memory of a SharedHead. */
+  readonly durable: SharedArrayBuffer;
+}
+
 interface StoreParts {
   readonly logger: Logger;
   readonly clock: Clock;
@@ -86,9 +139,9 @@ const countRowsMax = 10_000;
 const batchChangesMax = 1_000;
 
 /**
- * The main-thread side of the store. It tracks the last durable revision, decides which revisions may be read, splits
- * long work into short calls to the worker, and notifies change streams. The worker answers in order, which several
- * comments below rely on.
+ * A client of the data file. It knows the last durable revision, decides which revisions may be read, splits long work
+ * into short calls to the worker, and notifies change streams. The worker answers in order, which several comments below
+ * rely on. The client that opened the file also keeps it.
  */
 class SqliteStore implements Store {
   readonly #calls: WorkerCalls;
@@ -105,15 +158,23 @@ class SqliteStore implements Store {
   /** The last attempt to fill the reserve, or to find room for it. */
   #reserving: Promise<void> = Promise.resolve();
   #isFull = false;
+  #keepsFile = false;
+  /** The last change that change streams may deliver. */
   #head: Revision;
+  readonly #durable: SharedHead;
+  #isShared = false;
+  /** Changes that have overtaken those before them. */
+  #early: (readonly Change[])[] = [];
+  #lastReading = 0;
   #compacted: Revision;
   #unavailable: StoreError | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(calls: WorkerCalls, { head, compacted, isFull }: OpenedLog, { logger, clock }: StoreParts) {
+  constructor(calls: WorkerCalls, { head, compacted, durable }: FoundState, { logger, clock }: StoreParts) {
     this.#calls = calls;
     this.#head = head;
     this.#compacted = compacted;
+    this.#durable = new SharedHead(durable);
     this.#logger = logger;
     this.#clock = clock;
     this.#recent = new RecentChanges(head, {
@@ -125,17 +186,56 @@ class SqliteStore implements Store {
       published: (changes) => this.#publish(changes),
       becameFull: () => this.#becameFull(),
     });
+  }
+
+  /** Keeps room for deletions from now on. */
+  keepFile(isFull: boolean): void {
+    this.#keepsFile = true;
     if (isFull) this.#becameFull();
     else this.#reserving = this.#keepReserve();
   }
 
+  /** From now on there are other clients. */
+  share(): void {
+    this.#isShared = true;
+  }
+
+  connect(): MessagePort {
+    this.#assertOpen();
+    this.share();
+    const { port1, port2 } = new MessageChannel();
+    // Its failure is that of the file, which the thread at the other end learns.
+    this.#calls.call('admit', port1).catch(() => port1.close());
+    return port2;
+  }
+
+  /** News of other clients. */
+  hear(news: FileNews): void {
+    switch (news.type) {
+      case 'changes':
+        this.#publish(unpackChanges(news.changes));
+        break;
+      case 'compacted':
+        this.#compacted = Math.max(this.#compacted, news.upTo);
+        break;
+      case 'full':
+        this.#becameFull();
+        break;
+    }
+  }
+
+  /** The last durable revision, whoever wrote it. */
+  get #last(): Revision {
+    return this.#isShared ? this.#durable.since(this.#head) : this.#head;
+  }
+
   async head(): Promise<Revision> {
     this.#assertOpen();
-    return this.#head;
+    return this.#last;
   }
 
   get knownHead(): Revision | undefined {
-    return this.#unavailable ? undefined : this.#head;
+    return this.#unavailable ? undefined : this.#last;
   }
 
   async get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
@@ -146,20 +246,33 @@ class SqliteStore implements Store {
 
   async list(prefix: string, options: ListOptions = {}): Promise<Page> {
     this.#assertOpen();
-    const at = options.at ?? this.#head;
+    const at = options.at ?? this.#last;
     this.#assertReadable(at);
     const reading = { at };
     this.#listing.add(reading);
+    const held = this.#hold(at);
     try {
       const { after, limit = Number.MAX_SAFE_INTEGER } = options;
       const records = await this.#scan({ prefix, after, at }, limit);
+      await held?.kept;
       const rest = { prefix, after: records.at(-1)?.key ?? after, at };
       const remaining = records.length < limit ? 0 : await this.#count(rest, options.remaining);
       return { records, revision: at, remaining };
     } finally {
+      held?.release();
       this.#listing.delete(reading);
       this.#listed.notifyAll();
     }
+  }
+
+  /** Keeps rows from compactions of other clients. `kept` rejects if it comes too late. */
+  #hold(at: Revision): { readonly kept: Promise<void>; readonly release: () => void } | undefined {
+    if (!this.#isShared) return undefined;
+    const reading = ++this.#lastReading;
+    const kept = this.#calls.call('hold', reading, at);
+    kept.catch(() => {});
+    // Whether the client still has a way to the file makes no difference to what it holds.
+    return { kept, release: () => void this.#calls.call('release', reading).catch(() => {}) };
   }
 
   create(key: string, value: Uint8Array): Promise<Committed> {
@@ -255,11 +368,19 @@ class SqliteStore implements Store {
   }
 
   #publish(changes: readonly Change[]): void {
+    const [first] = changes;
     const last = changes.at(-1);
-    if (!last) return;
+    if (!first || !last) return;
+    // Revisions have no gaps: what comes between is on its way.
+    if (first.revision > this.#head + 1 && this.#isShared) {
+      this.#early.push(changes);
+      return;
+    }
     this.#recent.add(changes);
     this.#head = last.revision;
     this.#moved.notifyAll();
+    const next = this.#early.findIndex(([early]) => early && early.revision <= last.revision + 1);
+    if (next >= 0) this.#publish(this.#early.splice(next, 1)[0] ?? []);
   }
 
   async #scan(range: KeyRange, limit: number): Promise<readonly StoreRecord[]> {
@@ -329,7 +450,7 @@ class SqliteStore implements Store {
   }
 
   #becameFull(): void {
-    if (this.#isFull) return;
+    if (this.#isFull || !this.#keepsFile) return;
     this.#isFull = true;
     this.#reserving = Promise.all([this.#reserving, this.#makeRoom()]).then(() => {});
   }
@@ -343,7 +464,7 @@ class SqliteStore implements Store {
     this.#logger.error('no room is left on the disk: only deletions, and writes that make objects smaller, are taken');
     while (!signal.aborted) {
       try {
-        await this.compact(this.#head);
+        await this.compact(this.#last);
         while (!signal.aborted && (await this.#calls.call('vacuum', 'all')));
         if (await this.#holdReserve()) {
           this.#isFull = false;
@@ -370,9 +491,10 @@ class SqliteStore implements Store {
   }
 
   #assertReached(revision: Revision): void {
-    if (revision <= this.#head) return;
-    const message = `revision ${revision} is beyond the head, ${this.#head}`;
-    throw new StoreError('futureRevision', message, { revision: this.#head });
+    const last = this.#last;
+    if (revision <= last) return;
+    const message = `revision ${revision} is beyond the head, ${last}`;
+    throw new StoreError('futureRevision', message, { revision: last });
   }
 
   #assertKept(revision: Revision): void {
