@@ -15,6 +15,7 @@ const entries: Readonly<Record<string, string>> = {
   library: 'src/library/library.ts',
   testing: 'src/cli/testing/testing.ts',
   'heavy-worker': 'src/server/serving/heavy/heavy-worker.ts',
+  'serving-thread': 'src/cli/serving-thread.ts',
 };
 
 /** Threads that need little: by themselves, so that they load one small file. */

@@ -62,8 +62,9 @@ const doors: readonly Ban[] = [
   },
   {
     pattern: /\bimport (?!type\b)[^;]*?from 'node:worker_threads'/g,
-    remedy: 'Environment.startHeavyWorker, or a store',
-    allowed: /^src\/(?:store\/drivers\/sqlite|server\/serving\/heavy)\//,
+    remedy: 'Environment.startHeavyWorker, a store, or serving threads',
+    allowed:
+      /^src\/(?:store\/drivers\/sqlite|server\/serving\/heavy|server\/threads)\/|^src\/cli\/(?:main|serving-thread)\.ts$/,
   },
   {
     pattern: /\bsystem(?:Clock|Random|Files|Network)\b/g,
@@ -99,7 +100,7 @@ const linesMax = 600;
 
 /** Where the product begins. */
 const productEntries =
-  /^src\/cli\/main\.ts$|^src\/library\/library\.ts$|^src\/cli\/testing\/testing\.ts$|^src\/store\/drivers\/sqlite\/sqlite-worker\.ts$|^src\/server\/serving\/heavy\/heavy-worker\.ts$/;
+  /^src\/cli\/(?:main|serving-thread)\.ts$|^src\/library\/library\.ts$|^src\/cli\/testing\/testing\.ts$|^src\/store\/drivers\/sqlite\/sqlite-worker\.ts$|^src\/server\/serving\/heavy\/heavy-worker\.ts$/;
 /** Where other programs begin. */
 const otherEntries = /^(?:bench|tools|examples)\/[^/]+\.ts$|^test\/clients\/official\/[^/]+\/main\.ts$/;
 

@@ -136,6 +136,18 @@ export const limits = {
   settingsMax: 32,
   /** Concurrent connections; further ones are dropped before their handshake. */
   connectionsMax: 20_000,
+  /** Interval at which a listener that shares its port with others looks whether it has too many connections. */
+  connectionShedMs: 1_000,
+  /** The same if clients have found no other listener. */
+  connectionShedMsMax: 60_000,
+  /** Serving threads of a process, by default and at most. */
+  servingThreadsDefaultMax: 8,
+  servingThreadsMax: 64,
+  /** Delays before a serving thread that ended is replaced. */
+  threadRestartMsMin: 100,
+  threadRestartMsMax: 10_000,
+  /** How long a page of metrics waits for a serving thread; what it counted last is shown then. */
+  threadMetricsMsMax: 5_000,
   /** Flow-control window of one stream: bytes of a body that a client may send before they are read. */
   streamWindowBytes: 256 * 1024,
   /** Flow-control window of a connection: bytes of all bodies that a client may send before they are acknowledged. */

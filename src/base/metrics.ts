@@ -47,6 +47,11 @@ export interface MetricDefinition<Name extends string> {
   readonly labels: readonly Name[];
   /** Stability level, as in Kubernetes metrics. Default: `ALPHA`. */
   readonly stability?: 'BETA' | 'STABLE';
+  /**
+   * All servers of a process see the same here: the largest value is shown. Default: the sum. Of state that they
+   * share, and of the process.
+   */
+  readonly common?: boolean;
   /** The release that deprecated it: `1.28`. It is hidden some releases later: see `releasesShown`. */
   readonly deprecatedIn?: string;
 }
@@ -88,6 +93,7 @@ export class Metrics implements Closable {
   readonly #whole: Metrics | undefined;
   readonly #options: MetricsOptions;
   #refreshing: Promise<void> | undefined;
+  #others: () => Promise<readonly MetricsState[]> = async () => [];
   #unexpected = 0;
 
   /** `whole` is only passed by `part`. */
@@ -112,7 +118,7 @@ export class Metrics implements Closable {
   }
 
   counter<Name extends string>(definition: MetricDefinition<Name>): Counter<Name> {
-    const series = this.#register('counter', definition, () => new ValueState(), renderValue);
+    const series = this.#register('counter', definition, () => new ValueState(), { render: renderValue, ...values });
     return {
       add(labels, by = 1) {
         series.of(labels).value += by;
@@ -148,7 +154,7 @@ export class Metrics implements Closable {
   }
 
   gauge<Name extends string>(definition: MetricDefinition<Name>): Gauge<Name> {
-    const series = this.#register('gauge', definition, () => new ValueState(), renderValue);
+    const series = this.#register('gauge', definition, () => new ValueState(), { render: renderValue, ...values });
     return {
       set(labels, value) {
         series.of(labels).value = value;
@@ -164,9 +170,14 @@ export class Metrics implements Closable {
   histogram<Name extends string>(definition: HistogramDefinition<Name>): Histogram<Name> {
     const { buckets } = definition;
     const empty = () => new HistogramState(buckets);
-    const series = this.#register('histogram', definition, empty, (name, labels, state) =>
-      renderHistogram(name, labels, buckets, state),
-    );
+    const series = this.#register('histogram', definition, empty, {
+      render: (name, labels, state) => renderHistogram(name, labels, buckets, state),
+      save: ({ counts, count, sum }) => [sum, count, ...counts],
+      load: (numbers) => {
+        const [sum = 0, count = 0, ...counts] = numbers;
+        return Object.assign(empty(), { sum, count, counts });
+      },
+    });
     return {
       observe: (labels, value) => series.of(labels).observe(value),
       of: (labels) => series.of(labels),
@@ -259,15 +270,38 @@ export class Metrics implements Closable {
     return [...this.pieces()].join('');
   }
 
-  /** The same in pieces, each quick to build: there may be thousands of series. */
-  *pieces(): Generator<string, void> {
-    if (this.#whole) return yield* this.#whole.pieces();
+  /**
+   * The same in pieces, each quick to build: there may be thousands of series. With the states of others, which count
+   * the same things beside this one.
+   */
+  *pieces(others: readonly MetricsState[] = []): Generator<string, void> {
+    if (this.#whole) return yield* this.#whole.pieces(others);
     this.#collect();
     const names = [...this.#metrics.keys()].sort();
     for (const name of names) {
       const metric = this.#metrics.get(name);
-      if (metric?.shown) yield* metric.pieces();
+      if (metric?.shown) yield* metric.pieces(others.flatMap((state) => state.get(metric.key)?.series ?? []));
     }
+  }
+
+  /** What is counted, as plain data. */
+  state(): MetricsState {
+    if (this.#whole) return this.#whole.state();
+    this.#collect();
+    const state = new Map<string, MetricState>();
+    for (const { type, shown, key, save } of this.#metrics.values()) {
+      if (shown && !state.has(key)) state.set(key, { type, series: save() });
+    }
+    return state;
+  }
+
+  /** Sets where the states of others come from, which count the same things beside this one. */
+  setOthers(others: () => Promise<readonly MetricsState[]>): void {
+    this.#others = others;
+  }
+
+  others(): Promise<readonly MetricsState[]> {
+    return this.#whole ? this.#whole.others() : this.#others();
   }
 
   #collect(): void {
@@ -279,7 +313,7 @@ export class Metrics implements Closable {
     type: string,
     definition: MetricDefinition<Name>,
     create: () => State,
-    renderState: (name: string, labels: string, state: State) => string,
+    { render: renderState, save, load }: StateForms<State>,
   ): SeriesSet<Name, State> {
     const known = this.#metrics.get(definition.name);
     if (known) {
@@ -290,13 +324,22 @@ export class Metrics implements Closable {
       // Of the same type and labels.
       return known.series as SeriesSet<Name, State>;
     }
-    const { name, stability = 'ALPHA', deprecatedIn = '' } = definition;
+    const { name, stability = 'ALPHA', deprecatedIn = '', common = false } = definition;
     const allowed = this.#options.allowedValues?.get(name);
     const series = new SeriesSet(definition.labels, create, allowed && this.#allowedOnly(allowed));
     this.#define({
       ...{ type, labels: definition.labels, series, stability, deprecatedIn, definition },
-      *render(shownName) {
-        for (const [labels, state] of series.states()) yield renderState(shownName, labels, state);
+      key: name,
+      save: () => new Map([...series.states()].map(([labels, state]) => [labels, save(state)])),
+      *render(shownName, others) {
+        if (others.length === 0) {
+          for (const [labels, state] of series.states()) yield renderState(shownName, labels, state);
+          return;
+        }
+        const own = [...series.states()].map(([labels, state]) => [labels, save(state)] as const);
+        const combine = common ? larger : sum;
+        for (const [labels, numbers] of combined([own, ...others], combine))
+          yield renderState(shownName, labels, load(numbers));
       },
     });
     return series;
@@ -311,9 +354,9 @@ export class Metrics implements Closable {
     const shown = !hidden && !this.#options.disabled?.has(name);
     this.#metrics.set(name, {
       ...{ ...metric, hidden, shown },
-      *pieces() {
+      *pieces(others) {
         yield head;
-        yield* render(name);
+        yield* render(name, others);
       },
     });
   }
@@ -355,14 +398,45 @@ interface Defined {
   /** '' unless it is deprecated. */
   readonly deprecatedIn: string;
   readonly definition: Pick<MetricDefinition<string>, 'name' | 'help'>;
-  /** The series under a name. */
-  render(name: string): Iterable<string>;
+  /** The name of its series, which a deprecated name shares. */
+  readonly key: string;
+  save(): SeriesState;
+  /** The series under a name, with those of others. */
+  render(name: string, others: readonly SeriesState[]): Iterable<string>;
+}
+
+/** What metrics have counted, by name. */
+export type MetricsState = ReadonlyMap<string, MetricState>;
+
+interface MetricState {
+  readonly type: string;
+  readonly series: SeriesState;
+}
+
+/** What two have counted that are gone: what they measured is no more. */
+export function countedByBoth(one: MetricsState | undefined, other: MetricsState): MetricsState {
+  const all = new Map<string, MetricState>();
+  for (const [name, { type, series }] of other) {
+    if (type === 'gauge') continue;
+    const before = one?.get(name)?.series ?? [];
+    all.set(name, { type, series: combined([before, series], sum) });
+  }
+  return all;
+}
+
+/** The numbers of each series by rendered labels: a value, or a histogram's sum, count and buckets. */
+type SeriesState = ReadonlyMap<string, readonly number[]>;
+
+interface StateForms<State> {
+  readonly render: (name: string, labels: string, state: State) => string;
+  readonly save: (state: State) => readonly number[];
+  readonly load: (numbers: readonly number[]) => State;
 }
 
 interface Metric extends Defined {
   readonly hidden: boolean;
   readonly shown: boolean;
-  pieces(): Iterable<string>;
+  pieces(others: readonly SeriesState[]): Iterable<string>;
 }
 
 /** A series of a counter or a gauge. */
@@ -376,6 +450,30 @@ class ValueState {
   set(value: number): void {
     this.value = value;
   }
+}
+
+/** How a value is saved. */
+const values = {
+  save: ({ value }: ValueState): readonly number[] => [value],
+  load: ([value = 0]: readonly number[]): ValueState => Object.assign(new ValueState(), { value }),
+};
+
+const sum = (one: number, other: number): number => one + other;
+const larger = (one: number, other: number): number => Math.max(one, other);
+
+/** All series that one of the states has. */
+function combined(
+  states: readonly Iterable<readonly [string, readonly number[]]>[],
+  combine: (one: number, other: number) => number,
+): ReadonlyMap<string, readonly number[]> {
+  const all = new Map<string, readonly number[]>();
+  for (const state of states) {
+    for (const [labels, numbers] of state) {
+      const before = all.get(labels);
+      all.set(labels, before ? numbers.map((number, at) => combine(number, before[at] ?? 0)) : numbers);
+    }
+  }
+  return all;
 }
 
 class HistogramState implements HistogramSeries {

@@ -16,10 +16,15 @@ const bugs: readonly (new (...args: never[]) => Error)[] = [TypeError, RangeErro
  */
 export function describeFailure(command: string, error: unknown): string {
   if (!(error instanceof Error)) return `${command}: ${oneLine(String(error))}\n`;
-  const remedy = error instanceof StoreError ? remedies[error.code] : undefined;
-  const line = `${command}: ${oneLine([...messages(error), ...(remedy === undefined ? [] : [remedy])].join(': '))}\n`;
+  const line = `${command}: ${failureText(error)}\n`;
   const isBug = !(error instanceof UsageError) && bugs.some((kind) => error instanceof kind) && !('code' in error);
   return isBug ? `${line}${error.stack}\n` : line;
+}
+
+/** The same without the command and the stack. */
+export function failureText(error: Error): string {
+  const remedy = error instanceof StoreError ? remedies[error.code] : undefined;
+  return oneLine([...messages(error), ...(remedy === undefined ? [] : [remedy])].join(': '));
 }
 
 /** The messages of an error and its causes, without those contained in an earlier one. */

@@ -11,7 +11,8 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     first === undefined || first === '--help' || first === '-h' ? 'help' : first === '--version' ? 'version' : first;
   let command: Command | undefined;
   try {
-    command = await load(name, rest);
+    // The data file of a serving thread is opened by the main one.
+    command = await load(name, terminal.threads?.type === 'serving' ? undefined : rest);
     if (command.readsAll) return await command.run(rest, terminal);
     if (!rest.includes('--help') && !rest.includes('-h')) {
       const asksVersion = rest.some((arg) => /^--version(=true|=raw)?$/.test(arg));

@@ -47,6 +47,8 @@ export interface ListenOptions {
   readonly address: string;
   /** 0 picks a free port. */
   readonly port: number;
+  /** Present if several listeners share the port: the system spreads connections over them (SO_REUSEPORT). */
+  readonly spread?: ConnectionSpread;
   /** Called for every request of either protocol. If it throws, the client gets a Status. */
   readonly handle: (exchange: Exchange) => void;
   /** Responds with the error that `handle` threw, or that was found in the request before `handle`. */
@@ -64,6 +66,12 @@ export interface ListenOptions {
   readonly goaway?: { readonly chance: number; readonly random: Random };
   /** Overrides of `base/limits.ts`. */
   readonly limits?: Partial<ListenerLimits>;
+}
+
+/** How the connections of one port are spread over its listeners. */
+export interface ConnectionSpread {
+  /** Told at intervals how many connections this listener has. True if one should move to another listener. */
+  sheds(connections: number): boolean;
 }
 
 export interface Listener extends Closable {
@@ -95,7 +103,7 @@ export interface Listener extends Closable {
 /** Opens the server's port: TLS only, HTTP/2 and HTTP/1.1 by ALPN. Rejects if it cannot be opened. */
 export function listen(options: ListenOptions): Promise<Listener> {
   const listener = new TlsListener(options);
-  return listener.open(options.address, options.port);
+  return listener.open(options);
 }
 
 class TlsListener implements Listener {
@@ -109,6 +117,7 @@ class TlsListener implements Listener {
   readonly #limits: ListenerLimits;
   readonly #asksForCertificates: boolean;
   readonly #goesAway: () => boolean;
+  readonly #spread: ConnectionSpread | undefined;
   #named: NamedCertificates;
   /** All TCP connections, including those still in the TLS handshake, so that none is leaked on close. */
   readonly #sockets = new Set<Socket>();
@@ -119,6 +128,7 @@ class TlsListener implements Listener {
   readonly #refused = new WeakMap<Socket, number>();
   readonly #closed = Promise.withResolvers<void>();
   #sweep: Closable | undefined;
+  #shedding: Closable | undefined;
   #accepting = true;
   #keepsAlive = true;
   #serverClosed = false;
@@ -136,6 +146,7 @@ class TlsListener implements Listener {
     logger,
     limits: overrides,
     goaway,
+    spread,
   }: ListenOptions) {
     this.#handle = handle;
     this.#sendRefusal = refuse;
@@ -146,6 +157,7 @@ class TlsListener implements Listener {
     this.#limits = { ...limits, ...overrides };
     this.#asksForCertificates = tls.ca !== undefined;
     this.#goesAway = atRandom(goaway);
+    this.#spread = spread;
     this.#named = namedCertificates(tls);
     this.#server = createServer({
       ...secureContext(tls),
@@ -170,16 +182,17 @@ class TlsListener implements Listener {
     this.#wire();
   }
 
-  open(address: string, port: number): Promise<Listener> {
+  open({ address, port, spread }: Pick<ListenOptions, 'address' | 'port' | 'spread'>): Promise<Listener> {
     const { promise, resolve, reject } = Promise.withResolvers<Listener>();
     this.#server.once('error', reject);
-    this.#server.listen({ host: address, port }, () => {
+    this.#server.listen({ host: address, port, ...(spread && { reusePort: true }) }, () => {
       this.#server.off('error', reject);
       this.#server.on('error', (error) => this.#logger.error('the listener failed', { error }));
       const bound = this.#server.address() as AddressInfo;
       this.address = bound.address;
       this.port = bound.port;
       this.#scheduleSweep();
+      this.#scheduleShedding();
       resolve(this);
     });
     return promise;
@@ -210,6 +223,7 @@ class TlsListener implements Listener {
   stopAccepting(): void {
     if (!this.#accepting) return;
     this.#accepting = false;
+    this.#shedding?.close();
     this.#server.close(() => {
       this.#serverClosed = true;
       this.#checkClosed();
@@ -417,6 +431,20 @@ class TlsListener implements Listener {
       socket.end('HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n');
       return;
     }
+  }
+
+  /** Tells a client to connect again where this listener has more than its share: the one with the fewest requests. */
+  #scheduleShedding(): void {
+    const spread = this.#spread;
+    if (!spread) return;
+    this.#shedding = this.#clock.after(limits.connectionShedMs, () => {
+      this.#scheduleShedding();
+      const open = [...this.#connections.values()].filter((connection) => !connection.retired);
+      if (!spread.sheds(open.length)) return;
+      let chosen: Connection | undefined;
+      for (const connection of open) if (!chosen || connection.exchanges < chosen.exchanges) chosen = connection;
+      chosen?.retire();
+    });
   }
 
   #scheduleSweep(): void {

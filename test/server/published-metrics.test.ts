@@ -423,7 +423,7 @@ describe('metrics of published servers', () => {
     metrics,
     clock: systemClock,
     store: { size: async () => 0 },
-    compactor: { historyBytes: 0 },
+    historyBytes: () => 0,
     tables: { all: () => [] },
     clusterId: '',
   });

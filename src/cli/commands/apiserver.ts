@@ -1,3 +1,4 @@
+import { silentLogger } from '../../base/logger.ts';
 import { systemClock } from '../../base/time/clock.ts';
 import { httpsUrl } from '../../server/wiring/addresses.ts';
 import type { ServerConfig } from '../../server/wiring/config.ts';
@@ -10,7 +11,7 @@ import { warnOfGates } from '../flags/feature-gate-flag.ts';
 import { serverLoggers } from '../flags/logging-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
 import { ignoredApis } from '../flags/runtime-config-flag.ts';
-import { serverFlags } from '../flags/server-flags.ts';
+import { serverFlags, servingThreads } from '../flags/server-flags.ts';
 import { readServerOptions } from '../flags/server-options.ts';
 import { readTls } from '../flags/tls-flags.ts';
 import { type Command, defineCommand } from './command.ts';
@@ -36,9 +37,12 @@ const defineApiserver = (thread: WorkerAhead | undefined): Command =>
     async run(values, terminal, ignored) {
       const loggers = serverLoggers(values, 'json', { clock: systemClock, terminal });
       const { logger } = loggers;
-      warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(values), ...ignoredApis(values)]);
-      warnOfGates(logger, values['feature-gates']);
-      warnOfAudit(values, logger);
+      const isServing = terminal.threads?.type === 'serving';
+      // The main thread has said it.
+      const warnings = isServing ? silentLogger : logger;
+      warnOfIgnored(warnings, [...ignored, ...ignoredPluginFlags(values), ...ignoredApis(values)]);
+      warnOfGates(warnings, values['feature-gates']);
+      warnOfAudit(values, warnings);
       const context = { clock: systemClock, logger };
       const tls = readTls(values, context);
       const options = readServerOptions(values);
@@ -46,12 +50,15 @@ const defineApiserver = (thread: WorkerAhead | undefined): Command =>
         ...(await readBrowserOptions(values)),
         ...options,
         storage: onThread(options.storage, thread),
-        ...servingConfig(givenServing(values) ?? ownServing(values), context),
+        ...servingConfig(givenServing(values) ?? ownServing(values, { renews: !isServing }), context),
         tls,
         // Controllers run in a separate program: `orch controller-manager`.
         controllers: { run: [], rootAuthority: '' },
         ...loggers,
       };
-      return runServer(config, ({ address, port }) => logger.info('serving', { url: httpsUrl(address, port) }));
+      return runServer(config, {
+        ...{ terminal, threads: servingThreads(values) },
+        started: ({ address, port }) => logger.info('serving', { url: httpsUrl(address, port) }),
+      });
     },
   });

@@ -1,3 +1,6 @@
+import type { Transferable, Worker } from 'node:worker_threads';
+import type { SeatData } from '../../server/threads/thread-messages.ts';
+import type { ThreadSeat } from '../../server/threads/thread-seat.ts';
 import { type FlagTable, type FlagValues, parseFlags } from '../flags/flags.ts';
 import { type IgnoredFlag, ignoredFlags, type PublishedFlags, publishedFlagTable } from '../flags/published-flags.ts';
 
@@ -8,7 +11,18 @@ export interface Terminal {
   readonly err: (text: string) => unknown;
   /** True if `err` is a terminal, so that a progress line may be redrawn. */
   readonly interactive: boolean;
+  /** For a server with several threads; absent where a server has one. */
+  readonly threads?: TerminalThreads;
 }
+
+/** The threads that run one command line. */
+type TerminalThreads =
+  /** On the main thread: starts another one, which runs the same command line. */
+  | { readonly type: 'main'; readonly start: StartThread }
+  /** On one of the others. */
+  | { readonly type: 'serving'; readonly seat: ThreadSeat };
+
+export type StartThread = (seat: SeatData, transfer: readonly Transferable[]) => Worker;
 
 /** One command of the command line. */
 export interface Command {

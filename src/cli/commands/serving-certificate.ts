@@ -26,11 +26,12 @@ export function givenServing(values: ServerFlagValues): ServingCertificate | und
   return { files, read: () => readKeyPair(files) };
 }
 
-/** A self-signed pair in --cert-dir; an existing one is reused. */
-export function ownServing(values: ServerFlagValues): ServingCertificate {
+/** A self-signed pair in --cert-dir; an existing one is reused. `renews`: false where another thread makes and renews it. */
+export function ownServing(values: ServerFlagValues, { renews }: { readonly renews: boolean }): ServingCertificate {
   const directory = certificateDirectory(values);
   makePrivateDirectory(directory);
   const files = { certificate: join(directory, 'apiserver.crt'), key: join(directory, 'apiserver.key') };
+  if (!renews) return { files, read: () => readKeyPair(files) };
   const purpose = { subject: { commonName: 'orch-apiserver' }, use: 'serverAuth' } as const;
   const context = { clock: systemClock, random: systemRandom };
   return { files, read: () => ensureSelfSigned(files, { ...purpose, hosts: servedHosts(values) }, context) };

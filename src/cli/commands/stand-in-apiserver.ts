@@ -4,7 +4,7 @@ import { publishedPrograms } from '../../dialect/published-programs.ts';
 import { makeSelfSigned } from '../../pki/ca.ts';
 import { httpsUrl } from '../../server/wiring/addresses.ts';
 import type { ServerConfig } from '../../server/wiring/config.ts';
-import { systemEnvironment } from '../../server/wiring/environment.ts';
+import { type Environment, systemEnvironment } from '../../server/wiring/environment.ts';
 import { openStandInStore } from '../../store/drivers/stand-in/stand-in-store.ts';
 import { servedHosts } from '../addresses.ts';
 import { ignoredPluginFlags } from '../flags/admission-flags.ts';
@@ -98,12 +98,16 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     controllers: { run: [], rootAuthority: '' },
     ...loggers,
   };
-  return runServer(config, ({ address, port }) => logger.info('serving', { url: httpsUrl(address, port) }), {
+  const environment: Environment = {
     ...systemEnvironment,
     async openStore(storage, parts) {
       const standIn = storage.backend === 'etcd3' ? await openStandInStore(storage.endpoints, parts.clock) : undefined;
       return standIn ?? systemEnvironment.openStore(storage, parts);
     },
+  };
+  return runServer(config, {
+    started: ({ address, port }) => logger.info('serving', { url: httpsUrl(address, port) }),
+    environment,
   });
 }
 
@@ -126,7 +130,8 @@ function serving(
   values: ServerFlagValues,
   context: Parameters<typeof servingConfig>[1],
 ): Pick<ServerConfig, 'serving' | 'followServing'> {
-  const files = givenServing(values) ?? (values['cert-dir'] === undefined ? undefined : ownServing(values));
+  const files =
+    givenServing(values) ?? (values['cert-dir'] === undefined ? undefined : ownServing(values, { renews: true }));
   if (files) return servingConfig(files, context);
   const purpose = { subject: { commonName: program }, use: 'serverAuth', hosts: servedHosts(values) } as const;
   return { serving: pemOf(makeSelfSigned(purpose, { clock: systemClock, random: systemRandom })) };

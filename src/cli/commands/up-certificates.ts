@@ -9,7 +9,7 @@ import type { Clock } from '../../base/time/clock.ts';
 import { adminKubeconfig } from '../../outbound/connection-files/admin-kubeconfig.ts';
 import { type ClusterAccess, clusterKubeconfig } from '../../outbound/connection-files/cluster-kubeconfig.ts';
 import { endsSoon, ensureAuthority, ensureIssued } from '../../pki/ca.ts';
-import type { KeyPair, KeyPairFiles } from '../../pki/key-pair-files.ts';
+import { type KeyPair, type KeyPairFiles, readKeyPair } from '../../pki/key-pair-files.ts';
 import { certificatesFromPem } from '../../pki/pem.ts';
 import { WatchedKeyPair } from '../../pki/watched-key-pair.ts';
 import { groupMasters } from '../../request/user-info.ts';
@@ -23,6 +23,8 @@ import { givenServing, type ServingCertificate, servingConfig } from './serving-
 interface CertificateContext {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** False where another thread makes and renews the files. */
+  readonly renews: boolean;
 }
 
 /** Interval of repeated warnings. */
@@ -95,6 +97,7 @@ export class UpCertificates implements Closable {
   }
 
   #readAdmin(): KeyPair {
+    if (!this.#context.renews) return readKeyPair(this.#files('admin'));
     const purpose = {
       subject: { commonName: 'orch-admin', organizations: [groupMasters] },
       use: 'clientAuth',
@@ -104,6 +107,7 @@ export class UpCertificates implements Closable {
 
   #ownServing(): ServingCertificate {
     const files = this.#files('apiserver');
+    if (!this.#context.renews) return { files, read: () => readKeyPair(files) };
     const purpose = { subject: { commonName: 'orch-apiserver' }, use: 'serverAuth' } as const;
     const context = { ...this.#context, random: systemRandom };
     const read = (): KeyPair =>

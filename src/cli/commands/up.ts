@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ClosableStack } from '../../base/disposable.ts';
+import { silentLogger } from '../../base/logger.ts';
 import { systemClock } from '../../base/time/clock.ts';
 import { chooseControllers } from '../../controllers/controllers.ts';
 import { dialects } from '../../dialect/dialects.ts';
@@ -16,7 +17,7 @@ import { readBytes } from '../flags/flag-files.ts';
 import { serverLoggers } from '../flags/logging-flags.ts';
 import { warnOfIgnored } from '../flags/published-flags.ts';
 import { ignoredApis } from '../flags/runtime-config-flag.ts';
-import type { ServerFlagValues } from '../flags/server-flags.ts';
+import { type ServerFlagValues, servingThreads } from '../flags/server-flags.ts';
 import { certificateDirectory, readServerOptions } from '../flags/server-options.ts';
 import { readTls } from '../flags/tls-flags.ts';
 import { upFlags } from '../flags/up-flags.ts';
@@ -45,9 +46,12 @@ const defineUp = (thread: WorkerAhead | undefined): Command =>
     async run(given, terminal, ignored) {
       const loggers = serverLoggers(given, 'text', { clock: systemClock, terminal });
       const { logger } = loggers;
-      warnOfIgnored(logger, [...ignored, ...ignoredPluginFlags(given), ...ignoredApis(given)]);
-      warnOfGates(logger, given['feature-gates']);
-      warnOfAudit(given, logger);
+      const isServing = terminal.threads?.type === 'serving';
+      // The main thread has said it.
+      const warnings = isServing ? silentLogger : logger;
+      warnOfIgnored(warnings, [...ignored, ...ignoredPluginFlags(given), ...ignoredApis(given)]);
+      warnOfGates(warnings, given['feature-gates']);
+      warnOfAudit(given, warnings);
       const values = { ...given, ...ownSettings(given) };
       const run = chooseControllers(values.controllers);
       const browsers = await readBrowserOptions(values);
@@ -55,7 +59,7 @@ const defineUp = (thread: WorkerAhead | undefined): Command =>
       const options = readServerOptions(values, (path) => readTokenKey(values, path));
       const held = new ClosableStack();
       try {
-        const certificates = held.add(new UpCertificates(values, { clock: systemClock, logger }));
+        const certificates = held.add(new UpCertificates(values, { clock: systemClock, logger, renews: !isServing }));
         const { kubeconfig, authority } = certificates;
         const signing = held.add(openCertificateSigning(given, { clock: systemClock, logger, own: authority }));
         const config: ServerConfig = {
@@ -75,10 +79,13 @@ const defineUp = (thread: WorkerAhead | undefined): Command =>
           joinPolicy: true,
           ...loggers,
         };
-        return await runServer(config, (server) => {
-          const url = localUrl(values, server);
-          const { name: dialect, commandLineClient: client } = options.dialect;
-          terminal.out(welcome({ dialect, url, kubeconfig, client }));
+        return await runServer(config, {
+          ...{ terminal, threads: servingThreads(values) },
+          started(at) {
+            const url = localUrl(values, at);
+            const { name: dialect, commandLineClient: client } = options.dialect;
+            terminal.out(welcome({ dialect, url, kubeconfig, client }));
+          },
         });
       } finally {
         held.close();

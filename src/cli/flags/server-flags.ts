@@ -1,3 +1,4 @@
+import { limits } from '../../base/limits.ts';
 import { dialectNames } from '../../dialect/dialects.ts';
 import type { ExternalAddress } from '../../server/wiring/config.ts';
 import { parseExternalAddress } from '../addresses.ts';
@@ -99,6 +100,12 @@ export const serverFlags = {
   }),
   'runtime-config': runtimeConfigFlag,
   'secure-port': integer({ min: 0, max: 65_535, default: 6443, help: 'the port to listen on; 0 picks a free one' }),
+  'serving-threads': integer({
+    min: 1,
+    max: limits.servingThreadsMax,
+    default: 1,
+    help: 'threads that serve requests, each with a server of its own on the same port',
+  }),
   'shutdown-delay-duration': duration({
     default: 0,
     defaultText: '0s',
@@ -118,3 +125,6 @@ export const serverFlags = {
 } as const;
 
 export type ServerFlagValues = FlagValues<typeof serverFlags>;
+
+/** The number of threads that serve. */
+export const servingThreads = (values: ServerFlagValues): number => values['serving-threads'];

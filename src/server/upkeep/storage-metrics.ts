@@ -4,13 +4,13 @@ import { type Clock, pause } from '../../base/time/clock.ts';
 import { qualifiedResource } from '../../meta/status-error.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Store } from '../../store/store.ts';
-import type { Compactor } from './compactor.ts';
 
 interface StorageMetricsParts {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly store: Pick<Store, 'size'>;
-  readonly compactor: Pick<Compactor, 'historyBytes'>;
+  /** Of the history in the store, as far as this server knows. */
+  readonly historyBytes: () => number;
   /** The tables of all scopes, whose objects are counted together. */
   readonly tables: { all(): Iterable<Pick<ResourceRegistry, 'stored'>> };
   /** The storage cluster label of kube-apiserver: `etcd-0`. */
@@ -26,7 +26,7 @@ export const earlyCompactions = (metrics: Metrics): Count =>
 
 /** Metrics of the store's contents, with the names of kube-apiserver where they exist. */
 export function storageMetrics(parts: StorageMetricsParts): void {
-  const { metrics, compactor, tables, clusterId } = parts;
+  const { metrics, historyBytes, tables, clusterId } = parts;
   const size = metrics.gauge({
     name: 'apiserver_storage_size_bytes',
     stability: 'STABLE',
@@ -58,7 +58,7 @@ export function storageMetrics(parts: StorageMetricsParts): void {
     formerSize.set({ endpoint: clusterId }, bytes);
   });
   metrics.onCollect(() => {
-    history.set({}, compactor.historyBytes);
+    history.set({}, historyBytes());
     const before = shown;
     shown = countObjects(tables.all());
     for (const [resource, count] of shown) objects.set({ resource }, count);

@@ -7,6 +7,7 @@ import type { Random } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { buildInfo } from '../serving/version-info.ts';
+import { Lead } from '../upkeep/lead.ts';
 import { Shutdown } from '../upkeep/shutdown.ts';
 import type { ApiServerConfig } from './config.ts';
 import type { Environment } from './environment.ts';
@@ -22,17 +23,19 @@ export interface Basis {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly shutdown: Shutdown;
+  readonly lead: Lead;
   /** Timers and similar resources; closed before the cache. */
   readonly held: ClosableStack;
 }
 
 export function makeBasis(config: ApiServerConfig, environment: Environment): Basis {
   const { clock, random, files } = environment;
-  const { dialect, logger, shutdownDelayMs: delayMs } = config;
+  const { dialect, logger, shutdownDelayMs: delayMs, lead = new Lead(true) } = config;
   const shutdown = new Shutdown({ clock, logger, delayMs, drainMs: limits.drainMsMax });
   const [metrics, held] = [new Metrics(config.metrics), new ClosableStack()];
   metrics.countThemselves();
+  if (config.otherMetrics) metrics.setOthers(config.otherMetrics(metrics));
   buildInfo(metrics, dialect);
   featureMetrics(metrics, dialect, { features: config.features, whole: config.wholeStages ?? new Set() });
-  return { environment, clock, random, files, dialect, logger, metrics, shutdown, held };
+  return { environment, clock, random, files, dialect, logger, metrics, shutdown, lead, held };
 }

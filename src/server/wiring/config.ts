@@ -9,11 +9,12 @@ import type { Policy } from '../../authz/abac/policy.ts';
 import type { AuthorizerSpec } from '../../authz/configuration/authorizer-spec.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { MetricsOptions } from '../../base/metrics.ts';
+import type { Metrics, MetricsOptions, MetricsState } from '../../base/metrics.ts';
 import type { FileContent } from '../../base/watched-file.ts';
 import type { CertificateSigning } from '../../controllers/certificate-signing.ts';
 import type { ControllerName } from '../../controllers/controllers.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import type { ConnectionSpread } from '../../http/listener.ts';
 import type { ServiceRanges } from '../../kinds/core/service/service-pools.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
 import type { AgentSettings } from '../../kinds/services.ts';
@@ -22,6 +23,7 @@ import type { KeyPairFiles } from '../../pki/key-pair-files.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { RuntimeConfig } from '../../resources/runtime-config.ts';
 import type { WebhookUsers } from '../admission/webhook-connections.ts';
+import type { Lead } from '../upkeep/lead.ts';
 import type { AuditConfig } from './audit.ts';
 import type { EncryptionConfig } from './encryption.ts';
 import type { Features, WholeStage } from './features.ts';
@@ -71,6 +73,10 @@ export interface ApiServerConfig {
   /** Also make the roles and bindings by which nodes join with bootstrap tokens. Default: false. */
   readonly joinPolicy?: boolean;
   readonly logger: Logger;
+  /** Given the metrics of this server: where those of the others of this process come from. Default: there are none. */
+  readonly otherMetrics?: (own: Metrics) => () => Promise<readonly MetricsState[]>;
+  /** Default: the server leads. */
+  readonly lead?: Lead;
   /** Default: requests are not audited. */
   readonly audit?: AuditConfig;
   /** Default: requests are not traced. */
@@ -91,6 +97,10 @@ export interface ServerConfig extends ApiServerConfig {
     /** 0 picks a free port. */
     readonly port: number;
   };
+  /** Listen only when the server is ready; it then makes nothing that depends on its address before. Default: false. */
+  readonly listensReady?: boolean;
+  /** Present if other servers of this process listen on the same port. */
+  readonly spread?: ConnectionSpread;
   /** Value of the `Strict-Transport-Security` header of every answer. Default: not sent. */
   readonly strictTransportSecurity?: string;
   readonly tls: TlsConfig;

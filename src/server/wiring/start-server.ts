@@ -1,3 +1,4 @@
+import type { Closable } from '../../base/disposable.ts';
 import { sendStatus } from '../../content/status.ts';
 import { type Listener, listen } from '../../http/listener.ts';
 import { defaultServiceRanges, servicePools } from '../../kinds/core/service/service-pools.ts';
@@ -6,6 +7,7 @@ import { assignAuditId } from '../serving/observe/audit-id.ts';
 import { ApiService, serverLeaseMs } from '../upkeep/api-service.ts';
 import { serverUser } from '../upkeep/bootstrap.ts';
 import { ClusterInfo } from '../upkeep/cluster-info.ts';
+import { Lead } from '../upkeep/lead.ts';
 import { ServerLeases } from '../upkeep/server-leases.ts';
 import { mayUpgrade } from './access/cors.ts';
 import { ServedCertificates } from './access/served-certificates.ts';
@@ -18,21 +20,37 @@ export async function startServer(
   config: ServerConfig,
   environment: Environment = systemEnvironment,
 ): Promise<RunningServer> {
-  const server = await createApiServer(config, environment);
+  const { lead = new Lead(true) } = config;
+  const server = await createApiServer({ ...config, lead }, environment);
   try {
-    const listener = await listenFor(server, config, environment);
+    const early = config.listensReady ? undefined : await listenFor(server, config, environment);
+    const publish = (listener: Listener): Promise<void> =>
+      publishClusterInfo(server, config, { ...environment, listener });
     await server.start(async () => {
-      await config.beforeReady?.(listener);
-      await publishClusterInfo(server, config, { ...environment, listener });
+      if (!early) return;
+      await config.beforeReady?.(early);
+      if (lead.leads) await publish(early);
     });
+    const listener = early ?? (await listenFor(server, config, environment));
+    if (!early || !lead.leads) server.hold(lead.begin(() => publishLater(() => publish(listener), config)));
     const { address, port } = listener;
-    keepApiService(server, config, { ...environment, port });
+    server.hold(
+      lead.begin(() => {
+        keepApiService(server, config, { ...environment, port });
+        return { close() {} };
+      }),
+    );
     const { resources, done } = server;
     return { address, port, resources, stop: () => server.stop(), done };
   } catch (error) {
     await server.stop();
     throw error;
   }
+}
+
+function publishLater(publish: () => Promise<void>, { logger }: Pick<ServerConfig, 'logger'>): Closable {
+  publish().catch((error: unknown) => logger.warn('connection data could not be published', { error }));
+  return { close() {} };
 }
 
 /** Looks after the service of the API, from after the start on. */
@@ -85,7 +103,15 @@ async function publishClusterInfo(
 /** The configuration of a listener. */
 export type ListenerConfig = Pick<
   ServerConfig,
-  'listen' | 'allowedOrigins' | 'strictTransportSecurity' | 'tls' | 'serving' | 'followServing' | 'requests' | 'logger'
+  | 'listen'
+  | 'spread'
+  | 'allowedOrigins'
+  | 'strictTransportSecurity'
+  | 'tls'
+  | 'serving'
+  | 'followServing'
+  | 'requests'
+  | 'logger'
 >;
 
 /** Opens a listener for a server, which closes with it. */
@@ -103,13 +129,14 @@ export async function listenFor(
 }
 
 function openListener(
-  { listen: at, allowedOrigins, strictTransportSecurity, tls, requests, logger }: ListenerConfig,
+  { listen: at, spread, allowedOrigins, strictTransportSecurity, tls, requests, logger }: ListenerConfig,
   { handle }: ApiServer,
   { material }: ServedCertificates,
   { clock, random }: Pick<Environment, 'clock' | 'random'>,
 ): Promise<Listener> {
   return listen({
     ...at,
+    ...(spread && { spread }),
     ...{ tls: material, clock, logger, handle },
     goaway: { chance: tls.goawayChance, random },
     headers: {

@@ -1,3 +1,4 @@
+import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import { kinds } from '../../kinds/kinds.ts';
@@ -45,24 +46,67 @@ export async function openStorage(
   const store = encrypted ? transformedStore(measured, encrypted.transformer, clock) : measured;
   shutdown.add('store', () => store.close());
   await claimStore(store, dialect.name);
-  const compactor = new Compactor({
-    ...{ store, clock, logger },
-    windowMs: limits.historyMs,
-    bytesMax: limits.historyBytesMax,
-    earlyCompactions: earlyCompactions(metrics),
-  });
-  const head = await store.head();
-  shutdown.add('compactor', () => compactor.close());
+  const compaction = await leadCompaction(store, basis);
+  shutdown.add('compactor', () => compaction.close());
   const { cache, tables } = await openCache(served, {
     ...{ store, clock, random, logger, metrics },
-    historyGrew: (bytes, revision) => compactor.historyGrew(bytes, revision),
+    historyGrew: (bytes, revision) => compaction.historyGrew(bytes, revision),
   });
   shutdown.add('cache', () => cache.close());
   encrypted?.follow(cache);
   shutdown.add('timers', () => held.close());
-  storageMetrics({ metrics, clock, store, compactor, tables, clusterId: `${storageNames[storage.backend]}-0` });
+  storageMetrics({
+    ...{ metrics, clock, store, tables },
+    historyBytes: () => compaction.historyBytes,
+    clusterId: `${storageNames[storage.backend]}-0`,
+  });
   return {
-    ...{ store, cache, tables, measureHistory: () => compactor.measure(head) },
+    ...{ store, cache, tables, measureHistory: () => compaction.measure() },
     ...(encrypted?.problem && { encryptionProblem: encrypted.problem }),
+  };
+}
+
+/** Compaction by the server that leads. */
+interface LedCompaction extends Pick<Compactor, 'historyGrew' | 'historyBytes'>, Closable {
+  /** Looks for history from before this server led: now, if it leads, or when it does. */
+  measure(): Promise<void>;
+}
+
+async function leadCompaction(
+  store: Store,
+  { clock, logger, metrics, lead }: Pick<Basis, 'clock' | 'logger' | 'metrics' | 'lead'>,
+): Promise<LedCompaction> {
+  const options = {
+    ...{ store, clock, logger },
+    windowMs: limits.historyMs,
+    bytesMax: limits.historyBytesMax,
+    earlyCompactions: earlyCompactions(metrics),
+  };
+  /** Changes up to this revision are in the cache. */
+  let applied = await store.head();
+  let compactor: Compactor | undefined;
+  let measure = async (): Promise<void> => {};
+  let isAsked = false;
+  // A server that takes the lead later finds history as after a start, and knows no older marks.
+  const leading = lead.begin(() => {
+    const [own, before] = [new Compactor(options), applied];
+    compactor = own;
+    measure = () => own.measure(before);
+    if (isAsked) void measure();
+    return own;
+  });
+  return {
+    get historyBytes() {
+      return compactor?.historyBytes ?? 0;
+    },
+    historyGrew(bytes, revision) {
+      applied = revision;
+      compactor?.historyGrew(bytes, revision);
+    },
+    measure() {
+      isAsked = true;
+      return measure();
+    },
+    close: () => leading.close(),
   };
 }

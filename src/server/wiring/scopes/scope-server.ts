@@ -59,7 +59,7 @@ export async function openScopeServer(
     const metrics = held.add(shared.metrics.part());
     const clients = new LoopbackClients((exchange) => serving.handle(exchange));
     const parts: ScopeParts = { ...shared, held, metrics, resources, clients };
-    held.add(expireObjects({ ...parts, timesToLiveMs: config.timesToLiveMs }));
+    held.add(shared.lead.begin(() => expireObjects({ ...parts, timesToLiveMs: config.timesToLiveMs })));
     const access = await openAccess(config, parts);
     const serving = openServing(config, { ...parts, ...access });
     return scopeServer(config, { ...parts, ...access, ...serving }, close);
@@ -70,7 +70,7 @@ export async function openScopeServer(
 }
 
 function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Serving, close: () => void): ScopeServer {
-  const { handle, resources, clients, responder, authorization, cache } = parts;
+  const { handle, resources, clients, responder, authorization, cache, lead, held } = parts;
   const controllers = new ClosableStack();
   const conversions = {
     ...{ ...parts, network: parts.environment.network, observed: conversionMetrics(parts.metrics) },
@@ -95,7 +95,9 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
     async prepare() {
       await definedKinds.start();
       allDefined();
-      await makeInitialObjects(config, parts);
+      // Those of a server that takes the lead later are there; one that was refused is tried again.
+      if (lead.leads) await makeInitialObjects(config, parts);
+      else held.add(lead.begin(() => ensureLater(config, parts)));
       await authorization.reached(await cache.fresh());
     },
     async createInitial(object) {
@@ -103,9 +105,9 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
       return served !== undefined && initialCreation(parts)(served, object);
     },
     startControllers() {
-      controllers.add(startOwnControllers(config, parts));
-      controllers.add(startClaimRepair(config, parts));
-      controllers.add(parts.flowObjects.writeConditions(clients.server, parts.clock));
+      controllers.add(lead.begin(() => startOwnControllers(config, parts)));
+      controllers.add(lead.begin(() => startClaimRepair(config, parts)));
+      controllers.add(lead.begin(() => parts.flowObjects.writeConditions(clients.server, parts.clock)));
     },
     close() {
       endWatches();
@@ -131,6 +133,13 @@ const initialCreation =
     auditor === undefined &&
     configurations.isEmpty &&
     registry.createInitial({ served, object, user: serverUser, manager: serverManager });
+
+function ensureLater(config: ApiServerConfig, parts: ScopeParts & Serving): Closable {
+  makeInitialObjects(config, parts).catch((error: unknown) =>
+    parts.logger.warn('objects that exist after every start could not be looked after', { error }),
+  );
+  return { close() {} };
+}
 
 /** Ensures the objects that exist after every start: namespaces, the default policy, and those of other kinds. */
 async function makeInitialObjects(

@@ -7,7 +7,8 @@ import { inTurns } from '../../conformance/in-turns-fixture.ts';
 import { bytes, rejected, text } from '../../conformance/subject.ts';
 import type { Revision, Store } from '../../store.ts';
 import { placeFor } from './sqlite-fixture.ts';
-import { joinSqliteStore, shareSqliteStore, startSqliteWorker } from './sqlite-store.ts';
+import { joinSqliteStore, shareSqliteStore } from './sqlite-store.ts';
+import { startSqliteWorker } from './start-sqlite-worker.ts';
 
 /** What one client has written, the others read; whoever compacts. */
 sqliteConformance({

@@ -1,0 +1,257 @@
+import type { MessagePort, Transferable, Worker } from 'node:worker_threads';
+import { limits } from '../../base/limits.ts';
+import type { LogOutput } from '../../base/log-output.ts';
+import type { Logger } from '../../base/logger.ts';
+import { countedByBoth, type MetricsState } from '../../base/metrics.ts';
+import { Backoff } from '../../base/time/backoff.ts';
+import { pause } from '../../base/time/clock.ts';
+import type { ListenAddress } from '../wiring/config.ts';
+import type { Environment, LogConfig } from '../wiring/environment.ts';
+import type { FromThread, LogChunk, MainCalls, Outcome, SeatData, ToThread } from './thread-messages.ts';
+
+export interface ServingThreadsOptions extends Pick<Environment, 'clock' | 'random' | 'openLog'> {
+  readonly logger: Logger;
+  readonly threads: number;
+  /** 0: the first thread picks it. */
+  readonly port: number;
+  /** Starts a thread, whose `workerData` contains the seat. */
+  readonly startThread: (seat: SeatData, transfer: readonly Transferable[]) => Worker;
+  /** A way to the store for one thread; absent if each opens it by itself. */
+  readonly connectStore?: () => MessagePort;
+  /** Called with each line of the threads' logs. */
+  readonly writeLog: (text: string) => void;
+  /** Called once: the first thread listens, and is about to be ready. */
+  readonly listening: (at: ListenAddress) => Promise<void>;
+}
+
+/** The threads could not start; the message is for the user. */
+class ThreadsFailed extends Error {}
+
+interface Seat {
+  readonly number: number;
+  worker: Worker | undefined;
+  /** It serves. */
+  isReady: boolean;
+  /** Why it could not start. */
+  failure: string | undefined;
+  /** What it had counted when somebody asked last. */
+  counted: MetricsState | undefined;
+  /** Ends when the thread has. */
+  ended: Promise<void>;
+}
+
+/**
+ * The main thread of a process that serves with several: starts them, replaces one that dies, names the one that leads,
+ * and does for all what only one can do. The first thread starts alone, and makes what the others find.
+ */
+export class ServingThreads {
+  readonly #options: ServingThreadsOptions;
+  readonly #seats: readonly Seat[];
+  readonly #connections: SharedArrayBuffer;
+  readonly #stopping = new AbortController();
+  readonly #done = Promise.withResolvers<void>();
+  /** Threads that are asked what they have counted, by call. */
+  readonly #collecting = new Map<number, (state: MetricsState | undefined) => void>();
+  readonly #logs: { readonly config: string; readonly output: LogOutput }[] = [];
+  #lastCall = 0;
+  #leader: Seat | undefined;
+  #listening: Promise<ListenAddress> | undefined;
+  #port: number;
+  /** What threads had counted that have gone. */
+  #gone: MetricsState | undefined;
+
+  constructor(options: ServingThreadsOptions) {
+    this.#options = options;
+    this.#port = options.port;
+    this.#connections = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * options.threads);
+    this.#seats = Array.from({ length: options.threads }, (_, number) => ({
+      ...{ number, worker: undefined, isReady: false, failure: undefined, counted: undefined },
+      ended: Promise.resolve(),
+    }));
+    this.#done.promise.catch(() => {});
+  }
+
+  /** Resolves when all has stopped; rejects if no thread can serve. */
+  get done(): Promise<void> {
+    return this.#done.promise;
+  }
+
+  /** Resolves when the first thread serves; the others follow. Rejects with ThreadsFailed. */
+  async start(): Promise<ListenAddress> {
+    const [first, ...others] = this.#seats;
+    if (!first) throw new RangeError('no threads');
+    const ready = this.#occupy(first);
+    const at = await ready;
+    if (!at) throw new ThreadsFailed(first.failure ?? 'a serving thread ended before it was ready');
+    void this.#keep(first);
+    for (const seat of others) void this.#occupy(seat).then(() => this.#keep(seat));
+    return at;
+  }
+
+  /** The threads, for tests that end some. */
+  get workers(): readonly Worker[] {
+    return this.#seats.flatMap(({ worker }) => worker ?? []);
+  }
+
+  /** Drains all threads. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the server stops'));
+    for (const { worker, isReady } of this.#seats) {
+      // One that starts beside others does not listen yet.
+      if (isReady || this.#listening === undefined) worker?.postMessage({ type: 'stop' } satisfies ToThread);
+      else await worker?.terminate();
+    }
+    await Promise.all(this.#seats.map(({ ended }) => ended));
+    await Promise.all(this.#logs.map(({ output }) => output.close()));
+    this.#done.resolve();
+  }
+
+  /** Replaces the thread of a seat whenever it has ended. */
+  async #keep(seat: Seat): Promise<void> {
+    const { logger, clock, random } = this.#options;
+    const { signal } = this.#stopping;
+    const backoff = new Backoff({ firstMs: limits.threadRestartMsMin, maxMs: limits.threadRestartMsMax }, random);
+    for (;;) {
+      if (seat.isReady) backoff.reset();
+      await seat.ended;
+      if (signal.aborted) return;
+      logger.error('a serving thread has ended and is replaced', {
+        thread: seat.number,
+        ...(seat.failure !== undefined && { reason: seat.failure }),
+      });
+      await pause(clock, backoff.next(), signal);
+      if (signal.aborted) return;
+      await this.#occupy(seat);
+      if (!seat.isReady && !this.#seats.some(({ isReady }) => isReady) && !signal.aborted) {
+        this.#done.reject(new ThreadsFailed(seat.failure ?? 'no serving thread can start'));
+        return;
+      }
+    }
+  }
+
+  /** Starts a thread. Resolves to its address when it serves; to undefined if it ended before. */
+  #occupy(seat: Seat): Promise<ListenAddress | undefined> {
+    const store = this.#options.connectStore?.();
+    this.#leader ??= seat;
+    const { number } = seat;
+    const worker = this.#options.startThread(
+      {
+        ...{ number, threads: this.#seats.length, leads: this.#leader === seat, port: this.#port },
+        ...{ first: this.#listening === undefined, connections: this.#connections, ...(store && { store }) },
+      },
+      store ? [store] : [],
+    );
+    Object.assign(seat, { worker, failure: undefined });
+    const { promise: ready, resolve } = Promise.withResolvers<ListenAddress | undefined>();
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    seat.ended = ended;
+    worker.on('message', (message: FromThread) => {
+      if (message.type === 'ready') {
+        seat.isReady = true;
+        resolve(message.listening);
+        if (!this.#leader) this.#nameLeader();
+      } else this.#receive(seat, worker, message);
+    });
+    worker.on('error', (error: unknown) => {
+      seat.failure ??= error instanceof Error ? (error.stack ?? error.message) : String(error);
+    });
+    worker.on('exit', () => {
+      this.#leave(seat);
+      resolve(undefined);
+      end();
+    });
+    return ready;
+  }
+
+  /** The thread of a seat has gone. Another one takes the lead. */
+  #leave(seat: Seat): void {
+    seat.worker = undefined;
+    seat.isReady = false;
+    Atomics.store(new Int32Array(this.#connections), seat.number, 0);
+    if (seat.counted) this.#gone = countedByBoth(this.#gone, seat.counted);
+    seat.counted = undefined;
+    if (this.#leader !== seat || this.#stopping.signal.aborted) return;
+    this.#nameLeader();
+  }
+
+  #nameLeader(): void {
+    this.#leader = this.#seats.find(({ isReady }) => isReady);
+    this.#leader?.worker?.postMessage({ type: 'lead' } satisfies ToThread);
+  }
+
+  #receive(seat: Seat, worker: Worker, message: Exclude<FromThread, { type: 'ready' }>): void {
+    switch (message.type) {
+      case 'log':
+        this.#options.writeLog(message.text);
+        break;
+      case 'failed':
+        seat.failure = message.text;
+        break;
+      case 'collected':
+        seat.counted = message.state;
+        this.#collecting.get(message.call)?.(message.state);
+        break;
+      case 'call':
+        void this.#answer(seat, worker, message);
+        break;
+    }
+  }
+
+  async #answer(
+    seat: Seat,
+    worker: Worker,
+    { call, name, input }: Extract<FromThread, { type: 'call' }>,
+  ): Promise<void> {
+    const calls: MainCalls = {
+      listening: (at) => this.#listens(at),
+      metrics: () => this.#metricsBeside(seat),
+      openLog: async (config) => this.openLog(config),
+      writeLog: (chunk) => this.#writeLog(chunk),
+    };
+    let outcome: Outcome;
+    try {
+      outcome = { value: await (calls[name] as (input: unknown) => Promise<unknown>)(input) };
+    } catch (error) {
+      outcome = { error: error instanceof Error ? error.message : String(error) };
+    }
+    worker.postMessage({ type: 'answer', call, outcome } satisfies ToThread);
+  }
+
+  async #listens(at: ListenAddress): Promise<void> {
+    this.#port = at.port;
+    this.#listening ??= this.#options.listening(at).then(() => at);
+    await this.#listening;
+  }
+
+  async #metricsBeside(asking: Seat): Promise<readonly MetricsState[]> {
+    const states = await Promise.all(
+      this.#seats.map((seat) => (seat === asking || !seat.isReady ? undefined : this.#collect(seat))),
+    );
+    return [...states, this.#gone].filter((state) => state !== undefined);
+  }
+
+  async #collect(seat: Seat): Promise<MetricsState | undefined> {
+    const call = ++this.#lastCall;
+    const { promise, resolve } = Promise.withResolvers<MetricsState | undefined>();
+    this.#collecting.set(call, resolve);
+    seat.worker?.postMessage({ type: 'collect', call } satisfies ToThread);
+    const late = this.#options.clock.after(limits.threadMetricsMsMax, () => resolve(seat.counted));
+    void seat.ended.then(() => resolve(undefined));
+    const state = await promise;
+    late.close();
+    this.#collecting.delete(call);
+    return state;
+  }
+
+  /** Opens a log for all threads, or finds it open. Throws if it cannot be written. */
+  openLog(config: LogConfig): number {
+    const text = JSON.stringify(config);
+    const found = this.#logs.findIndex((log) => log.config === text);
+    if (found >= 0) return found;
+    return this.#logs.push({ config: text, output: this.#options.openLog(config, this.#options.logger) }) - 1;
+  }
+
+  async #writeLog({ log, lines }: LogChunk): Promise<void> {
+    await this.#logs[log]?.output.write([[lines]]);
+  }
+}
