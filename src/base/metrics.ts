@@ -207,6 +207,7 @@ export class Metrics implements Closable {
     this.totals(
       {
         name: 'registered_metrics_total',
+        common: true,
         stability: 'BETA',
         help: 'Metrics that are shown, by stability and by the release that deprecated them.',
         labels: ['stability_level', 'deprecated_version'],
@@ -214,11 +215,23 @@ export class Metrics implements Closable {
       () => this.#registered(),
     );
     this.totals(
-      { name: 'disabled_metrics_total', stability: 'BETA', help: 'Metrics that are switched off by name.', labels: [] },
+      {
+        name: 'disabled_metrics_total',
+        common: true,
+        stability: 'BETA',
+        help: 'Metrics that are switched off by name.',
+        labels: [],
+      },
       () => one.map((labels) => [labels, disabled.size]),
     );
     this.totals(
-      { name: 'hidden_metrics_total', stability: 'BETA', help: 'Deprecated metrics that are hidden.', labels: [] },
+      {
+        name: 'hidden_metrics_total',
+        common: true,
+        stability: 'BETA',
+        help: 'Deprecated metrics that are hidden.',
+        labels: [],
+      },
       () => one.map((labels) => [labels, [...this.#metrics.values()].filter(({ hidden }) => hidden).length]),
     );
     this.totals(

@@ -25,6 +25,7 @@ export function reloadReports({ of, metrics, clock, serverId }: ReloadReportsOpt
   });
   const last = metrics.gauge({
     name: `${prefix}_last_timestamp_seconds`,
+    common: true,
     help: `When the ${of} configuration was last reloaded, by status and identity of the server.`,
     labels,
   });

@@ -70,6 +70,7 @@ export function collectionMetrics(metrics: Metrics): CollectionMetricsOf {
 export function showRevisions(metrics: Metrics, cache: Pick<WatchCache, 'collections' | 'revision'>): void {
   const revisions = metrics.gauge({
     name: 'apiserver_watch_cache_resource_version',
+    common: true,
     help: 'The revision that the cache has reached.',
     labels: ['resource'],
   });

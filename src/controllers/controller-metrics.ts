@@ -53,6 +53,7 @@ export class ControllerMetrics {
     });
     this.#leading = metrics.gauge({
       name: 'leader_election_master_status',
+      common: true,
       help: 'Whether this program holds the lease of that name: 1 if it leads, 0 if it stands by.',
       labels: ['name'],
     });

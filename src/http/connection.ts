@@ -12,6 +12,8 @@ export type ConnectionLimits = Readonly<Record<'headersMsMax' | 'idleMsMax' | 'r
 interface ConnectionEnding {
   /** Announces that no further request is served, lets those in progress finish, then closes. */
   retire(): void;
+  /** The same for a protocol in which no request is lost by it. */
+  leave?(): void;
   /** Closes immediately. */
   destroy(): void;
   /** Called every `sweepMs`. */
@@ -29,6 +31,7 @@ export class Connection implements ExchangeOwner {
   #requestsAtSweep = 0;
   #idleSweeps = 0;
   #retired = false;
+  #leaving = false;
 
   /** `headers` are added to every response, alternating names and values. */
   constructor(socket: TLSSocket, headers: readonly string[], ending: ConnectionEnding) {
@@ -54,6 +57,18 @@ export class Connection implements ExchangeOwner {
   ended(exchange: BaseExchange): void {
     this.#exchanges.delete(exchange.place, exchange);
     if (this.#retired && this.#exchanges.size === 0) this.#ending.retire();
+  }
+
+  /** The next answer asks the client to connect again. Unlike `retire`, no request on its way is lost. */
+  get leaving(): boolean {
+    return this.#leaving || this.#retired;
+  }
+
+  leave(): void {
+    if (this.#ending.leave) {
+      this.#retired = true;
+      this.#ending.leave();
+    } else this.#leaving = true;
   }
 
   /** Accepts no further requests. An idle connection closes immediately. */

@@ -306,6 +306,7 @@ class TlsListener implements Listener {
     });
     const connection = new Connection(socket, this.#headers, {
       retire: () => session.leave(),
+      leave: () => session.leave(),
       destroy: () => session.destroy(),
       sweep: (sweepMs) => session.sweep(sweepMs),
     });
@@ -345,7 +346,7 @@ class TlsListener implements Listener {
     const { target, refused } = readTarget(method, request.url ?? '');
     const ambiguous = refuseAmbiguous(request);
     // Close the connection after an ambiguous request: client and server may disagree about it.
-    const closing = () => connection.retired || ambiguous !== undefined;
+    const closing = () => connection.leaving || ambiguous !== undefined;
     const exchange = new Http1Exchange(connection, { request, response, method, target, closing, clock: this.#clock });
     const problem = ambiguous ?? refuseExpectation(exchange) ?? refused;
     if (connection.exchanges === 0) this.#serve(connection, exchange, problem);
@@ -439,11 +440,11 @@ class TlsListener implements Listener {
     if (!spread) return;
     this.#shedding = this.#clock.after(limits.connectionShedMs, () => {
       this.#scheduleShedding();
-      const open = [...this.#connections.values()].filter((connection) => !connection.retired);
+      const open = [...this.#connections.values()].filter((connection) => !connection.leaving);
       if (!spread.sheds(open.length)) return;
       let chosen: Connection | undefined;
       for (const connection of open) if (!chosen || connection.exchanges < chosen.exchanges) chosen = connection;
-      chosen?.retire();
+      chosen?.leave();
     });
   }
 

@@ -22,6 +22,7 @@ export function buildInfo(metrics: Metrics, dialect: Dialect): void {
   const version = versionInfo(dialect);
   const info = metrics.gauge({
     name: `${dialect.name}_build_info`,
+    common: true,
     help: 'What this program was built from.',
     labels: [
       ...['major', 'minor', 'git_version', 'git_commit', 'git_tree_state', 'build_date', 'go_version'],

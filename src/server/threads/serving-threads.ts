@@ -88,11 +88,6 @@ export class ServingThreads {
     return at;
   }
 
-  /** The threads, for tests that end some. */
-  get workers(): readonly Worker[] {
-    return this.#seats.flatMap(({ worker }) => worker ?? []);
-  }
-
   /** Drains all threads. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the server stops'));
@@ -148,6 +143,7 @@ export class ServingThreads {
     worker.on('message', (message: FromThread) => {
       if (message.type === 'ready') {
         seat.isReady = true;
+        this.#options.logger.info('a serving thread serves', { thread: seat.number });
         resolve(message.listening);
         if (!this.#leader) this.#nameLeader();
       } else this.#receive(seat, worker, message);

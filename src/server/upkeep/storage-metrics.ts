@@ -29,18 +29,21 @@ export function storageMetrics(parts: StorageMetricsParts): void {
   const { metrics, historyBytes, tables, clusterId } = parts;
   const size = metrics.gauge({
     name: 'apiserver_storage_size_bytes',
+    common: true,
     stability: 'STABLE',
     help: 'Size of the store on disk in bytes.',
     labels: ['storage_cluster_id'],
   });
   const formerSize = metrics.gauge({
     name: 'apiserver_storage_db_total_size_in_bytes',
+    common: true,
     deprecatedIn: '1.28',
     help: 'Size of the store on disk in bytes.',
     labels: ['endpoint'],
   });
   const objects = metrics.gauge({
     name: 'apiserver_storage_objects',
+    common: true,
     stability: 'STABLE',
     help: 'Stored objects, by resource.',
     labels: ['resource'],

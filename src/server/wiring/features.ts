@@ -136,6 +136,7 @@ export function featureMetrics(
 ): void {
   const enabled = metrics.gauge({
     name: `${dialect.name}_feature_enabled`,
+    common: true,
     stability: 'BETA',
     help: 'Feature gates by stage of their feature: 1 where it is on.',
     labels: ['name', 'stage'],

@@ -10,6 +10,7 @@ export class DeprecatedApis {
   constructor(metrics: Metrics) {
     this.#gauge = metrics.gauge({
       name: 'apiserver_requested_deprecated_apis',
+      common: true,
       stability: 'STABLE',
       help: 'Deprecated versions that were requested, with the release that removes them.',
       labels,

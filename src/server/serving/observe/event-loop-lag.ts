@@ -31,7 +31,9 @@ const shown: readonly (readonly [name: string, what: string, read: (delays: Even
 export function observeEventLoop(metrics: Metrics, measure: (resolutionMs: number) => EventLoopDelays): Closable {
   const delays = measure(resolutionMs);
   const gaugeOf = (name: string, what: string) =>
-    metrics.gauge({ name, help: `${what} of the event loop since the last collection.`, labels: [] }).of({});
+    metrics
+      .gauge({ name, common: true, help: `${what} of the event loop since the last collection.`, labels: [] })
+      .of({});
   const gauges = shown.map(([name, what, read]) => ({ gauge: gaugeOf(name, what), read }));
   const deviation = gaugeOf('nodejs_eventloop_lag_stddev_seconds', 'Standard deviation of the delay');
   metrics.onCollect(() => {

@@ -9,7 +9,7 @@ export function observeProcess(metrics: Metrics, measure: () => Promise<ProcessU
     usage = await measure();
   });
   metrics.totals(
-    { name: 'process_cpu_seconds_total', help: 'CPU time of the process, user and system.', labels: [] },
+    { name: 'process_cpu_seconds_total', common: true, help: 'CPU time of the process, user and system.', labels: [] },
     () => (usage ? [[{}, usage.cpuSeconds]] : []),
   );
   const gauges = gaugesOf(metrics);
@@ -29,7 +29,7 @@ type Read = (usage: ProcessUsage) => number | undefined;
 
 function gaugesOf(metrics: Metrics): readonly { readonly gauge: Gauge<never>; readonly read: Read }[] {
   const gauge = (name: string, help: string, read: Read) => ({
-    gauge: metrics.gauge({ name, help, labels: [] }),
+    gauge: metrics.gauge({ name, common: name.startsWith('process_'), help, labels: [] }),
     read,
   });
   return [
@@ -64,6 +64,7 @@ function heapSpaces(metrics: Metrics): (space: ProcessUsage['heap']['spaces'][nu
 function runtimeVersion(metrics: Metrics): void {
   const info = metrics.gauge({
     name: 'nodejs_version_info',
+    common: true,
     help: 'Version of the runtime.',
     labels: ['version', 'major', 'minor', 'patch'],
   });
