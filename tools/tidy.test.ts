@@ -43,7 +43,7 @@ describe('what tidy refuses', () => {
       ["import {\n  connect,\n} from 'node:tls';", 'Network'],
       ["import { hostname } from 'node:os';", 'Environment.hostname and Environment.variables'],
       ["import { spawn } from 'node:child_process';", 'a credential plugin'],
-      ["import { Worker } from 'node:worker_threads';", 'Environment.startHeavyWorker, or a store'],
+      ["import { Worker } from 'node:worker_threads';", 'Environment.startHeavyWorker, a store, or serving threads'],
     ].map(
       ([text = '', remedy]) =>
         ['src/cache/a.ts', text, [`src/cache/a.ts:1: ${text}: use ${remedy}`.replace(/;: /, ': ')]] as const,

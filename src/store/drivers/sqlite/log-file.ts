@@ -165,7 +165,16 @@ export class SqliteLogFile implements LogFile {
       const pagesMax = fileBytesMax === undefined ? undefined : pagesOf(database, fileBytesMax);
       const compacted = readNumber(database, 'SELECT compacted FROM meta');
       const head = headOf(database);
-      this.#log = { file, lock, database, statements: prepareStatements(database), pagesMax, erases: erase, head, compacted };
+      this.#log = {
+        file,
+        lock,
+        database,
+        statements: prepareStatements(database),
+        pagesMax,
+        erases: erase,
+        head,
+        compacted,
+      };
       this.#limitPages();
       return { head, compacted, copiedTo, isFull: this.#isFull, ...(eraseProblem !== undefined && { eraseProblem }) };
     } catch (error) {

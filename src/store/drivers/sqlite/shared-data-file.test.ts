@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { within } from '../../../base/waits-fixture.ts';
+import { until, within } from '../../../base/waits-fixture.ts';
 import { sqliteConformance } from '../../conformance/durable-drivers-fixture.ts';
 import { inTurns } from '../../conformance/in-turns-fixture.ts';
 import { bytes, rejected, text } from '../../conformance/subject.ts';
@@ -90,6 +90,7 @@ test('a client whose thread ends takes neither the file nor the others with it',
   const { revision } = await stays.create('/a', bytes('x'));
   assert.equal((await holds.get('/a'))?.revision, revision);
   await shared.close();
+  await until(() => stays.knownHead === undefined);
   await rejected(stays.head(), 'unavailable');
 });
 
