@@ -15,9 +15,13 @@ import type {
 export class DecoratedStore implements Store {
   protected readonly store: Store;
   readonly historySize?: (upTo: Revision) => Promise<number>;
+  readonly takeCompactionTurn?: (upTo: Revision) => Promise<boolean>;
 
   constructor(store: Store) {
     this.store = store;
+    if (store.takeCompactionTurn) {
+      this.takeCompactionTurn = async (upTo) => (await store.takeCompactionTurn?.(this.toInner(upTo))) ?? true;
+    }
     if (store.historySize) {
       this.historySize = async (upTo) => (await store.historySize?.(this.toInner(upTo))) ?? 0;
     }

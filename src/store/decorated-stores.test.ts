@@ -40,6 +40,7 @@ const calls: { readonly [Name in Method]-?: readonly [args: readonly unknown[], 
   batch: [[[{ verb: 'delete', key: '/a', expected: 6 }]], [{ revision: 7 }]],
   changes: [[6, signal], [{ changes: [{ type: 'create', ...record }], revision: 7 }]],
   compact: [[6], undefined],
+  takeCompactionTurn: [[6], true],
   size: [[], 1],
   formMayChange: [['/a'], true],
   historySize: [[6], 2],
@@ -55,7 +56,11 @@ for (const [name, decorate] of Object.entries(decorators)) {
           seen.push(given);
           return method === 'changes' ? stream(result as readonly unknown[]) : Promise.resolve(result);
         };
-        const inner = { historySize: async () => 0, [method]: answer } as unknown as Store;
+        const inner = {
+          historySize: async () => 0,
+          takeCompactionTurn: async () => false,
+          [method]: answer,
+        } as unknown as Store;
         const operation = Reflect.get(decorate(inner), method) as (...given: readonly unknown[]) => unknown;
         const answered = operation.apply(decorate(inner), [...args]);
         const found = method === 'changes' ? await Array.fromAsync(answered as AsyncIterable<unknown>) : await answered;

@@ -153,6 +153,9 @@ export interface Store {
    *   more) and 1.5 MiB (`--max-request-bytes`). Nothing was written. A store never splits a batch; that is up to the
    *   caller.
    * - `unknownOutcome`: as for a single write; still all of it or nothing.
+   * - On a server that stands in for etcd and takes one write in a transaction (kine): the writes are done one after the
+   *   other, each with its own revision, others' writes in between; readers can see a part, a crash can leave one, and
+   *   `unknownOutcome` may be a part. A batch that is refused is undone.
    */
   batch(writes: readonly BatchWrite[]): Promise<readonly Committed[]>;
 
@@ -170,6 +173,12 @@ export interface Store {
    * discarded; fails with `futureRevision` beyond the head.
    */
   compact(upTo: Revision): Promise<void>;
+
+  /**
+   * Of several servers that share the store and compact it in turn, whether it is this one's: who gets true compacts up to
+   * the revision, the others have a turn when it does not take its next one. Absent if a store has one server.
+   */
+  takeCompactionTurn?(upTo: Revision): Promise<boolean>;
 
   /** Bytes that the store occupies: history, indexes and reusable free space included. */
   size(): Promise<number>;

@@ -58,7 +58,6 @@ const bad: Readonly<Record<PublishedType, readonly string[]>> = {
 };
 /** Where the type is wider than what the published program takes. */
 const narrower: Readonly<Record<string, { readonly good: readonly string[]; readonly bad: readonly string[] }>> = {
-  'etcd-compaction-interval': { good: ['5m'], bad: ['5', '0', '0s'] },
   'leader-elect-resource-lock': { good: ['leases'], bad: ['endpoints', ''] },
   'service-cluster-ip-range': {
     good: ['10.0.0.0/16', '10.0.0.0/16,fd00::/108', ''],
@@ -100,7 +99,6 @@ const refusedValues: Readonly<Record<string, readonly (readonly [flag: string, m
     ['--allow-privileged=false', /privileged containers/],
     ['--disable-http2-serving', /HTTP\/2 cannot be switched off/],
     ['--enable-garbage-collector=false', /--controllers/],
-    ['--etcd-compaction-interval=0', /five minutes/],
     ['--emulated-version=1.31', /1\.32/],
     ['--emulated-version=a=1.32,b=1.31', /1\.32/],
     ['--runtime-config=api/all=false', /invalid key with only api\/all=false/],

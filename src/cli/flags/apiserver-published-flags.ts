@@ -23,16 +23,8 @@ export const apiserverPublishedFlags: PublishedFlags = {
     },
     { because: 'objects are stored as JSON', flags: { 'storage-media-type': text } },
     {
-      because: 'how etcd is asked, measured and compacted is fixed; history lasts five minutes at most',
-      flags: {
-        'etcd-compaction-interval': duration,
-        'etcd-count-metric-poll-period': duration,
-        'etcd-db-metric-poll-interval': duration,
-        'etcd-healthcheck-timeout': duration,
-        'etcd-readycheck-timeout': duration,
-        'lease-reuse-duration-seconds': integer,
-        'storage-initialization-timeout': duration,
-      },
+      because: 'objects have no leases of etcd, and the start waits for the store as long as for any call',
+      flags: { 'lease-reuse-duration-seconds': integer, 'storage-initialization-timeout': duration },
     },
     { because: 'pods may always have privileged containers', flags: { 'allow-privileged': forms.switch } },
     {
@@ -127,10 +119,6 @@ export const apiserverPublishedFlags: PublishedFlags = {
     {
       because: 'leave garbage-collector-controller out of --controllers, wherever controllers run',
       values: { 'enable-garbage-collector': off },
-    },
-    {
-      because: 'history ends after five minutes, whoever compacts: leave it out',
-      values: { 'etcd-compaction-interval': { shown: '0', test: (value) => value === 0 } },
     },
     {
       because: 'the behavior of 1.32 is served, and no other',

@@ -8,6 +8,7 @@ import { auditFlags } from './audit-flags.ts';
 import { authenticationFlags } from './authentication-flags.ts';
 import { authorizationFlags } from './authorization-flags.ts';
 import { browserFlags } from './browser-flags.ts';
+import { etcdClientFlags } from './etcd-client-flags.ts';
 import { featureGateFlag } from './feature-gate-flag.ts';
 import {
   boolean,
@@ -18,7 +19,6 @@ import {
   file,
   integer,
   ipAddress,
-  list,
   optionalIpAddress,
   optionalText,
   text,
@@ -80,11 +80,7 @@ export const serverFlags = {
     default: false,
     help: 'follow changes of --encryption-provider-config',
   }),
-  'etcd-cafile': file({ help: "authorities (PEM) for etcd's certificates; otherwise those of the system" }),
-  'etcd-certfile': file({ help: 'client certificate (PEM) for etcd' }),
-  'etcd-keyfile': file({ help: 'key (PEM) of --etcd-certfile' }),
-  'etcd-prefix': text({ default: '/registry', help: 'what all keys in etcd begin with' }),
-  'etcd-servers': list({ placeholder: 'URL,...', default: [], help: 'etcd members; the store is then etcd' }),
+  ...etcdClientFlags,
   'event-ttl': duration({
     default: 3600_000,
     defaultText: '1h0m0s',

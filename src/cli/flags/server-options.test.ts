@@ -105,6 +105,7 @@ it('--etcd-servers alone moves the store to etcd', () => {
     backend: 'etcd3',
     endpoints: ['http://127.0.0.1:2379', 'http://[::1]:2379'],
     prefix: '/x/y',
+    compactionMs: 300_000,
   });
 });
 

@@ -11,6 +11,7 @@ import { readAgents } from './agent-flags.ts';
 import { readAudit } from './audit-options.ts';
 import { readAuthentication } from './authentication-options.ts';
 import { readAuthorization } from './authorization-options.ts';
+import { readStoreChecks } from './etcd-client-flags.ts';
 import { named, readBundle, readBytes } from './flag-files.ts';
 import { readMetrics } from './metrics-flags.ts';
 import { readRequests } from './request-flags.ts';
@@ -56,6 +57,7 @@ export function readOptionsWithoutStorage(
     ...(audit && { audit }),
     ...(tracing && { tracing }),
     metrics: readMetrics(values),
+    ...readStoreChecks(values),
     livezGraceMs: values['livez-grace-period'],
     shutdownDelayMs: values['shutdown-delay-duration'],
     timesToLiveMs: { event: values['event-ttl'] },
@@ -140,7 +142,8 @@ export function etcdStorage(values: EtcdValues): Extract<StorageConfig, { readon
     ...(caFile !== undefined && { authorities: readBundle('etcd-cafile', caFile) }),
     ...(client && { client }),
   };
-  return { backend: 'etcd3', endpoints, prefix, ...(Object.keys(tls).length > 0 && { tls }) };
+  const compactionMs = values['etcd-compaction-interval'];
+  return { backend: 'etcd3', endpoints, prefix, compactionMs, ...(Object.keys(tls).length > 0 && { tls }) };
 }
 
 function checkEndpoint(endpoint: string): void {

@@ -27,10 +27,46 @@ test('a server of another dialect fails with the owner and the remedy', async ()
   assert.equal(await store.head(), revision);
 });
 
+for (const { what, there, error } of [
+  { what: 'data of another program', there: { '/configmaps/default/a': 'k8s\0' }, error: /such as "\/configmaps\/def/ },
+  { what: 'any other key', there: { '/x': '' }, error: /data of another program.*--etcd-prefix/ },
+  { what: 'the data of a later release', there: { '/.dialect': 'orch', '/.format': '2' }, error: /later release.*"2"/ },
+  {
+    what: 'a format that is no number',
+    there: { '/.dialect': 'orch', '/.format': 'b1' },
+    error: /later release.*"b1"/,
+  },
+  { what: 'the data of this release', there: { '/.dialect': 'orch', '/.format': '1', '/x': '' }, error: undefined },
+  { what: 'the health key of a server that stands in for etcd', there: { '/health': '{}' }, error: undefined },
+]) {
+  test(`${what} is ${error ? 'refused, and left as it is' : 'served'}`, async () => {
+    for (const [key, value] of Object.entries(there)) await store.create(key, Buffer.from(value));
+    const before = await store.head();
+    if (!error) return claimStore(store, 'orch');
+    await assert.rejects(claimStore(store, 'orch'), error);
+    assert.equal(await store.head(), before);
+  });
+}
+
+test('data that another server wrote beside its claim, just now, is not foreign', async () => {
+  const racing: Store = {
+    ...store,
+    get: (key, at) => store.get(key, at),
+    async list(prefix, options) {
+      await store.create('/.dialect', Buffer.from('orch'));
+      await store.create('/x', Buffer.from('{}'));
+      return store.list(prefix, options);
+    },
+    create: (key, value) => store.create(key, value),
+  };
+  await claimStore(racing, 'orch');
+});
+
 /** A store in which another server writes between our read and our write. */
 const raced = (dialect: string): Store => ({
   ...store,
   get: (key, at) => store.get(key, at),
+  list: (prefix, options) => store.list(prefix, options),
   async create(key, value) {
     await store.create(key, Buffer.from(dialect));
     return store.create(key, value);

@@ -50,6 +50,34 @@ async function work(steps: number): Promise<void> {
   }
 }
 
+test('of servers that share a store one compacts, and marks that another had the turn for are over', async () => {
+  compactor.close();
+  const turns = [false, true, false, true];
+  const asked: Revision[] = [];
+  const store = {
+    head: async () => Number(head),
+    compact: async (upTo: Revision) => void compacted.push(upTo),
+    takeCompactionTurn: async (upTo: Revision) => {
+      asked.push(upTo);
+      return turns.shift() ?? false;
+    },
+  };
+  compactor = new Compactor({ store, clock, logger: silentLogger, windowMs, bytesMax });
+  await work(9);
+  assert.deepEqual(asked, [11, 21, 31, 41]);
+  assert.deepEqual(compacted, [21, 41]);
+});
+
+test('a server that is not to compact never does, however much history there is', async () => {
+  compactor.close();
+  const store = { head: async () => Number(head), compact: async (upTo: Revision) => void compacted.push(upTo) };
+  compactor = new Compactor({ store, clock, logger: silentLogger, windowMs: 0, bytesMax });
+  assert.equal(clock.pending, 0);
+  for (let round = 0; round < 5; round++) compactor.historyGrew(bytesMax, 10 * round);
+  await work(10);
+  assert.deepEqual(compacted, []);
+});
+
 describe('history', () => {
   test('is kept for the window, counted from the start', async () => {
     await work(5);

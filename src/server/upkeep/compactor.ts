@@ -14,6 +14,8 @@ import { type HistoryMark, HistoryMarks } from './history-marks.ts';
  * - *Size*. A client that rewrites a large object in a loop produces history faster than it ages: beyond `bytesMax` the
  *   oldest quarter is compacted at once. Watches and reads from before then fail as they do after the window.
  *
+ * Servers that share a store compact by age in turn (`Store.takeCompactionTurn`).
+ *
  * History present at the start counts once `measure` has found it; never, if the store cannot tell.
  */
 export class Compactor implements Closable {
@@ -34,7 +36,7 @@ export class Compactor implements Closable {
   constructor(options: CompactorOptions) {
     this.#options = options;
     this.#marks = new HistoryMarks(options.clock);
-    this.#schedule();
+    if (options.windowMs > 0) this.#schedule();
   }
 
   /** Known history bytes: replaced values and their overhead. */
@@ -49,7 +51,7 @@ export class Compactor implements Closable {
       this.#marked = this.#grown;
       this.#marks.record(revision, this.#grown);
     }
-    if (this.historyBytes > this.#options.bytesMax) void this.#shrink();
+    if (this.historyBytes > this.#options.bytesMax && this.#options.windowMs > 0) void this.#shrink();
   }
 
   close(): void {
@@ -66,7 +68,7 @@ export class Compactor implements Closable {
     try {
       const bytes = (await store.historySize?.(head)) ?? 0;
       this.#forgotten -= bytes;
-      if (bytes <= bytesMax || this.#closed) return;
+      if (bytes <= bytesMax || this.#closed || this.#options.windowMs === 0) return;
       this.#marks.record(await store.head(), this.#grown);
       await this.#shrink();
     } catch (error) {
@@ -98,6 +100,14 @@ export class Compactor implements Closable {
     this.#forgotten = Math.max(this.#forgotten, bytes);
   }
 
+  /** History that another server compacts is forgotten as well, about as much. */
+  async #hasTurn({ revision, bytes }: HistoryMark): Promise<boolean> {
+    const { store } = this.#options;
+    const own = !store.takeCompactionTurn || (await store.takeCompactionTurn(revision));
+    if (!own) this.#forgotten = Math.max(this.#forgotten, bytes);
+    return own;
+  }
+
   #schedule(): void {
     if (this.#closed) return;
     this.#timer = this.#options.clock.after(this.#options.windowMs / 5, () => void this.#tick());
@@ -108,7 +118,7 @@ export class Compactor implements Closable {
     try {
       this.#marks.record(await store.head(), this.#grown);
       const due = this.#marks.takeOlderThan(windowMs);
-      if (due && !this.#closed) await this.#forget(due);
+      if (due && !this.#closed && (await this.#hasTurn(due))) await this.#forget(due);
     } catch (error) {
       // Retried at the next tick: history kept too long only costs space.
       if (!this.#closed) logger.warn('history could not be compacted', { error });
@@ -124,10 +134,10 @@ const marksMin = 16;
 const keptPart = 3 / 4;
 
 export interface CompactorOptions {
-  readonly store: Pick<Store, 'head' | 'compact' | 'historySize'>;
+  readonly store: Pick<Store, 'head' | 'compact' | 'historySize' | 'takeCompactionTurn'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Minimum age of compacted history within `bytesMax`. Milliseconds. */
+  /** Minimum age of compacted history within `bytesMax`. Milliseconds; 0: nothing is compacted, somebody else does. */
   readonly windowMs: number;
   /** Maximum bytes of history in the store. */
   readonly bytesMax: number;

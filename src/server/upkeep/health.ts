@@ -16,6 +16,8 @@ interface HealthOptions {
   readonly cacheProblem: () => string | undefined | Promise<string | undefined>;
   /** Why the store cannot be used; undefined if it can. */
   readonly storeProblem: () => string | undefined | Promise<string | undefined>;
+  /** The same for `/readyz`, which may wait for another time. Default: `storeProblem`. */
+  readonly storeUnready?: () => string | undefined | Promise<string | undefined>;
   /** Why writes are stalled; undefined if they are not. */
   readonly writeProblem: () => string | undefined;
   /** Why KMS plugins cannot be used; undefined if they can. Default: there is no check of them. */
@@ -36,6 +38,7 @@ export class Health {
     const ping: HealthCheck = { name: 'ping', run: () => undefined };
     const cache: HealthCheck = { name: 'cache-sync', run: () => options.cacheProblem() };
     const store: HealthCheck = { name: 'store', run: () => options.storeProblem() };
+    const ready: HealthCheck = { name: 'store', run: () => (options.storeUnready ?? options.storeProblem)() };
     const hooks = 'poststarthook/start-server';
     const start: HealthCheck = { name: hooks, run: () => (this.#started ? undefined : 'the start has not finished') };
     const alive: HealthCheck = {
@@ -51,7 +54,7 @@ export class Health {
     const checks = {
       healthz: [ping, store, cache, start, ...plugins],
       livez: [ping, alive],
-      readyz: [ping, store, cache, start, ...plugins, writes, shutdown],
+      readyz: [ping, ready, cache, start, ...plugins, writes, shutdown],
     };
     this.#checks = new HealthChecks({ ...options, checks: () => checks });
   }

@@ -15,6 +15,8 @@ interface StorageMetricsParts {
   readonly tables: { all(): Iterable<Pick<ResourceRegistry, 'stored'>> };
   /** The storage cluster label of kube-apiserver: `etcd-0`. */
   readonly clusterId: string;
+  /** Left out on request: counts of objects, the size of the store. */
+  readonly off?: { readonly objects?: boolean; readonly size?: boolean } | undefined;
 }
 
 /** Counts compactions by size, which shorten the history window. */
@@ -55,6 +57,7 @@ export function storageMetrics(parts: StorageMetricsParts): void {
   });
   let shown: ReadonlyMap<string, number> = new Map();
   metrics.onRefresh(async () => {
+    if (parts.off?.size) return;
     const bytes = await querySize(parts);
     if (bytes === undefined) return;
     size.set({ storage_cluster_id: clusterId }, bytes);
@@ -62,6 +65,7 @@ export function storageMetrics(parts: StorageMetricsParts): void {
   });
   metrics.onCollect(() => {
     history.set({}, historyBytes());
+    if (parts.off?.objects) return;
     const before = shown;
     shown = countObjects(tables.all());
     for (const [resource, count] of shown) objects.set({ resource }, count);

@@ -5,8 +5,8 @@ import { type Revision, type Store, StoreError } from '../../store/store.ts';
 /** Answer of the store: its head, or what is wrong with it. */
 type StoreAnswer = { readonly head: Revision } | { readonly problem: string };
 
-/** Asks the store for its head. */
-export type StoreProbe = () => Promise<StoreAnswer>;
+/** Asks the store for its head, and waits for so many milliseconds. Default: `limits.storeHealthWaitMs`. */
+export type StoreProbe = (waitMs?: number) => Promise<StoreAnswer>;
 
 /**
  * Probe for the health endpoints. Calls within a second share an answer, so that many of them cost one query; a store
@@ -14,29 +14,31 @@ export type StoreProbe = () => Promise<StoreAnswer>;
  */
 export function storeProbe(store: Pick<Store, 'head'>, clock: Clock): StoreProbe {
   let last: { readonly askedAtMs: number; readonly answer: Promise<StoreAnswer> } | undefined;
-  return () => {
+  return (waitMs = limits.storeHealthWaitMs) => {
     const now = clock.monotonic();
-    if (!last || now - last.askedAtMs >= limits.storeHealthMs) last = { askedAtMs: now, answer: ask(store, clock) };
-    return last.answer;
+    if (!last || now - last.askedAtMs >= limits.storeHealthMs) last = { askedAtMs: now, answer: ask(store) };
+    return within(last.answer, waitMs, clock);
   };
 }
 
 /** Store check of the health endpoints. */
-export const storeHealth = (probe: StoreProbe) => async (): Promise<string | undefined> => {
-  const answer = await probe();
+export const storeHealth = (probe: StoreProbe, waitMs?: number) => async (): Promise<string | undefined> => {
+  const answer = await probe(waitMs);
   return 'problem' in answer ? answer.problem : undefined;
 };
 
-async function ask(store: Pick<Store, 'head'>, clock: Clock): Promise<StoreAnswer> {
-  const late = new AbortController();
-  const answered = store.head().then(
+const ask = (store: Pick<Store, 'head'>): Promise<StoreAnswer> =>
+  store.head().then(
     (head) => ({ head }),
     (error: unknown) => ({ problem: error instanceof StoreError ? error.code : 'the store failed' }),
   );
-  const timeout = pause(clock, limits.storeHealthWaitMs, late.signal).then(() => ({
-    problem: 'the store does not answer',
-  }));
-  const answer = await Promise.race([answered, timeout]);
-  late.abort();
-  return answer;
+
+async function within(answer: Promise<StoreAnswer>, waitMs: number, clock: Clock): Promise<StoreAnswer> {
+  const done = new AbortController();
+  const timeout = pause(clock, waitMs, done.signal).then(() => ({ problem: 'the store does not answer' }));
+  try {
+    return await Promise.race([answer, timeout]);
+  } finally {
+    done.abort();
+  }
 }

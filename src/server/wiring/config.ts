@@ -38,6 +38,10 @@ export type { KeyPairPem, StorageConfig } from './storage-config.ts';
 export interface ApiServerConfig {
   readonly dialect: Dialect;
   readonly storage: StorageConfig;
+  /** How long `/healthz` and `/readyz` wait for the store. Milliseconds; default: `limits.storeHealthWaitMs`. */
+  readonly storeChecks?: { readonly healthMs?: number; readonly readyMs?: number };
+  /** Metrics about the contents of the store that are left out. Default: none. */
+  readonly storageMetricsOff?: { readonly objects?: boolean; readonly size?: boolean };
   /** Default: values are stored as they are. */
   readonly encryption?: EncryptionConfig;
   /**

@@ -24,6 +24,8 @@ export type StorageConfig =
       readonly endpoints: readonly string[];
       /** Prefix of every key; begins with `/`, without one at the end: `/registry`. */
       readonly prefix: string;
+      /** How long history stays. Milliseconds; 0: this server does not compact. Default: `limits.historyMs`. */
+      readonly compactionMs?: number;
       /** PEM contents; absent with `http` endpoints. */
       readonly tls?: {
         readonly authorities?: string;

@@ -29,10 +29,13 @@ export interface Storage {
 /** The label values of kube-apiserver's storage metrics. */
 const storageNames = { sqlite: 'sqlite', etcd3: 'etcd', memory: 'memory' } as const;
 
-type StorageSettings = Pick<ApiServerConfig, 'storage' | 'encryption' | 'features' | 'runtimeConfig'>;
+type StorageSettings = Pick<
+  ApiServerConfig,
+  'storage' | 'storageMetricsOff' | 'encryption' | 'features' | 'runtimeConfig'
+>;
 
 export async function openStorage(
-  { storage, encryption, features, runtimeConfig }: StorageSettings,
+  { storage, storageMetricsOff, encryption, features, runtimeConfig }: StorageSettings,
   basis: Basis,
 ): Promise<Storage> {
   const { environment, clock, random, dialect, logger, metrics, shutdown, held } = basis;
@@ -46,7 +49,7 @@ export async function openStorage(
   const store = encrypted ? transformedStore(measured, encrypted.transformer, clock) : measured;
   shutdown.add('store', () => store.close());
   await claimStore(store, dialect.name);
-  const compaction = await leadCompaction(store, basis);
+  const compaction = await leadCompaction(store, basis, windowOf(storage));
   shutdown.add('compactor', () => compaction.close());
   const { cache, tables } = await openCache(served, {
     ...{ store, clock, random, logger, metrics },
@@ -56,7 +59,7 @@ export async function openStorage(
   encrypted?.follow(cache);
   shutdown.add('timers', () => held.close());
   storageMetrics({
-    ...{ metrics, clock, store, tables },
+    ...{ metrics, clock, store, tables, off: storageMetricsOff },
     historyBytes: () => compaction.historyBytes,
     clusterId: `${storageNames[storage.backend]}-0`,
   });
@@ -65,6 +68,10 @@ export async function openStorage(
     ...(encrypted?.problem && { encryptionProblem: encrypted.problem }),
   };
 }
+
+/** How long history stays, in milliseconds; 0: another program compacts. */
+const windowOf = (storage: ApiServerConfig['storage']): number =>
+  storage.backend === 'etcd3' ? (storage.compactionMs ?? limits.historyMs) : limits.historyMs;
 
 /** Compaction by the server that leads. */
 interface LedCompaction extends Pick<Compactor, 'historyGrew' | 'historyBytes'>, Closable {
@@ -75,10 +82,11 @@ interface LedCompaction extends Pick<Compactor, 'historyGrew' | 'historyBytes'>,
 async function leadCompaction(
   store: Store,
   { clock, logger, metrics, lead }: Pick<Basis, 'clock' | 'logger' | 'metrics' | 'lead'>,
+  windowMs: number,
 ): Promise<LedCompaction> {
   const options = {
     ...{ store, clock, logger },
-    windowMs: limits.historyMs,
+    windowMs,
     bytesMax: limits.historyBytesMax,
     earlyCompactions: earlyCompactions(metrics),
   };

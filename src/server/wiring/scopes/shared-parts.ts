@@ -71,7 +71,7 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
 }
 
 function openHealth(
-  { livezGraceMs }: ApiServerConfig,
+  { livezGraceMs, storeChecks }: ApiServerConfig,
   { clock, logger, dialect, shutdown, cache, store, encryptionProblem }: Basis & Storage,
   capacity: SharedCapacity,
 ): Health {
@@ -80,7 +80,8 @@ function openHealth(
     ...{ clock, logger, dialect, livezGraceMs },
     stopping: () => shutdown.stopping,
     cacheProblem: cacheHealth({ cache, probe, clock }),
-    storeProblem: storeHealth(probe),
+    storeProblem: storeHealth(probe, storeChecks?.healthMs),
+    storeUnready: storeHealth(probe, storeChecks?.readyMs),
     writeProblem: () => capacity.writeProblem(),
     ...(encryptionProblem && { encryptionProblem }),
   });

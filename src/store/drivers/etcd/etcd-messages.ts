@@ -23,6 +23,8 @@ export interface KeyValue {
   readonly value: Uint8Array;
   readonly createRevision: number;
   readonly modRevision: number;
+  /** How many times the key was put since it was created. */
+  readonly version: number;
 }
 
 export interface RangeRequest {
@@ -74,6 +76,20 @@ interface GuardedWritesResponse {
   readonly current: readonly (KeyValue | undefined)[];
   /** A deletion found no key: of servers that stand in for etcd some do not count that as a failed guard. */
   readonly deletedNothing: boolean;
+}
+
+/** A put conditional on how many times the key was put since it was created (0: it does not exist). */
+interface CountedWrite {
+  readonly key: Uint8Array;
+  readonly version: number;
+  readonly value: Uint8Array;
+}
+
+interface CountedWriteResponse {
+  readonly header: ResponseHeader;
+  readonly succeeded: boolean;
+  /** The version of the key, if that was another one. */
+  readonly version: number;
 }
 
 interface CompactionRequest {
@@ -136,6 +152,12 @@ export const guardedWritesMethod: UnaryMethod<GuardedWrites, GuardedWritesRespon
   path: '/etcdserverpb.KV/Txn',
   encode: (request) => encode((writer) => writeGuardedWrites(writer, request)),
   decode: (bytes) => readGuardedWrites(new WireReader(bytes)),
+};
+
+export const countedWriteMethod: UnaryMethod<CountedWrite, CountedWriteResponse> = {
+  path: '/etcdserverpb.KV/Txn',
+  encode: (request) => encode((writer) => writeCountedWrite(writer, request)),
+  decode: (bytes) => readCountedWrite(new WireReader(bytes)),
 };
 
 export const compactMethod: UnaryMethod<CompactionRequest, ResponseHeader> = {
@@ -210,6 +232,17 @@ const writeGuardedWrites = (writer: WireWriter, { writes, beside }: GuardedWrite
   if (beside) writeMessage(writer, 2, () => writeMessage(writer, 2, () => writePut(writer, beside)));
   for (const write of writes.toReversed()) writeMessage(writer, 2, () => writeRequest(writer, write));
   for (const write of writes.toReversed()) writeMessage(writer, 1, () => writeModRevisionIs(writer, write));
+};
+
+/** Compare: result EQUAL (0) and target VERSION (0) need no bytes; the version is written even if 0, as it is a oneof. */
+const writeCountedWrite = (writer: WireWriter, { key, version, value }: CountedWrite): void => {
+  writeMessage(writer, 3, () => writeMessage(writer, 1, () => writeRange(writer, { key })));
+  writeMessage(writer, 2, () => writeMessage(writer, 2, () => writePut(writer, { key, value })));
+  writeMessage(writer, 1, () => {
+    writer.uint(version);
+    writer.tag(4, wireType.varint);
+    writeBytes(writer, 3, key);
+  });
 };
 
 /** RequestOp: a put or a deletion. */
@@ -297,14 +330,16 @@ const readKeyValue = (reader: WireReader): KeyValue => {
   let value = noBytes;
   let createRevision = 0;
   let modRevision = 0;
+  let version = 0;
   while (reader.next()) {
     if (reader.field === 1) key = readBytes(reader);
     else if (reader.field === 2) createRevision = readInteger(reader);
     else if (reader.field === 3) modRevision = readInteger(reader);
+    else if (reader.field === 4) version = readInteger(reader);
     else if (reader.field === 5) value = readBytes(reader);
     else reader.skip();
   }
-  return { key, value, createRevision, modRevision };
+  return { key, value, createRevision, modRevision, version };
 };
 
 const readRange = (reader: WireReader): RangeResponse => {
@@ -335,6 +370,11 @@ const readGuardedWrites = (reader: WireReader): GuardedWritesResponse => {
     } else reader.skip();
   }
   return { header, succeeded, current, deletedNothing };
+};
+
+const readCountedWrite = (reader: WireReader): CountedWriteResponse => {
+  const { header, succeeded, current } = readGuardedWrites(reader);
+  return { header, succeeded, version: current[0]?.version ?? 0 };
 };
 
 interface ResponseOp {
@@ -425,4 +465,4 @@ const readEvent = (reader: WireReader): WatchEvent => {
 
 const noBytes: Uint8Array = new Uint8Array(0);
 const noHeader: ResponseHeader = { revision: 0 };
-const noRecord: KeyValue = { key: noBytes, value: noBytes, createRevision: 0, modRevision: 0 };
+const noRecord: KeyValue = { key: noBytes, value: noBytes, createRevision: 0, modRevision: 0, version: 0 };

@@ -22,6 +22,7 @@ import { EtcdKeys, type KeyRange } from './etcd-keys.ts';
 import type { EtcdTls } from './etcd-member.ts';
 import {
   compactMethod,
+  countedWriteMethod,
   type KeyValue,
   type RangeRequest,
   type RangeResponse,
@@ -91,6 +92,8 @@ class EtcdStore implements Store {
   readonly #watches = new Set<EtcdWatch>();
   readonly #head = new SharedRead(() => this.#readHead());
   readonly #writes: EtcdWrites;
+  /** Version of the compaction key when last seen. */
+  #compactionTurns = 0;
   /** The highest head that etcd has reported. */
   #headSeen: Revision = 1;
 
@@ -198,6 +201,19 @@ class EtcdStore implements Store {
     }
   }
 
+  /**
+   * By the protocol of kube-apiserver, so that both can share an etcd: the key `compact_rev_key`, whose version counts
+   * turns and whose value is the revision compacted to. Who counts one ahead of what it has seen has the turn; others
+   * count on, and have theirs once nobody else was faster for as long as they wait between two attempts.
+   */
+  async takeCompactionTurn(upTo: Revision): Promise<boolean> {
+    const turn = { key: compactionKey, version: this.#compactionTurns, value: Buffer.from(String(upTo)) };
+    const { header, succeeded, version } = await this.#connection.write(countedWriteMethod, turn);
+    this.#headMoved(header.revision);
+    this.#compactionTurns = succeeded ? this.#compactionTurns + 1 : version;
+    return succeeded;
+  }
+
   /** Of the member that answers; includes the data of other users of that etcd. */
   async size(): Promise<number> {
     return (await this.#connection.read(statusMethod, undefined)).dbSize;
@@ -284,6 +300,9 @@ class EtcdStore implements Store {
     return toRecord(key, record);
   }
 }
+
+/** As published: outside of all prefixes, one for the whole etcd. */
+const compactionKey = Buffer.from('compact_rev_key');
 
 const zeroByte = Uint8Array.of(0);
 

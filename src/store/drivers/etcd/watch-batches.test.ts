@@ -5,7 +5,7 @@ import { WatchBatches } from './watch-batches.ts';
 
 const event = (modRevision: number): WatchEvent => ({
   type: 'put',
-  record: { key: Buffer.from('/a'), value: Buffer.from('x'), createRevision: modRevision, modRevision },
+  record: { key: Buffer.from('/a'), value: Buffer.from('x'), createRevision: modRevision, modRevision, version: 1 },
   previous: undefined,
 });
 
