@@ -3,7 +3,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { systemClock } from '../../../base/time/clock.ts';
 import { until } from '../../../base/waits-fixture.ts';
 import { watchChanges } from '../../conformance/watch-changes.ts';
-import { type Committed, isStoreError, type Store, StoreError } from '../../store.ts';
+import { type Committed, isStoreError, type Revision, type Store, StoreError } from '../../store.ts';
 import {
   type EtcdCluster,
   type EtcdProcess,
@@ -30,8 +30,18 @@ describe('a cluster of three', { skip: etcdMissing, timeout: 3 * 60_000 }, () =>
   const open = async (context: TestContext, first = 0, clock = systemClock): Promise<Store> => {
     const endpoints = [...cluster.endpoints.slice(first), ...cluster.endpoints.slice(0, first)];
     const store = await openEtcdStore({ endpoints, prefix: `/cluster-${++prefixes}`, clock });
-    context.after(() => store.close());
+    context.after(async () => {
+      // A stream resumes for ever when its store is closed first.
+      for (const stream of streams.splice(0)) await stream.stop().catch(() => {});
+      await store.close();
+    });
     return store;
+  };
+  const streams: ReturnType<typeof watchChanges>[] = [];
+  const watch = (store: Store, from: Revision): ReturnType<typeof watchChanges> => {
+    const stream = watchChanges(store, from);
+    streams.push(stream);
+    return stream;
   };
   const member = (index: number): EtcdProcess => cluster.members[index] ?? assert.fail();
 
@@ -48,6 +58,20 @@ describe('a cluster of three', { skip: etcdMissing, timeout: 3 * 60_000 }, () =>
     }
   };
 
+  /** The same for an update: what etcd has accepted when its leader ends may be lost, or may not. */
+  const updateSurely = async (store: Store, key: string, expected: Revision): Promise<Committed> => {
+    for (let current = expected; ; ) {
+      try {
+        return await store.update(key, bytes('x'), current);
+      } catch (error) {
+        if (!isStoreError(error, 'unknownOutcome')) throw error;
+        const found = (await store.get(key)) ?? assert.fail();
+        if (found.revision > current) return found;
+        current = found.revision;
+      }
+    }
+  };
+
   // One of the three leads.
   for (const index of [0, 1, 2]) {
     test(`while member ${index}, which serves us, stands still, reads, writes and watches go on elsewhere`, async (context) => {
@@ -55,7 +79,7 @@ describe('a cluster of three', { skip: etcdMissing, timeout: 3 * 60_000 }, () =>
       const from = await store.head();
       const there = await store.create('/there', bytes('1'));
       const gone = await store.create('/gone', bytes('1'));
-      const stream = watchChanges(store, from);
+      const stream = watch(store, from);
       await stream.reached(gone.revision);
       const frozen = member(index);
       frozen.freeze();
@@ -83,7 +107,7 @@ describe('a cluster of three', { skip: etcdMissing, timeout: 3 * 60_000 }, () =>
     const store = await open(context, 1);
     const other = await openEtcdStore({ endpoints: cluster.endpoints, prefix: `/cluster-${prefixes}` });
     context.after(() => other.close());
-    const stream = watchChanges(store, await store.head());
+    const stream = watch(store, await store.head());
     const first = await other.create('/a', bytes('1'));
     await stream.reached(first.revision);
     member(1).freeze();
@@ -129,15 +153,16 @@ describe('a cluster of three', { skip: etcdMissing, timeout: 3 * 60_000 }, () =>
 
   test('the end of one member after the other interrupts nothing', async (context) => {
     const store = await open(context);
-    const stream = watchChanges(store, await store.head());
+    const stream = watch(store, await store.head());
     let { revision } = await createSurely(store, '/a');
     for (const one of cluster.members) {
       await one.kill();
-      revision = (await store.update('/a', bytes('x'), revision)).revision;
+      revision = (await updateSurely(store, '/a', revision)).revision;
       await one.start();
     }
     await stream.reached(revision);
-    assert.equal((await stream.stop()).length, 1 + cluster.members.length);
+    // A write in doubt, done after all, is another one.
+    assert.ok((await stream.stop()).length > cluster.members.length);
   });
 
   test('members of different clusters are refused, whichever comes first', async (context) => {
