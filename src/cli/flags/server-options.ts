@@ -111,7 +111,7 @@ function readStorage(values: ServerFlagValues): StorageConfig {
   }
   if (values['sqlite-file'] !== undefined)
     throw new UsageError('--sqlite-file goes with --storage-backend=sqlite only');
-  return etcdStorage(values);
+  return { ...etcdStorage(values), compactionMs: values['etcd-compaction-interval'] };
 }
 
 function sqliteStorage(values: ServerFlagValues): StorageConfig {
@@ -142,8 +142,7 @@ export function etcdStorage(values: EtcdValues): Extract<StorageConfig, { readon
     ...(caFile !== undefined && { authorities: readBundle('etcd-cafile', caFile) }),
     ...(client && { client }),
   };
-  const compactionMs = values['etcd-compaction-interval'];
-  return { backend: 'etcd3', endpoints, prefix, compactionMs, ...(Object.keys(tls).length > 0 && { tls }) };
+  return { backend: 'etcd3', endpoints, prefix, ...(Object.keys(tls).length > 0 && { tls }) };
 }
 
 function checkEndpoint(endpoint: string): void {
