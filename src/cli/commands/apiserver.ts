@@ -45,9 +45,10 @@ const defineApiserver = (thread: WorkerAhead | undefined): Command =>
       warnOfAudit(values, warnings);
       const context = { clock: systemClock, logger };
       const tls = readTls(values, context);
+      const browsers = await readBrowserOptions(values);
       const options = readServerOptions(values);
       const config: ServerConfig = {
-        ...(await readBrowserOptions(values)),
+        ...browsers,
         ...options,
         storage: onThread(options.storage, thread),
         ...servingConfig(givenServing(values) ?? ownServing(values, { renews: !isServing }), context),
