@@ -28,6 +28,7 @@ import { peer } from './scenarios/peer.ts';
 import { policyHolds } from './scenarios/policy-holds.ts';
 import { reviews } from './scenarios/reviews.ts';
 import { start } from './scenarios/start.ts';
+import { threads } from './scenarios/threads.ts';
 import { tracing } from './scenarios/tracing.ts';
 import { watch } from './scenarios/watch.ts';
 import { write } from './scenarios/write.ts';
@@ -55,6 +56,7 @@ const scenarios: readonly Scenario[] = [
   holds,
   definitionHolds,
   policyHolds,
+  threads,
   mixed,
   onEtcd,
   growth,
