@@ -4,7 +4,7 @@ import { until } from '../../src/base/waits-fixture.ts';
 import { type EtcdProcess, etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
-/** Two servers on one etcd grant no more than a quota has, whoever is asked. */
+/** Two servers on one etcd, and two threads of one, grant no more than a quota has, whoever is asked. */
 
 interface Quota {
   readonly status: { readonly used?: Readonly<Record<string, string>> };
@@ -15,17 +15,31 @@ const granted = 100;
 
 describe('quotas of two servers on etcd', { skip: etcdMissing ?? false }, () => {
   let etcd: EtcdProcess;
-  let servers: readonly [OrchProcess, OrchProcess];
-  before(async () => {
+  sharedQuotas(async () => {
     etcd = await startEtcd();
     const flags = [`--etcd-servers=${etcd.endpoint}`, '--dialect=kubernetes'];
-    const first = await OrchProcess.start({ flags });
-    servers = [first, await OrchProcess.start({ flags })];
-    await first.post('/api/v1/namespaces', { metadata: { name: 'shared' } });
+    return [await OrchProcess.start({ flags }), await OrchProcess.start({ flags })];
+  });
+  after(() => etcd.stop());
+});
+
+describe('quotas of two serving threads', () => {
+  sharedQuotas(async () => {
+    // Its client has many connections, which the system spreads.
+    const server = await OrchProcess.start({ flags: ['--serving-threads=2', '--dialect=kubernetes'] });
+    await until(() => server.log.split('a serving thread serves').length > 2);
+    return [server, server];
+  });
+});
+
+function sharedQuotas(start: () => Promise<readonly [OrchProcess, OrchProcess]>): void {
+  let servers: readonly [OrchProcess, OrchProcess];
+  before(async () => {
+    servers = await start();
+    await servers[0].post('/api/v1/namespaces', { metadata: { name: 'shared' } });
   });
   after(async () => {
     for (const server of servers) await server[Symbol.asyncDispose]();
-    await etcd.stop();
   });
 
   const used = async (): Promise<string | undefined> =>
@@ -68,4 +82,4 @@ describe('quotas of two servers on etcd', { skip: etcdMissing ?? false }, () => 
     const { json } = await servers[0].get<{ items: [{ metadata: { name: string } }] }>(`${place}/secrets?limit=1`);
     return json.items[0].metadata.name;
   };
-});
+}
