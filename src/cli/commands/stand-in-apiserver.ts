@@ -28,7 +28,13 @@ import { standInHelp } from './stand-in-help.ts';
 
 const { server: program, dialect } = publishedPrograms;
 /** Flags of ours that the published program does not have. */
-const { 'data-dir': _dataDir, dialect: _dialect, 'sqlite-file': _sqliteFile, ...shared } = serverFlags;
+const {
+  'data-dir': _dataDir,
+  dialect: _dialect,
+  'serving-threads': _threads,
+  'sqlite-file': _sqliteFile,
+  ...shared
+} = serverFlags;
 const published = takingAll(apiserverPublishedFlags);
 
 const flags = {
@@ -119,6 +125,7 @@ function publishedDefaults(given: FlagValues<typeof flags>): ServerFlagValues {
     ...given,
     'data-dir': '',
     dialect: dialect.name,
+    'serving-threads': 1,
     'sqlite-file': undefined,
     // Whoever asks nobody may do everything, once it is known who it is.
     ...(!asked && { 'authorization-mode': ['AlwaysAllow'], 'anonymous-auth': given['anonymous-auth'] ?? false }),
