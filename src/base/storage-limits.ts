@@ -64,6 +64,10 @@ export const storageLimits = {
   /** One attempt of a read; one write. etcd itself gives up after 7 s. */
   etcdReadMsMax: 5_000,
   etcdWriteMsMax: 8_000,
+  /** How long a member has for an update or deletion before a copy goes to another one. The last copy has the rest. */
+  etcdCopyMsMax: 2_000,
+  /** How often an update or deletion is sent at most, as long as its outcome is not known. */
+  etcdCopiesMax: 3,
   /** A write with the search for its outcome, as far as that must read: 3 s are left of the 15 that requests may take. */
   etcdWriteTotalMsMax: 11_000,
   /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isStoreError } from '../store.ts';
 import { bytes, type Guarantee, rejected, type StoreCapabilities, text, written } from './subject.ts';
 import { assertSameChanges, assertSameRecords } from './validators.ts';
-import { readChanges } from './watch-changes.ts';
+import { readChanges, watchChanges } from './watch-changes.ts';
 
 /** Close and reopen. */
 export const lifecycleGuarantees = (guarantee: Guarantee, capabilities: StoreCapabilities): void => {
@@ -26,6 +26,16 @@ export const lifecycleGuarantees = (guarantee: Guarantee, capabilities: StoreCap
     ];
     for (const call of calls) await rejected(call(), 'unavailable');
     await store.close();
+  });
+
+  guarantee('a reader of changes that resumes ends with its store', async ({ store }) => {
+    const stream = watchChanges(store, await store.head());
+    const { revision } = await written(store, '/a', 'one');
+    await stream.reached(revision);
+    const later = rejected(stream.reached(revision + 1), 'unavailable');
+    await store.close();
+    await later;
+    await rejected(stream.stop(), 'unavailable');
   });
 
   guarantee('a locally known head is the head', async ({ store }) => {

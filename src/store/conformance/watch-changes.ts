@@ -3,7 +3,7 @@ import { type Change, type ChangeBatch, isStoreError, type Revision, type Store 
 
 /**
  * A change stream consumed in the background as a correct client does: after `unavailable`, it resumes where it
- * stopped.
+ * stopped, but for a store that is closed. That ends it with the error.
  */
 interface WatchedChanges {
   readonly batches: readonly ChangeBatch[];
@@ -33,7 +33,7 @@ export const watchChanges = (store: Store, from: Revision): WatchedChanges => {
         }
         assert.ok(abort.signal.aborted, 'a change stream ended without an error before its signal aborted');
       } catch (error) {
-        if (!isStoreError(error, 'unavailable')) throw error;
+        if (!isStoreError(error, 'unavailable') || error.message === closed) throw error;
       }
     }
   };
@@ -62,6 +62,9 @@ export const watchChanges = (store: Store, from: Revision): WatchedChanges => {
       }),
   };
 };
+
+/** What every driver says of itself; it would say so for ever. */
+const closed = 'the store is closed';
 
 /** Reads the change stream from `from` until it has reported `until`, and returns the changes. */
 export const readChanges = async (store: Store, from: Revision, until: Revision): Promise<readonly Change[]> => {

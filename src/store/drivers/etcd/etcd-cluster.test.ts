@@ -31,9 +31,8 @@ describe('a cluster of three', { skip: etcdMissing, timeout: 3 * 60_000 }, () =>
     const endpoints = [...cluster.endpoints.slice(first), ...cluster.endpoints.slice(0, first)];
     const store = await openEtcdStore({ endpoints, prefix: `/cluster-${++prefixes}`, clock });
     context.after(async () => {
-      // A stream resumes for ever when its store is closed first.
-      for (const stream of streams.splice(0)) await stream.stop().catch(() => {});
       await store.close();
+      for (const stream of streams.splice(0)) await stream.stop().catch(() => {});
     });
     return store;
   };
@@ -54,20 +53,6 @@ describe('a cluster of three', { skip: etcdMissing, timeout: 3 * 60_000 }, () =>
         if (!isStoreError(error, 'unknownOutcome')) throw error;
         const found = await store.get(key);
         if (found) return found;
-      }
-    }
-  };
-
-  /** The same for an update: what etcd has accepted when its leader ends may be lost, or may not. */
-  const updateSurely = async (store: Store, key: string, expected: Revision): Promise<Committed> => {
-    for (let current = expected; ; ) {
-      try {
-        return await store.update(key, bytes('x'), current);
-      } catch (error) {
-        if (!isStoreError(error, 'unknownOutcome')) throw error;
-        const found = (await store.get(key)) ?? assert.fail();
-        if (found.revision > current) return found;
-        current = found.revision;
       }
     }
   };
@@ -151,18 +136,52 @@ describe('a cluster of three', { skip: etcdMissing, timeout: 3 * 60_000 }, () =>
     await createSurely(store, '/later');
   });
 
-  test('the end of one member after the other interrupts nothing', async (context) => {
+  test('the end of one member after the other: no update or deletion has an unknown outcome, and each is over within 8 s', async (context) => {
+    const keys = ['/a', '/b', '/c', '/d'];
     const store = await open(context);
-    const stream = watch(store, await store.head());
-    let { revision } = await createSurely(store, '/a');
+    const from = await store.head();
+    const stream = watch(store, from);
+    const revisions = new Map<string, Revision>();
+    for (const key of keys) revisions.set(key, (await createSurely(store, key)).revision);
+    const created = [...revisions.values()];
+    const written: Revision[] = [];
+    let slowestMs = 0;
+    const timed = async (write: Promise<Committed>): Promise<Revision> => {
+      const startedAt = systemClock.monotonic();
+      const { revision } = await write;
+      slowestMs = Math.max(slowestMs, systemClock.monotonic() - startedAt);
+      written.push(revision);
+      return revision;
+    };
+    const updateUntil = async (key: string, isOver: () => boolean): Promise<void> => {
+      do revisions.set(key, await timed(store.update(key, bytes('x'), revisions.get(key) ?? 0)));
+      while (!isOver());
+    };
     for (const one of cluster.members) {
+      // Some writes are under way when the member ends.
+      let over = false;
+      const writing = Promise.all(keys.map((key) => updateUntil(key, () => over)));
+      const before = written.length;
+      await until(() => written.length >= before + keys.length);
       await one.kill();
-      revision = (await updateSurely(store, '/a', revision)).revision;
+      const killed = written.length;
+      await until(() => written.length >= killed + 2 * keys.length, 'writes go on');
+      over = true;
+      await writing;
       await one.start();
     }
-    await stream.reached(revision);
-    // A write in doubt, done after all, is another one.
-    assert.ok((await stream.stop()).length > cluster.members.length);
+    const [last = assert.fail()] = cluster.members;
+    const deleting = Promise.all(keys.map((key) => timed(store.delete(key, revisions.get(key) ?? 0))));
+    await Promise.all([last.kill(), deleting]);
+    await last.start();
+    await stream.reached(Math.max(...written));
+    context.diagnostic(`${written.length} writes, the slowest took ${Math.round(slowestMs)} ms`);
+    const changes = (await stream.stop()).map(({ revision }) => revision);
+    assert.deepEqual(
+      changes,
+      [...created, ...written].sort((one, other) => one - other),
+    );
+    assert.ok(slowestMs < 8_000, `the slowest took ${slowestMs} ms`);
   });
 
   test('members of different clusters are refused, whichever comes first', async (context) => {

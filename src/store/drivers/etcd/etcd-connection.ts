@@ -36,6 +36,10 @@ interface WriteCallOptions {
   readonly span?: Span | undefined;
   /** It is not begun later, on the monotonic clock. Default: as for reads. */
   readonly sendUntil?: number;
+  /** How long one member has for it. Default: `limits.etcdWriteMsMax`. */
+  readonly msMax?: number;
+  /** Its answer is not waited for longer, on the monotonic clock, but for `limits.etcdOutageRetryMsMax`. */
+  readonly answerBy?: number;
 }
 
 /**
@@ -82,6 +86,11 @@ export class EtcdConnection {
     this.#probeKey = probeKey;
   }
 
+  /** Another member can be asked. */
+  get hasAlternative(): boolean {
+    return this.#members.length > 1;
+  }
+
   /** Aborted when `close` is called. */
   get ended(): AbortSignal {
     return this.#ended.signal;
@@ -119,16 +128,17 @@ export class EtcdConnection {
   async write<Request, Response>(
     method: UnaryMethod<Request, Response>,
     request: Request,
-    { span, sendUntil }: WriteCallOptions = {},
+    { span, sendUntil, msMax = limits.etcdWriteMsMax, answerBy = Number.POSITIVE_INFINITY }: WriteCallOptions = {},
   ): Promise<Response> {
     const patience = { giveUpAt: sendUntil };
     const startedAt = this.#clock.monotonic();
     for (let attempt = 1; ; attempt++) {
       const member = await this.#readyMember({ giveUpAt: this.#giveUpAt(startedAt, patience) });
       this.#assertOpen();
+      const leftMs = Math.max(answerBy - this.#clock.monotonic(), limits.etcdOutageRetryMsMax);
       try {
         const send = (metadata?: Metadata): Promise<Response> =>
-          this.#track(member.call(method, request, { kind: 'write', msMax: limits.etcdWriteMsMax, metadata }));
+          this.#track(member.call(method, request, { kind: 'write', msMax: Math.min(msMax, leftMs), metadata }));
         const response = await (span ? callWithin(span, method.path, send) : send());
         this.#noteAnswer(member);
         return response;

@@ -13,7 +13,7 @@ import {
   type WriteOptions,
 } from '../../store.ts';
 import type { EtcdConnection, Patience } from './etcd-connection.ts';
-import { isUnsupported } from './etcd-errors.ts';
+import { isOutOfSpace, isUnsupported } from './etcd-errors.ts';
 import type { EtcdKeys } from './etcd-keys.ts';
 import {
   guardedWritesMethod,
@@ -56,8 +56,11 @@ interface Transaction {
 /**
  * The writes of an etcd store, each as a transaction that compares the revisions of its keys.
  *
- * - A transaction whose answer is lost is searched for (`settle`). It is sent again in one case: its member is frozen,
- *   and it updates or deletes a key, so that etcd can do it once only.
+ * - A transaction that updates or deletes a key is sent again if its answer is lost, or late and there is another
+ *   member: it compares a revision that is never reused, so that etcd does one of the copies at most. So a write that a
+ *   leader took with it when it ended is done by the next one.
+ * - A creation is not: once others have deleted what it created, a second copy would create it again.
+ * - If that leaves the outcome open, it is searched for (`settle`).
  * - Of servers that stand in for etcd some, such as kine, know only transactions with one write (`probe`). Deletions
  *   then go without the marker, so that more of them have an unknown outcome if the answer is lost, and batches write by
  *   write: see `#oneByOne`.
@@ -186,15 +189,12 @@ export class EtcdWrites {
         : committed;
     } catch (error) {
       if (!isStoreError(error, 'unknownOutcome')) throw error;
-      const frozen = isFrozen(error.cause);
-      if (frozen && writes.some(({ verb }) => verb !== 'create')) {
-        const repeated = await this.#repeat(transaction);
-        if (repeated) return repeated;
-      }
+      const repeated = canRepeat(writes) && !isOutOfSpace(error.cause) && (await this.#repeat(transaction));
+      if (repeated) return repeated;
       logger.debug('writes went unanswered and are looked for', { writes: writes.map(({ key }) => key), error });
       return this.#find(transaction, {
         error,
-        patienceMs: frozen ? limits.etcdSettleFrozenMsMax : limits.etcdSettleMsMax,
+        patienceMs: isFrozen(error.cause) ? limits.etcdSettleFrozenMsMax : limits.etcdSettleMsMax,
       });
     }
   }
@@ -208,17 +208,21 @@ export class EtcdWrites {
     return settle(looked, { ...options, clock, ended: connection.ended });
   }
 
-  /** Undefined if a search must tell the outcome: the first copy was done, somebody else was first, or no answer. */
+  /** Undefined if a search must tell the outcome: a copy was done, somebody else was first, or no answer. */
   async #repeat(transaction: Transaction): Promise<Committed | undefined> {
-    try {
-      return await this.#transact(transaction);
-    } catch (error) {
-      this.#options.logger.debug('a repeated write was not done', { error });
-      return undefined;
+    const { clock, logger } = this.#options;
+    for (let copy = 2; copy <= limits.etcdCopiesMax && clock.monotonic() < transaction.giveUpAt; copy++) {
+      try {
+        return await this.#transact(transaction, copy);
+      } catch (error) {
+        logger.debug('a repeated write was not done', { copy, error });
+        if (!isStoreError(error, 'unknownOutcome')) return undefined;
+      }
     }
+    return undefined;
   }
 
-  async #transact({ writes, sent, span, giveUpAt }: Transaction): Promise<Committed> {
+  async #transact({ writes, sent, span, giveUpAt }: Transaction, copy = 1): Promise<Committed> {
     const { connection, keys, source, clock } = this.#options;
     const [{ id, marked }] = sent as readonly [SentWrite];
     const deletes = writes.some(({ verb }) => verb === 'delete');
@@ -230,10 +234,13 @@ export class EtcdWrites {
       })),
       beside: deletes && marked ? { key: keys.marker, value: id } : undefined,
     };
+    const hasNext = copy < limits.etcdCopiesMax && canRepeat(writes) && connection.hasAlternative;
     const sendUntil = Math.min(clock.monotonic() + limits.etcdRetryMsMax, giveUpAt);
     const { header, succeeded, current, deletedNothing } = await connection.write(guardedWritesMethod, request, {
       span,
       sendUntil,
+      answerBy: giveUpAt,
+      ...(hasNext ? { msMax: limits.etcdCopyMsMax } : {}),
     });
     source.headMoved(header.revision);
     if (succeeded && !deletedNothing) return { revision: header.revision };
@@ -253,6 +260,9 @@ export class EtcdWrites {
     };
   }
 }
+
+/** etcd does one copy at most: the revision that an update or deletion compares does not come back. */
+const canRepeat = (writes: readonly BatchWrite[]): boolean => writes.some(({ verb }) => verb !== 'create');
 
 /** 0: the key must not exist. */
 const expectedBy = (write: BatchWrite): Revision => (write.verb === 'create' ? 0 : write.expected);

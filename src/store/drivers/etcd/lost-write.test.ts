@@ -115,7 +115,7 @@ const rows: readonly Row[] = [
   { verb: 'update', what: 'done, overwritten', done: true, others: overwriteTwice, outcome: 'done', end: 'others' },
   { verb: 'update', what: 'done, removed', done: true, others: remove, outcome: 'done', end: undefined },
   { verb: 'update', what: 'done, made anew', done: true, others: removeAndRecreate, outcome: 'done', end: 'others' },
-  { verb: 'update', what: 'not done', done: false, outcome: 'unknownOutcome', end: 'before' },
+  { verb: 'update', what: 'not done', done: false, outcome: 'done', end: 'mine' },
   {
     verb: 'update',
     what: 'not done, overwritten',
@@ -151,7 +151,7 @@ const rows: readonly Row[] = [
     outcome: 'done',
     end: undefined,
   },
-  { verb: 'delete', what: 'not done', done: false, outcome: 'unknownOutcome', end: 'before' },
+  { verb: 'delete', what: 'not done', done: false, outcome: 'done', end: undefined },
   { verb: 'delete', what: 'not done, overwritten', done: false, others: overwrite, outcome: 'conflict', end: 'others' },
   {
     verb: 'delete',
@@ -289,10 +289,12 @@ describe('a write whose response is lost', { skip: etcdMissing }, () => {
             only(place, { type: 'loseRequest', as });
           }
           const outcome = await outcomeOf(write(place, row.verb, company));
+          if (!row.done && row.outcome === 'done') done = await direct.head();
           assert.equal(outcome, row.outcome === 'done' ? done : row.outcome);
           assert.equal(text(await direct.get(key)), row.end);
-          assert.equal(proxy.transactions, sentBefore + 1, 'it was sent once');
-          assert.equal(await restIsDone(place, row.verb), row.done && company === 'batch');
+          const copies = row.verb === 'create' ? 1 : 2;
+          assert.equal(proxy.transactions, sentBefore + copies, 'creations are sent once, others until answered');
+          assert.equal(await restIsDone(place, row.verb), row.outcome === 'done' && company === 'batch');
         });
       }
     });
@@ -309,6 +311,16 @@ describe('a write whose response is lost', { skip: etcdMissing }, () => {
       released.resolve();
       assert.equal(await writing, await place.direct.head());
       assert.equal(text(await place.direct.get(key)), verb === 'delete' ? undefined : 'mine');
+    });
+
+    test(`${verb}, of which no copy gets there: unknown outcome`, async (context) => {
+      const place = await openPlace(context, verb, hurriedClock(20));
+      const sentBefore = place.proxy.transactions;
+      const before = await place.direct.head();
+      place.proxy.fate = () => ({ type: 'loseRequest', as: 'timeout' });
+      assert.equal(await outcomeOf(write(place, verb)), 'unknownOutcome');
+      assert.equal(place.proxy.transactions, sentBefore + (verb === 'create' ? 1 : limits.etcdCopiesMax));
+      assert.equal(await place.direct.head(), before);
     });
 
     test(`${verb}, refused before processing: certainly not done, and sent again`, async (context) => {
@@ -371,7 +383,7 @@ describe('a write whose response is lost', { skip: etcdMissing }, () => {
       place.proxy.fate = () => {
         calls++;
         if (calls === 1) return { type: 'loseRequest', as: 'outOfSpace' };
-        if (calls === 2 && others === 'others') return { type: 'loseRequest', as: 'cut' };
+        if (calls >= 2 && others === 'others') return { type: 'loseRequest', as: 'cut' };
         return calls === 2 ? { type: 'loseAnswer', as: 'cut' } : pass;
       };
       if (others === 'others') {

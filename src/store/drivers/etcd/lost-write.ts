@@ -60,8 +60,8 @@ const witnessesMax = 16;
 
 /**
  * Determines the outcome of the writes of one transaction whose response was lost: `done` at its revision, even if
- * others have changed the keys since; `refused` if another writer was first; otherwise `unknownOutcome`. It only reads,
- * and never resends the writes.
+ * others have changed the keys since; `refused` if another writer was first; otherwise `unknownOutcome`. It only reads.
+ * How often the transaction was sent does not matter: its copies have the same id.
  *
  * Why the result is correct:
  * - Either all of the writes were done or none: the outcome of one holds for all.
