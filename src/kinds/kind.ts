@@ -75,6 +75,8 @@ export interface Strategy {
    * Grace period of a deletion, in seconds; 0 or undefined: immediate. `requested` is the client's gracePeriodSeconds.
    */
   readonly gracePeriodSeconds?: (object: ApiObject, requested: number | undefined) => number;
+  /** A deletion that has to wait sets the deletion timestamp, but neither a grace period nor a new generation. */
+  readonly marksDeletionTimeOnly?: true;
   /** Modifies an object when its deletion starts but has to wait: a namespace's phase. */
   readonly prepareForDelete?: (object: ApiObject, context: StrategyContext) => void;
   /** Finalizers in addition to `metadata.finalizers`: a namespace's `spec.finalizers`. */

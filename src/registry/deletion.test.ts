@@ -110,6 +110,32 @@ for (const { what, finalizers, query = '', body, gives } of policies) {
   });
 }
 
+/** What a deletion that has to wait marks: kinds that a controller empties first get the time alone, as from kube-apiserver. */
+for (const [path, graceSeconds, generation] of [
+  [configMaps, 0, undefined],
+  ['/apis/policy/v1/namespaces/default/poddisruptionbudgets', 0, 2],
+  ['/api/v1/namespaces', undefined, undefined],
+  ['/apis/apiextensions.orch.io/v1/customresourcedefinitions', undefined, 1],
+] as const) {
+  test(`marked: ${path}`, async () => {
+    await using fixture = await RegistryFixture.open();
+    const name = path.endsWith('definitions') ? 'marks.x.io' : 'marks';
+    const spec = {
+      group: 'x.io',
+      scope: 'Namespaced',
+      names: { plural: 'marks', kind: 'Mark' },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+    };
+    const body = { metadata: { name, finalizers: ['x.io/held'] }, ...(name === 'marks.x.io' && { spec }) };
+    await fixture.object('POST', path, body);
+    await fixture.call('DELETE', `${path}/${name}`);
+    const { metadata } = await fixture.object('GET', `${path}/${name}`);
+    assert.ok(metadata.deletionTimestamp);
+    assert.equal(metadata.deletionGracePeriodSeconds, graceSeconds);
+    assert.equal(metadata.generation, generation);
+  });
+}
+
 test('3.2 live, then terminating with its time, then removed with its last finalizer; in any order', async () => {
   const clock = new ManualClock();
   await using fixture = await RegistryFixture.open({ clock });

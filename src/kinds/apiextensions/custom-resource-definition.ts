@@ -65,6 +65,7 @@ export function customResourceDefinition(dialect: Dialect): Kind {
         allErrors(updatedDefinitionErrors(asDefinition(object), asDefinition(old), context), definitionRuleErrors(definitionOf(object), definitionOf(old), context)),
       // Its objects go first. The finalizer says so once the deletion has begun.
       finalizers: ({ metadata }) => (metadata.deletionTimestamp === undefined ? [cleanupFinalizer(dialect)] : []),
+      marksDeletionTimeOnly: true,
       prepareForDelete(object, { now }) {
         const { metadata } = object;
         const finalizers = metadata.finalizers ?? [];

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { cloneJson } from '../../patch/json-value.ts';
-import { always, list, mergeList, opt, string, struct, time } from '../../schema/schema.ts';
+import { always, documentedEnum, list, mergeList, opt, string, struct, time } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
@@ -25,7 +25,7 @@ const namespaceCondition = struct('api.core.v1.NamespaceCondition', 'One aspect 
 });
 
 const namespaceStatus = struct('api.core.v1.NamespaceStatus', 'The state of a namespace.', {
-  phase: opt(1, string(), '`Active`, or `Terminating` while it is emptied and deleted.'),
+  phase: opt(1, documentedEnum('Active', 'Terminating'), '`Active`, or `Terminating` while it is emptied and deleted.'),
   conditions: opt(2, mergeList('type', namespaceCondition, { duplicatesAllowed: true }), 'What is known about its deletion.'),
 });
 
@@ -86,6 +86,7 @@ export const namespace = (_dialect: Dialect): Kind =>
       validateCreate: validateSpecFinalizers,
       prepareForUpdate: putBackFinalizers,
       validateUpdate: (object, _old, context) => validateSpecFinalizers(object, context),
+      marksDeletionTimeOnly: true,
       prepareForDelete: (object) => {
         const namespace = typed(schema, object);
         namespace.status = { ...namespace.status, phase: 'Terminating' };

@@ -156,9 +156,12 @@ function mark(writer: ObjectWriter, context: WriteContext, object: ApiObject, gr
     return;
   }
   metadata.deletionTimestamp = formatTime(strategyContext.now + graceSeconds * 1000);
-  metadata.deletionGracePeriodSeconds = graceSeconds;
-  if (metadata.generation !== undefined) metadata.generation += 1;
-  context.served.kind.strategy.prepareForDelete?.(object, strategyContext);
+  const { strategy } = context.served.kind;
+  if (!strategy.marksDeletionTimeOnly) {
+    metadata.deletionGracePeriodSeconds = graceSeconds;
+    if (metadata.generation !== undefined) metadata.generation += 1;
+  }
+  strategy.prepareForDelete?.(object, strategyContext);
 }
 
 function moveEarlier(metadata: ObjectMeta, deletionTimestamp: string, graceSeconds: number): void {

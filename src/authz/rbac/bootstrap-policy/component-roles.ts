@@ -82,7 +82,7 @@ export const componentRoles = (dialect: Dialect): readonly DefaultRole[] => {
     },
     {
       name: 'system:service-account-issuer-discovery',
-      rules: [urls('get', '/.well-known/openid-configuration /openid/v1/jwks')],
+      rules: [urls('get', discoveryPaths)],
     },
     ...certificateRoles(dialect),
   ];
@@ -103,6 +103,9 @@ export const componentBindings = (dialect: Dialect): readonly DefaultBinding[] =
     { name: 'system:service-account-issuer-discovery', subjects: [group('system:serviceaccounts')] },
   ];
 };
+
+const discoveryPaths =
+  '/.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks /openid/v1/jwks/';
 
 /** TokenReviews and SubjectAccessReviews. */
 const reviewOthers = (dialect: Dialect): readonly PolicyRule[] => [
@@ -164,7 +167,8 @@ const schedulerRules = (dialect: Dialect, scheduler: string): readonly PolicyRul
   return [
     recordEvents(dialect),
     rule('create', 'leases', coordination),
-    rule('get update', 'leases', { ...coordination, names: [scheduler] }),
+    rule(`${read} update`, 'leases', { ...coordination, names: [scheduler] }),
+    rule(`${read} create delete deletecollection patch update`, 'leasecandidates', coordination),
     rule(read, 'nodes'),
     rule(`delete ${read}`, 'pods'),
     rule('create', 'bindings pods/binding'),
@@ -176,6 +180,7 @@ const schedulerRules = (dialect: Dialect, scheduler: string): readonly PolicyRul
     rule(read, 'persistentvolumeclaims persistentvolumes'),
     ...reviewOthers(dialect),
     rule(read, 'csinodes', storage),
+    rule(read, 'volumeattachments', storage),
     rule(read, 'namespaces'),
     rule(read, 'csidrivers', storage),
     rule(read, 'csistoragecapacities', storage),

@@ -130,7 +130,7 @@ const networkRules = (dialect: Dialect): Readonly<Record<string, readonly Policy
   return {
     'endpoint-controller': [
       rule(read, 'pods services'),
-      rule('create delete get list update', 'endpoints'),
+      rule(`${read} create delete update`, 'endpoints'),
       rule('create', 'endpoints/restricted'),
       events,
     ],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { kubernetes } from '../../../dialect/kubernetes.ts';
 import { orch } from '../../../dialect/orch.ts';
@@ -132,6 +133,71 @@ describe('the default policy', () => {
     const reader = 'extension-apiserver-authentication-reader';
     assert.deepEqual(names(kubernetes, 'Role'), [...shared, `kube-system/${reader}`].sort());
     assert.deepEqual(names(kubernetes, 'RoleBinding'), [...shared, `kube-system/system::${reader}`].sort());
+  });
+
+  const lease = (...verbs: string[]) => ({ verbs, apiGroups: ['coordination.k8s.io'] });
+  for (const [kind, name, rules] of [
+    [
+      'ClusterRole',
+      'system:controller:endpoint-controller',
+      [{ verbs: ['create', 'delete', 'get', 'list', 'update', 'watch'], apiGroups: [''], resources: ['endpoints'] }],
+    ],
+    [
+      'ClusterRole',
+      'system:kube-scheduler',
+      [
+        { ...lease('get', 'list', 'update', 'watch'), resources: ['leases'], resourceNames: ['kube-scheduler'] },
+        {
+          ...lease('create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'),
+          resources: ['leasecandidates'],
+        },
+        { verbs: ['get', 'list', 'watch'], apiGroups: ['storage.k8s.io'], resources: ['volumeattachments'] },
+      ],
+    ],
+    ...['kube-controller-manager', 'kube-scheduler'].map(
+      (each) =>
+        [
+          'Role',
+          `system::leader-locking-${each}`,
+          ['leases', 'leasecandidates'].map((resource) => ({
+            ...lease('create', 'get', 'list', 'update', 'watch'),
+            resources: [resource],
+          })),
+        ] as const,
+    ),
+    [
+      'ClusterRole',
+      'system:service-account-issuer-discovery',
+      [
+        {
+          verbs: ['get'],
+          nonResourceURLs: ['/.well-known/openid-configuration', '/openid/v1/jwks'].flatMap((each) => [
+            each,
+            `${each}/`,
+          ]),
+        },
+      ],
+    ],
+  ] as const) {
+    test(`${name} has the published rules`, () => {
+      const given = asRole(find(kubernetes, kind, name)).rules ?? [];
+      for (const rule of rules) {
+        assert.ok(
+          given.some((each) => isDeepStrictEqual(each, rule)),
+          `${JSON.stringify(rule)} in ${JSON.stringify(given)}`,
+        );
+      }
+    });
+  }
+
+  test('leaders among controllers may be elected by the controller of leader election', () => {
+    const { subjects = [] } = asBinding(
+      find(kubernetes, 'RoleBinding', 'system::leader-locking-kube-controller-manager'),
+    );
+    assert.deepEqual(
+      subjects.map(({ name }) => name),
+      ['system:kube-controller-manager', 'kube-controller-manager', 'leader-election-controller'],
+    );
   });
 
   for (const [dialect, certificates, tokens] of [

@@ -21,7 +21,8 @@ export const namespaceRoles = (dialect: Dialect): readonly ApiObject[] => {
       role: reader,
       subjects: [user(`system:${controllerManager}`), user(`system:${scheduler}`)],
     }),
-    ...[controllerManager, scheduler].flatMap((component) => leaderLocking(dialect, component)),
+    ...leaderLocking(dialect, { component: controllerManager, others: ['leader-election-controller'] }),
+    ...leaderLocking(dialect, { component: scheduler, others: [] }),
     ...forController(dialect, system, 'bootstrap-signer', [rule(read, 'secrets')]),
     ...forController(dialect, system, 'cloud-provider', [rule(`create ${read}`, 'configmaps')]),
     ...forController(dialect, system, 'token-cleaner', [rule(`delete ${read}`, 'secrets'), recordEvents(dialect)]),
@@ -33,16 +34,28 @@ export const namespaceRoles = (dialect: Dialect): readonly ApiObject[] => {
   ];
 };
 
-/** Leader election by a ConfigMap, as older versions of the component do it. */
-function leaderLocking(dialect: Dialect, component: string): readonly ApiObject[] {
+/** Leader election: by a ConfigMap, as older versions of the component do it, and by a Lease, with or without a coordinator (KEP-4355). */
+function leaderLocking(
+  dialect: Dialect,
+  { component, others }: { readonly component: string; readonly others: readonly string[] },
+): readonly ApiObject[] {
   const { system } = dialect.namespaces;
   const name = `system::leader-locking-${component}`;
+  const coordination = { groups: [dialect.group('coordination')] };
   return [
     roleObject(dialect, system, {
       name,
-      rules: [rule('watch', 'configmaps'), rule('get update', 'configmaps', { names: [component] })],
+      rules: [
+        rule('watch', 'configmaps'),
+        rule('get update', 'configmaps', { names: [component] }),
+        rule(`${read} create update`, 'leases', coordination),
+        rule(`${read} create update`, 'leasecandidates', coordination),
+      ],
     }),
-    bindingObject(dialect, system, { name, subjects: [user(`system:${component}`), account(system, component)] }),
+    bindingObject(dialect, system, {
+      name,
+      subjects: [user(`system:${component}`), ...[component, ...others].map((each) => account(system, each))],
+    }),
   ];
 }
 
