@@ -7,6 +7,7 @@ import {
   anyValue,
   bool,
   bytes,
+  documentedEnum,
   int64,
   intOrString,
   list,
@@ -45,6 +46,32 @@ const thing = struct('test.v1.Thing', 'A thing.', {
   raw: opt(13, anyObject(), 'Raw.'),
   value: opt(14, anyValue(), 'Value.'),
 });
+
+const openValues = struct('test.v1.Open', '', {
+  mode: opt(1, documentedEnum('On', 'Off'), ''),
+  raw: opt(2, anyObject({ name: 'test.v1.Raw' }), ''),
+  value: opt(3, anyValue({ name: 'test.v1.Value' }), ''),
+  shown: opt(4, anyValue({ name: 'test.v1.Shown', documentedAs: 'object' }), ''),
+});
+
+for (const [version, refs] of [
+  [2, (name: string) => ({ $ref: `#/definitions/io.test.v1.${name}` })],
+  [3, (name: string) => ({ allOf: [{ $ref: `#/components/schemas/io.test.v1.${name}` }] })],
+] as const) {
+  test(`version ${version}: values that documents name although kinds validate them, and named free-form values`, () => {
+    const schemas = openapiSchemas({ roots: [openValues], version, prefix: 'io', extension: 'test' });
+    const { properties } = schemas['io.test.v1.Open'] as { properties: Record<string, unknown> };
+    assert.deepEqual(properties, {
+      mode: { description: '', type: 'string', enum: ['Off', 'On'] },
+      raw: { description: '', ...refs('Raw') },
+      value: { description: '', ...refs('Value') },
+      shown: { description: '', ...refs('Shown') },
+    });
+    assert.deepEqual(schemas['io.test.v1.Raw'], { description: 'Any JSON object.', type: 'object' });
+    assert.deepEqual(schemas['io.test.v1.Value'], { description: 'Any JSON value.' });
+    assert.deepEqual(schemas['io.test.v1.Shown'], { description: 'Any JSON value.', type: 'object' });
+  });
+}
 
 const kinds = new Map([[thing, [{ group: 'g', version: 'v1', kind: 'Thing', resource: 'things' }]]]);
 const document = (version: 2 | 3): Record<string, unknown> =>

@@ -2,7 +2,15 @@ import { allAtOnce, type Steps } from '../base/time/in-slices.ts';
 import type { Constraint } from './constraint.ts';
 import { nestedSchemas } from './nested-schemas.ts';
 import { structuralOpenapi } from './openapi-structural.ts';
-import { type Field, type ListSchema, type MapSchema, type Schema, type StructSchema, schemaOf } from './schema.ts';
+import {
+  type Field,
+  type ListSchema,
+  type MapSchema,
+  type Schema,
+  type StringSchema,
+  type StructSchema,
+  schemaOf,
+} from './schema.ts';
 
 interface OpenapiOptions {
   /** Structs to describe, with all nested schemas. */
@@ -206,7 +214,7 @@ class Emitter {
     }
     switch (schema.type) {
       case 'string':
-        return { type: 'string', ...(schema.enum && { enum: [...schema.enum].sort() }) };
+        return this.#string(schema);
       case 'integer':
         return { type: 'integer', format: schema.format };
       case 'number':
@@ -226,6 +234,11 @@ class Emitter {
       default:
         return {};
     }
+  }
+
+  #string({ enum: checked, documentedEnum }: StringSchema): Json {
+    const values = checked ?? documentedEnum;
+    return { type: 'string', ...(values && { enum: [...values].sort() }) };
   }
 
   #map({ values, mapType }: MapSchema): Json {
@@ -254,6 +267,11 @@ class Emitter {
     switch (schema.type) {
       case 'time':
         return { description: 'A time in RFC 3339 form.', type: 'string', format: 'date-time' };
+      case 'any':
+        return {
+          description: schema.of === 'object' ? 'Any JSON object.' : 'Any JSON value.',
+          ...((schema.of === 'object' || schema.documentedAs) && { type: 'object' }),
+        };
       case 'quantity':
         return {
           description: 'An exact number with a unit, such as 500m, 2Gi or 1e3.',
@@ -289,6 +307,8 @@ function nameOf(schema: Schema): string | undefined {
   switch (schema.type) {
     case 'struct':
       return schema.name === '' ? undefined : schema.name;
+    case 'any':
+      return schema.name;
     case 'time':
       return `apimachinery.pkg.apis.meta.v1.${schema.precision === 'micro' ? 'MicroTime' : 'Time'}`;
     case 'quantity':

@@ -55,6 +55,8 @@ export interface StringSchema extends Assertions {
   readonly enum?: readonly string[];
   /** Errors name the allowed values in their order. Default: sorted. */
   readonly enumOrder?: 'given';
+  /** Values that OpenAPI documents name, of a field whose kind validates it with texts of its own. */
+  readonly documentedEnum?: readonly string[];
   /** The name of a check in `formats.ts`. */
   readonly format?: StringFormat;
   /** Bytes of UTF-8. */
@@ -161,6 +163,10 @@ export interface StructSchema<F extends Fields = Fields> extends Assertions {
 /** Any JSON value, kept unchanged: RawExtension, FieldsV1, custom resources without a schema. */
 export interface AnySchema extends Assertions {
   readonly type: 'any';
+  /** Name in OpenAPI documents. Default: described inline. */
+  readonly name?: string;
+  /** Documents call the named value an object although it may be any. */
+  readonly documentedAs?: 'object';
   /** `object`: only JSON objects. `bare`: any value, but all fields of objects in it are unknown. */
   readonly of: 'object' | 'value' | 'bare';
   /** Schema of the values that are JSON objects. Default: they are kept unchanged. */
@@ -282,6 +288,8 @@ export const enumInOrder = <const E extends readonly string[]>(...values: E): St
   ...enumOf(...values),
   enumOrder: 'given',
 });
+/** A string of which documents name the values; the kind validates it. */
+export const documentedEnum = (...values: readonly string[]): StringSchema => ({ ...string(), documentedEnum: values });
 export const int32 = (options: Pick<IntegerSchema, 'minimum' | 'maximum'> = {}): IntegerSchema => ({
   type: 'integer',
   format: 'int32',
@@ -299,10 +307,18 @@ export const time = (): TimeSchema => ({ type: 'time', precision: 'second' });
 export const microTime = (): TimeSchema => ({ type: 'time', precision: 'micro' });
 export const quantity = (): QuantitySchema => ({ type: 'quantity' });
 export const intOrString = (): IntOrStringSchema => ({ type: 'intOrString' });
-export const anyValue = (): AnySchema => ({ type: 'any', of: 'value' });
+export const anyValue = (options: Pick<AnySchema, 'name' | 'documentedAs'> = {}): AnySchema => ({
+  type: 'any',
+  of: 'value',
+  ...options,
+});
 /** A value of one of several JSON types. */
 export const oneOf = (...variants: readonly Variant[]): AnySchema => ({ type: 'any', of: 'value', variants });
-export const anyObject = (): AnySchema => ({ type: 'any', of: 'object' });
+export const anyObject = (options: Pick<AnySchema, 'name'> = {}): AnySchema => ({
+  type: 'any',
+  of: 'object',
+  ...options,
+});
 
 export const map = <V extends Schema>(
   values: V,

@@ -1,4 +1,4 @@
-import { always, type Infer, list, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { always, documentedEnum, type Infer, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { definitionName, policyParts } from './policy-schema.ts';
 
@@ -24,7 +24,7 @@ const spec = struct(definitionName(version, 'MutatingAdmissionPolicySpec'), 'Wha
   matchConstraints: ptr(2, matchResources, 'The requests whose objects it changes. Policies and their bindings are never changed by policies, and deletions change nothing.'),
   variables: opt(3, list(variable), 'Expressions for use in others; evaluated when they are needed.'),
   mutations: opt(4, list(mutation), 'The changes, in their order; there must be one.'),
-  failurePolicy: ptr(5, string(), 'What a failed evaluation means: `Fail` refuses the request, `Ignore` lets it pass.', { default: 'Fail' }),
+  failurePolicy: ptr(5, documentedEnum('Fail', 'Ignore'), 'What a failed evaluation means: `Fail` refuses the request, `Ignore` lets it pass.', { default: 'Fail' }),
   matchConditions,
   reinvocationPolicy: opt(7, string(), '`Never`: objects are changed once in a request. `IfNeeded`: again, if others have changed the object after that.'),
 });

@@ -1,4 +1,4 @@
-import { always, type Infer, inline, list, mergeList, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { always, documentedEnum, type Infer, inline, list, mergeList, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { labelSelector } from '../meta/label-selector.ts';
 import { matchCondition, matchConditionOf } from './match-condition.ts';
 import { ruleWithOperations } from './rule.ts';
@@ -27,9 +27,14 @@ export function policyParts(version: ApiVersion) {
       objectSelector: ptr(2, labelSelector, 'Selects objects by their labels: the new or the old one must match. Who may write the objects may evade the policy.', { default: {} }),
       resourceRules: opt(3, list(namedRule), 'Requests match that one of these matches.'),
       excludeResourceRules: opt(4, list(namedRule), 'Requests that one of these matches do not match.'),
-      matchPolicy: ptr(7, string(), '`Exact`: the rules match requests as they are sent. `Equivalent`: also those for another version of the same resource, which are converted.', {
-        default: 'Equivalent',
-      }),
+      matchPolicy: ptr(
+        7,
+        documentedEnum('Equivalent', 'Exact'),
+        '`Exact`: the rules match requests as they are sent. `Equivalent`: also those for another version of the same resource, which are converted.',
+        {
+          default: 'Equivalent',
+        },
+      ),
     },
     { structType: 'atomic' },
   );

@@ -1,4 +1,4 @@
-import { type Infer, inline, list, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { documentedEnum, type Infer, inline, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 
 const rule = struct('api.admissionregistration.v1.Rule', 'Resources, by group, version and name.', {
   apiGroups: opt(1, list(string()), 'API groups; an empty name is the core group, `*` every group.'),
@@ -9,7 +9,7 @@ const rule = struct('api.admissionregistration.v1.Rule', 'Resources, by group, v
 
 /** Operations on resources, as webhooks and policies name what they judge. */
 export const ruleWithOperations = struct('api.admissionregistration.v1.RuleWithOperations', 'Operations on resources.', {
-  operations: opt(1, list(string()), '`CREATE`, `UPDATE`, `DELETE`, `CONNECT`, or `*` for all of them.'),
+  operations: opt(1, list(documentedEnum('*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE')), '`CREATE`, `UPDATE`, `DELETE`, `CONNECT`, or `*` for all of them.'),
   ...inline(2, rule),
 });
 

@@ -1,4 +1,4 @@
-import { always, bytes, type Infer, int32, list, mergeList, opt, ptr, type StructSchema, string, struct } from '../../schema/schema.ts';
+import { always, bytes, documentedEnum, type Infer, int32, list, mergeList, opt, ptr, type StructSchema, string, struct } from '../../schema/schema.ts';
 import { labelSelector } from '../meta/label-selector.ts';
 import { matchCondition } from './match-condition.ts';
 import { ruleWithOperations } from './rule.ts';
@@ -21,14 +21,19 @@ const sharedFields = {
   name: always(1, string(), 'Name of the webhook, with a domain: `images.example.com`.'),
   clientConfig: always(2, clientConfig, 'How to connect to it.', { documented: 'required' }),
   rules: opt(3, list(ruleWithOperations), 'What it judges: requests that one of these matches. Configurations of webhooks are never sent to webhooks.'),
-  failurePolicy: ptr(4, string(), 'What a failed call means: `Fail` refuses the request, `Ignore` lets it pass.', { default: 'Fail' }),
-  matchPolicy: ptr(9, string(), '`Exact`: the rules match requests as they are sent. `Equivalent`: also those for another version of the same resource, which are converted.', {
-    default: 'Equivalent',
-  }),
+  failurePolicy: ptr(4, documentedEnum('Fail', 'Ignore'), 'What a failed call means: `Fail` refuses the request, `Ignore` lets it pass.', { default: 'Fail' }),
+  matchPolicy: ptr(
+    9,
+    documentedEnum('Equivalent', 'Exact'),
+    '`Exact`: the rules match requests as they are sent. `Equivalent`: also those for another version of the same resource, which are converted.',
+    {
+      default: 'Equivalent',
+    },
+  ),
   namespaceSelector: ptr(5, labelSelector, 'Selects namespaces, by whose labels requests for their objects and for themselves are sent. Other cluster-scoped objects are always sent.', {
     default: {},
   }),
-  sideEffects: ptr(6, string(), '`None`, or `NoneOnDryRun`: a call for a dry run changes nothing.', { documented: 'required' }),
+  sideEffects: ptr(6, documentedEnum('None', 'NoneOnDryRun', 'Some', 'Unknown'), '`None`, or `NoneOnDryRun`: a call for a dry run changes nothing.', { documented: 'required' }),
   timeoutSeconds: ptr(7, int32(), 'Seconds until a call has failed, from 1 to 30.', { default: 10 }),
   admissionReviewVersions: always(8, list(string()), 'Versions of AdmissionReview that it understands; the first one that the server knows is sent.', { documented: 'required' }),
 } as const;
@@ -45,7 +50,9 @@ export const validatingWebhook = struct('api.admissionregistration.v1.Validating
 export const mutatingWebhook = struct('api.admissionregistration.v1.MutatingWebhook', 'A webhook that changes objects, or refuses requests.', {
   ...sharedFields,
   objectSelector: ptr(11, labelSelector, objectSelector, { default: {} }),
-  reinvocationPolicy: ptr(10, string(), '`Never`: it is called once for a request. `IfNeeded`: again, if others have changed the object after its call.', { default: 'Never' }),
+  reinvocationPolicy: ptr(10, documentedEnum('IfNeeded', 'Never'), '`Never`: it is called once for a request. `IfNeeded`: again, if others have changed the object after its call.', {
+    default: 'Never',
+  }),
   matchConditions: opt(12, mergeList('name', matchCondition, { duplicatesAllowed: true }), matchConditions),
 });
 

@@ -2,7 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
-import { always, type Infer, int32, int64, intOrString, mergeList, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { always, documentedEnum, type Infer, int32, int64, intOrString, mergeList, opt, ptr, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import { containerColumns, defaultPodTemplate, labelsText, type PodTemplateSpec, podTemplateSpec, templateWarnings } from '../core/pod/pod-template-spec.ts';
 import { amountOf, countColumn, selectorColumn, validateAtMostAll, validateIntOrPercent, validateNotEmpty, validateReplacedTemplate } from '../core/pod/replaced-pods.ts';
@@ -19,7 +19,7 @@ const rollingUpdate = struct('api.apps.v1.RollingUpdateDaemonSet', 'How many nod
 });
 
 const updateStrategy = struct('api.apps.v1.DaemonSetUpdateStrategy', 'How pods are replaced when the template changes.', {
-  type: opt(1, string(), '`RollingUpdate`, or `OnDelete`, which replaces pods that somebody deletes.', { default: 'RollingUpdate' }),
+  type: opt(1, documentedEnum('OnDelete', 'RollingUpdate'), '`RollingUpdate`, or `OnDelete`, which replaces pods that somebody deletes.', { default: 'RollingUpdate' }),
   rollingUpdate: ptr(2, rollingUpdate, 'Bounds of a rolling update.'),
 });
 

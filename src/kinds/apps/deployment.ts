@@ -2,7 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../meta/field-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
-import { always, bool, type Infer, int32, int64, intOrString, mergeList, opt, ptr, req, string, struct, time } from '../../schema/schema.ts';
+import { always, bool, documentedEnum, type Infer, int32, int64, intOrString, mergeList, opt, ptr, req, string, struct, time } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec, podTemplateSpec } from '../core/pod/pod-template-spec.ts';
 import { amountOf, ownerWarnings, replicasScale, selectorColumn, validateAtMostAll, validateIntOrPercent, validateNotEmpty, validateReplacedTemplate } from '../core/pod/replaced-pods.ts';
@@ -19,7 +19,7 @@ const rollingUpdate = struct('api.apps.v1.RollingUpdateDeployment', 'How far a r
 });
 
 const strategy = struct('api.apps.v1.DeploymentStrategy', 'How pods are replaced when the template changes.', {
-  type: opt(1, string(), '`RollingUpdate`, or `Recreate`, which stops all former pods first.', { default: 'RollingUpdate' }),
+  type: opt(1, documentedEnum('Recreate', 'RollingUpdate'), '`RollingUpdate`, or `Recreate`, which stops all former pods first.', { default: 'RollingUpdate' }),
   rollingUpdate: ptr(2, rollingUpdate, 'Bounds of a rolling update.'),
 });
 

@@ -2,7 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, forbidden, invalid, notSupported } from '../../meta/field-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
-import { always, type Infer, int32, int64, intOrString, list, mergeList, opt, ptr, req, string, struct } from '../../schema/schema.ts';
+import { always, documentedEnum, type Infer, int32, int64, intOrString, list, mergeList, opt, ptr, req, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import { persistentVolumeClaimSchema } from '../core/persistent-volume-claim-schema.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec, podTemplateSpec, templateWarnings, validateTemplateMetadata } from '../core/pod/pod-template-spec.ts';
@@ -20,7 +20,7 @@ const rollingUpdate = struct('api.apps.v1.RollingUpdateStatefulSetStrategy', 'Bo
 });
 
 const updateStrategy = struct('api.apps.v1.StatefulSetUpdateStrategy', 'How pods are replaced when the template changes.', {
-  type: opt(1, string(), '`RollingUpdate`, or `OnDelete`, which replaces pods that somebody deletes.'),
+  type: opt(1, documentedEnum('OnDelete', 'RollingUpdate'), '`RollingUpdate`, or `OnDelete`, which replaces pods that somebody deletes.'),
   rollingUpdate: ptr(2, rollingUpdate, 'Bounds of a rolling update.'),
 });
 
@@ -30,7 +30,7 @@ const retentionPolicy = struct('api.apps.v1.StatefulSetPersistentVolumeClaimRete
 });
 
 const ordinals = struct('api.apps.v1.StatefulSetOrdinals', 'How pods are numbered.', {
-  start: always(1, int32({ minimum: 0 }), 'Number of the first pod.'),
+  start: always(1, int32({ minimum: 0 }), 'Number of the first pod.', { documented: 'optional' }),
 });
 
 const spec = struct('api.apps.v1.StatefulSetSpec', 'How many pods there should be, each with a name and storage of its own.', {
@@ -39,7 +39,7 @@ const spec = struct('api.apps.v1.StatefulSetSpec', 'How many pods there should b
   template: always(3, podTemplateSpec, 'What pods are made of; they restart always.', { documented: 'required' }),
   volumeClaimTemplates: opt(4, list(persistentVolumeClaimSchema), 'Claims that each pod gets, and keeps when it is replaced.'),
   serviceName: always(5, string(), 'Service that gives the pods their names in the DNS.'),
-  podManagementPolicy: opt(6, string(), '`OrderedReady`, one pod after the other, or `Parallel`.', { default: 'OrderedReady' }),
+  podManagementPolicy: opt(6, documentedEnum('OrderedReady', 'Parallel'), '`OrderedReady`, one pod after the other, or `Parallel`.', { default: 'OrderedReady' }),
   updateStrategy: always(7, updateStrategy, 'How pods of a former template are replaced.'),
   revisionHistoryLimit: ptr(8, int32(), 'Revisions of former templates that are kept to go back to.', { default: 10 }),
   minReadySeconds: opt(9, int32({ minimum: 0 }), 'Seconds that a pod must be ready before it counts as available.'),
@@ -57,7 +57,7 @@ const status = struct('api.apps.v1.StatefulSetStatus', 'How many pods there are,
   updateRevision: opt(7, string(), 'Revision that is rolled out.'),
   collisionCount: ptr(9, int32({ minimum: 0 }), 'Names of revisions that were taken; part of the next name.'),
   conditions: opt(10, mergeList('type', kindCondition('api.apps.v1.StatefulSet'), { duplicatesAllowed: true }), 'What is known of the state.'),
-  availableReplicas: always(11, int32({ minimum: 0 }), 'Pods that have been ready for long enough.'),
+  availableReplicas: always(11, int32({ minimum: 0 }), 'Pods that have been ready for long enough.', { documented: 'optional' }),
 });
 
 const schema = kindSchema('api.apps.v1.StatefulSet', 'Keeps numbered pods running, each with a name and storage that it keeps.', {

@@ -5,7 +5,7 @@ import { readSchedule, zoneProblem } from '../../meta/cron-schedule.ts';
 import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { goText } from '../../schema/go-text.ts';
-import { always, bool, type Infer, int32, int64, list, opt, ptr, string, struct, time } from '../../schema/schema.ts';
+import { always, bool, documentedEnum, type Infer, int32, int64, list, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 import { age, ageColumn, column, countAt, nameColumn, none, wide } from '../columns.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec, templateWarnings } from '../core/pod/pod-template-spec.ts';
 import { nameWarnings } from '../core/pod/pod-warnings.ts';
@@ -30,7 +30,7 @@ const spec = struct('api.batch.v1.CronJobSpec', 'What jobs are made, and when.',
   schedule: always(1, string(), 'Five fields of cron, or `@hourly` and the like.', { documented: 'required' }),
   timeZone: ptr(8, string(), 'Time zone of the schedule; that of the controller unless set.'),
   startingDeadlineSeconds: ptr(2, int64({ minimum: 0 }), 'Seconds after its time at which a job is not started any more.'),
-  concurrencyPolicy: opt(3, string(), '`Allow`, `Forbid` or `Replace`: what happens while a former job runs.', { default: 'Allow' }),
+  concurrencyPolicy: opt(3, documentedEnum('Allow', 'Forbid', 'Replace'), '`Allow`, `Forbid` or `Replace`: what happens while a former job runs.', { default: 'Allow' }),
   suspend: ptr(4, bool(), 'Make no further jobs.', { default: false }),
   jobTemplate: always(5, jobTemplate, 'What the jobs are made of.', { documented: 'required' }),
   successfulJobsHistoryLimit: ptr(6, int32({ minimum: 0 }), 'Jobs that succeeded and are kept.', { default: 3 }),

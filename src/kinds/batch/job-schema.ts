@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../meta/api-object.ts';
-import { always, bool, type Infer, int32, int64, list, opt, ptr, string, struct, time } from '../../schema/schema.ts';
+import { always, bool, documentedEnum, type Infer, int32, int64, list, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 import { podTemplateSpec } from '../core/pod/pod-template-spec.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { labelSelector } from '../meta/label-selector.ts';
@@ -7,7 +7,7 @@ import { typed } from '../typed.ts';
 
 const onExitCodes = struct('api.batch.v1.PodFailurePolicyOnExitCodesRequirement', 'Exit codes of containers.', {
   containerName: ptr(1, string(), 'Container that is looked at; all of them unless set.'),
-  operator: always(2, string(), '`In` or `NotIn`.'),
+  operator: always(2, documentedEnum('In', 'NotIn'), '`In` or `NotIn`.'),
   values: always(3, list(int32(), { listType: 'set', duplicatesAllowed: true }), 'Exit codes, in increasing order.', { documented: 'required' }),
 });
 
@@ -17,7 +17,7 @@ const onPodConditions = struct('api.batch.v1.PodFailurePolicyOnPodConditionsPatt
 });
 
 const failureRule = struct('api.batch.v1.PodFailurePolicyRule', 'What to do about pods that failed in a certain way.', {
-  action: always(1, string(), '`FailJob`, `FailIndex`, `Ignore` or `Count`.'),
+  action: always(1, documentedEnum('Count', 'FailIndex', 'FailJob', 'Ignore'), '`FailJob`, `FailIndex`, `Ignore` or `Count`.'),
   onExitCodes: ptr(2, onExitCodes, 'Exit codes that the rule is for.'),
   onPodConditions: opt(3, list(onPodConditions), 'Conditions of pods that the rule is for; one is enough.'),
 });
@@ -48,9 +48,9 @@ export const jobSpec = struct('api.batch.v1.JobSpec', 'What a job runs, how ofte
   manualSelector: ptr(5, bool(), 'The selector and the labels of the template are as they were sent.'),
   template: always(6, podTemplateSpec, 'What the pods are made of.', { documented: 'required' }),
   ttlSecondsAfterFinished: ptr(8, int32({ minimum: 0 }), 'Seconds after its end at which the job is deleted.'),
-  completionMode: ptr(9, string(), '`NonIndexed`, or `Indexed`: one pod for each number.'),
+  completionMode: ptr(9, documentedEnum('Indexed', 'NonIndexed'), '`NonIndexed`, or `Indexed`: one pod for each number.'),
   suspend: ptr(10, bool(), 'Keep the job from making pods; those that run are deleted.'),
-  podReplacementPolicy: ptr(14, string(), 'When a pod is replaced: `TerminatingOrFailed` or `Failed`.'),
+  podReplacementPolicy: ptr(14, documentedEnum('Failed', 'TerminatingOrFailed'), 'When a pod is replaced: `TerminatingOrFailed` or `Failed`.'),
   managedBy: ptr(15, string(), 'Controller of the job, as a domain and a path.'),
 });
 

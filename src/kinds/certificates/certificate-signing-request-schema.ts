@@ -1,11 +1,41 @@
-import { always, bytes, int32, list, map, mergeList, opt, ptr, req, string, struct, time } from '../../schema/schema.ts';
+import { always, bytes, documentedEnum, int32, list, map, mergeList, opt, ptr, req, string, struct, time } from '../../schema/schema.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 
 const spec = struct('api.certificates.v1.CertificateSigningRequestSpec', 'What is asked for, and by whom.', {
   request: always(1, bytes(), 'The certificate request: a PEM block with the label `CERTIFICATE REQUEST`.'),
   signerName: always(7, string(), 'The signer that is asked: a domain and a path.'),
   expirationSeconds: ptr(8, int32(), 'Wanted lifetime of the certificate, 600 or more; the signer may choose another one.'),
-  usages: opt(5, list(string()), 'What the key in the certificate may be used for.'),
+  usages: opt(
+    5,
+    list(
+      documentedEnum(
+        'any',
+        'cert sign',
+        'client auth',
+        'code signing',
+        'content commitment',
+        'crl sign',
+        'data encipherment',
+        'decipher only',
+        'digital signature',
+        'email protection',
+        'encipher only',
+        'ipsec end system',
+        'ipsec tunnel',
+        'ipsec user',
+        'key agreement',
+        'key encipherment',
+        'microsoft sgc',
+        'netscape sgc',
+        'ocsp signing',
+        's/mime',
+        'server auth',
+        'signing',
+        'timestamping',
+      ),
+    ),
+    'What the key in the certificate may be used for.',
+  ),
   username: opt(2, string(), 'Who made the request; set by the server.'),
   uid: opt(3, string(), 'The uid of who made the request; set by the server.'),
   groups: opt(4, list(string()), 'The groups of who made the request; set by the server.'),

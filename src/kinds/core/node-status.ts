@@ -1,5 +1,5 @@
 import { nodeFields } from '../../dialect/node-fields.ts';
-import { always, bool, int32, int64, list, map, mergeList, opt, ptr, quantity, string, struct, time } from '../../schema/schema.ts';
+import { always, bool, documentedEnum, int32, int64, list, map, mergeList, opt, ptr, quantity, string, struct, time } from '../../schema/schema.ts';
 import { nodeConfigSource } from './node-config-source.ts';
 
 const nodeCondition = struct('api.core.v1.NodeCondition', 'One aspect of the state of a node.', {
@@ -71,7 +71,7 @@ const nodeFeatures = struct('api.core.v1.NodeFeatures', 'What the container runt
 export const nodeStatus = struct('api.core.v1.NodeStatus', 'The state of a node.', {
   capacity: opt(1, map(quantity()), 'All resources of the node.'),
   allocatable: opt(2, map(quantity()), 'Resources of the node that pods can have; the capacity unless set.'),
-  phase: opt(3, string(), 'No longer filled in.', { deprecated: true }),
+  phase: opt(3, documentedEnum('Pending', 'Running', 'Terminated'), 'No longer filled in.', { deprecated: true }),
   conditions: opt(4, mergeList('type', nodeCondition, { duplicatesAllowed: true }), 'What is known about the state of the node.'),
   addresses: opt(5, mergeList('type', nodeAddress, { duplicatesAllowed: true }), 'Addresses by which the node is reached; several may be of one type.'),
   daemonEndpoints: always(6, nodeDaemonEndpoints, 'Where the daemons of the node listen.'),

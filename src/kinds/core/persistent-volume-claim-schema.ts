@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../meta/api-object.ts';
-import { always, enumOf, type Infer, list, map, mergeList, opt, ptr, quantity, string, struct, time } from '../../schema/schema.ts';
+import { always, documentedEnum, enumOf, type Infer, list, map, mergeList, opt, ptr, quantity, string, struct, time } from '../../schema/schema.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 import { persistentVolumeClaimSpec } from './pod/volumes/claim-volumes.ts';
@@ -15,16 +15,20 @@ const condition = struct('api.core.v1.PersistentVolumeClaimCondition', 'One aspe
 
 const modifyVolumeStatus = struct('api.core.v1.ModifyVolumeStatus', 'How far a change of the volume attributes class is.', {
   targetVolumeAttributesClassName: opt(1, string(), 'Class that the volume is being given.'),
-  status: always(2, string(), '`Pending`, `InProgress` or `Infeasible`.'),
+  status: always(2, documentedEnum('InProgress', 'Infeasible', 'Pending'), '`Pending`, `InProgress` or `Infeasible`.'),
 });
 
 const status = struct('api.core.v1.PersistentVolumeClaimStatus', 'What a claim was given.', {
-  phase: opt(1, string(), '`Pending`, `Bound`, or `Lost` when its volume is gone.', { default: 'Pending' }),
+  phase: opt(1, documentedEnum('Bound', 'Lost', 'Pending'), '`Pending`, `Bound`, or `Lost` when its volume is gone.', { default: 'Pending' }),
   accessModes: opt(2, list(enumOf('ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod')), 'Ways in which the volume can be mounted.'),
   capacity: opt(3, map(quantity()), 'Storage of the volume.'),
   conditions: opt(4, mergeList('type', condition, { duplicatesAllowed: true }), 'What is known of the state.'),
   allocatedResources: opt(5, map(quantity()), 'Storage that is set aside, while a volume grows.'),
-  allocatedResourceStatuses: opt(7, map(string()), 'How far the growth of each kind of storage is.'),
+  allocatedResourceStatuses: opt(
+    7,
+    map(documentedEnum('ControllerResizeInProgress', 'ControllerResizeInfeasible', 'NodeResizeInProgress', 'NodeResizeInfeasible', 'NodeResizePending')),
+    'How far the growth of each kind of storage is.',
+  ),
   currentVolumeAttributesClassName: ptr(8, string(), 'Volume attributes class that the volume has.'),
   modifyVolumeStatus: ptr(9, modifyVolumeStatus, 'A change of the volume attributes class that is under way.'),
 });

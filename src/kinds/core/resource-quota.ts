@@ -1,7 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid, invalidTexts, required } from '../../meta/field-error.ts';
-import { always, type Infer, list, map, opt, ptr, quantity, string, struct } from '../../schema/schema.ts';
+import { always, documentedEnum, type Infer, list, map, opt, ptr, quantity, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
@@ -12,8 +12,8 @@ import { roundUpAmounts } from './resource-amounts.ts';
 import { isQuotaResource, validateQuotaResourceName, validateResourceAmount } from './resource-names.ts';
 
 const scopedResourceSelectorRequirement = struct('api.core.v1.ScopedResourceSelectorRequirement', 'A scope, and which of its values.', {
-  scopeName: always(1, string(), 'Name of the scope.'),
-  operator: always(2, string(), 'One of `In`, `NotIn`, `Exists`, `DoesNotExist`.'),
+  scopeName: always(1, documentedEnum('BestEffort', 'CrossNamespacePodAffinity', 'NotBestEffort', 'NotTerminating', 'PriorityClass', 'Terminating'), 'Name of the scope.'),
+  operator: always(2, documentedEnum('DoesNotExist', 'Exists', 'In', 'NotIn'), 'One of `In`, `NotIn`, `Exists`, `DoesNotExist`.'),
   values: opt(3, list(string()), 'Values for `In` and `NotIn`; empty for the other operators.'),
 });
 
@@ -28,7 +28,7 @@ const scopeSelector = struct(
 
 const resourceQuotaSpec = struct('api.core.v1.ResourceQuotaSpec', 'How much there may be in the namespace.', {
   hard: opt(1, map(quantity()), 'Most of each resource.'),
-  scopes: opt(2, list(string()), 'What is counted; everything where it is empty.'),
+  scopes: opt(2, list(documentedEnum('BestEffort', 'CrossNamespacePodAffinity', 'NotBestEffort', 'NotTerminating', 'PriorityClass', 'Terminating')), 'What is counted; everything where it is empty.'),
   scopeSelector: ptr(3, scopeSelector, 'What is counted, by scopes and their values.'),
 });
 

@@ -1,12 +1,12 @@
 import { duplicate, errorsOfEach, type FieldError, invalid, notSupportedOf, required } from '../../meta/field-error.ts';
 import { isLabelValue, isQualifiedName } from '../../meta/formats.ts';
 import { goText } from '../../schema/go-text.ts';
-import { always, type Infer, opt, ptr, string, struct, time } from '../../schema/schema.ts';
+import { always, documentedEnum, type Infer, opt, ptr, string, struct, time } from '../../schema/schema.ts';
 
 export const taint = struct('api.core.v1.Taint', 'Keeps pods that do not tolerate it off a node.', {
   key: always(1, string(), 'Key of the taint.'),
   value: opt(2, string(), 'Value of the taint.'),
-  effect: always(3, string(), 'What it does: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.'),
+  effect: always(3, documentedEnum('NoExecute', 'NoSchedule', 'PreferNoSchedule'), 'What it does: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.'),
   timeAdded: ptr(4, time(), 'When a taint with effect `NoExecute` was added.'),
 });
 

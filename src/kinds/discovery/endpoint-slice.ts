@@ -4,7 +4,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { duplicate, errorsOfEach, type FieldError, invalid, notSupported, required, tooMany } from '../../meta/field-error.ts';
 import { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from '../../meta/formats.ts';
 import { parseIpAddress, specialAddressProblems } from '../../meta/ip-address.ts';
-import { always, bool, enumOf, type Infer, int32, list, map, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { always, bool, documentedEnum, enumOf, type Infer, int32, list, map, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { failing } from '../core/pod/validation/field-checks.ts';
 import { objectReference } from '../core/references.ts';
@@ -53,7 +53,7 @@ const endpointPort = struct(
 const schema = kindSchema('api.discovery.v1.EndpointSlice', 'Some of the endpoints of a service. The label of the service says whose they are.', {
   endpoints: always(2, list(endpoint), 'The endpoints, at most 1000.', { documented: 'required' }),
   ports: always(3, list(endpointPort), 'Ports of every endpoint; none means that there are no ports.'),
-  addressType: always(4, string(), '`IPv4`, `IPv6` or `FQDN`. Cannot change.', { immutable: 'always' }),
+  addressType: always(4, documentedEnum('FQDN', 'IPv4', 'IPv6'), '`IPv4`, `IPv6` or `FQDN`. Cannot change.', { immutable: 'always' }),
 });
 
 type Endpoint = Infer<typeof endpoint>;

@@ -20,7 +20,7 @@ const managedFieldsEntry = struct('apimachinery.pkg.apis.meta.v1.ManagedFieldsEn
   apiVersion: opt(3, string(), 'Group and version in which the fields are named.'),
   time: ptr(4, time(), 'When the manager last changed the set of its fields.'),
   fieldsType: opt(6, string(), 'Format of the field set: always `FieldsV1`.'),
-  fieldsV1: ptr(7, anyObject(), 'The owned fields as a tree of field names, list keys and list values.'),
+  fieldsV1: ptr(7, anyObject({ name: 'apimachinery.pkg.apis.meta.v1.FieldsV1' }), 'The owned fields as a tree of field names, list keys and list values.'),
   subresource: opt(8, string(), 'Subresource that the manager writes through; empty for the object itself.'),
 });
 

@@ -1,4 +1,4 @@
-import { always, type Infer, inline, int32, list, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { always, documentedEnum, type Infer, inline, int32, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { typedLocalObjectReference } from '../core/references.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 
@@ -25,7 +25,7 @@ const ingressBackend = struct('api.networking.v1.IngressBackend', 'What takes th
 const httpIngressPath = struct('api.networking.v1.HTTPIngressPath', 'A path, and where requests for it go.', {
   path: opt(1, string(), 'The path, from `/` on. Required unless the type is `ImplementationSpecific`.'),
   backend: always(2, ingressBackend, 'What takes the requests.', { documented: 'required' }),
-  pathType: ptr(3, string(), '`Exact`, `Prefix` (by segments of the path) or `ImplementationSpecific`.', { documented: 'required' }),
+  pathType: ptr(3, documentedEnum('Exact', 'ImplementationSpecific', 'Prefix'), '`Exact`, `Prefix` (by segments of the path) or `ImplementationSpecific`.', { documented: 'required' }),
 });
 
 const httpIngressRuleValue = struct('api.networking.v1.HTTPIngressRuleValue', 'Where HTTP requests go by their paths.', {
@@ -55,7 +55,7 @@ const ingressSpec = struct('api.networking.v1.IngressSpec', 'Where requests from
 
 const ingressPortStatus = struct('api.networking.v1.IngressPortStatus', 'State of a port of a load balancer.', {
   port: always(1, int32(), 'Number of the port.'),
-  protocol: always(2, string(), '`TCP`, `UDP` or `SCTP`.'),
+  protocol: always(2, documentedEnum('SCTP', 'TCP', 'UDP'), '`TCP`, `UDP` or `SCTP`.'),
   error: ptr(3, string(), 'Reason why the port does not work, in CamelCase or with a domain.'),
 });
 

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, forbidden, invalid, notSupportedOf, required } from '../../meta/field-error.ts';
 import { isCidr } from '../../meta/formats.ts';
 import { isStrictSubset } from '../../meta/ip-address.ts';
-import { always, enumInOrder, type Infer, int32, intOrString, list, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { always, documentedEnum, enumInOrder, type Infer, int32, intOrString, list, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, none } from '../columns.ts';
 import { failing, validatePort } from '../core/pod/validation/field-checks.ts';
 import { defineKind } from '../define-kind.ts';
@@ -43,7 +43,7 @@ const networkPolicySpec = struct('api.networking.v1.NetworkPolicySpec', 'Which p
   podSelector: always(1, labelSelector, 'Selects the pods, in the namespace of the policy; an empty one selects all.', { documented: 'required' }),
   ingress: opt(2, list(ingressRule), 'What may come in, if pods are isolated from it.'),
   egress: opt(3, list(egressRule), 'What may go out, if pods are isolated from it.'),
-  policyTypes: opt(4, list(string()), '`Ingress`, `Egress` or both: what pods are isolated from. Default: `Ingress`, and `Egress` if there are rules for it.'),
+  policyTypes: opt(4, list(documentedEnum('Egress', 'Ingress')), '`Ingress`, `Egress` or both: what pods are isolated from. Default: `Ingress`, and `Egress` if there are rules for it.'),
 });
 
 const schema = kindSchema('api.networking.v1.NetworkPolicy', 'What traffic a set of pods may have.', {

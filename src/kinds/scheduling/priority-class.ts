@@ -1,7 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, forbidden, notSupportedOf, required } from '../../meta/field-error.ts';
-import { always, bool, type Infer, int32, opt, ptr, string } from '../../schema/schema.ts';
+import { always, bool, documentedEnum, type Infer, int32, opt, ptr, string } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
@@ -15,7 +15,10 @@ const schema = kindSchema('api.scheduling.v1.PriorityClass', 'A priority of pods
   }),
   globalDefault: opt(3, bool(), 'True for the class of pods that name none.'),
   description: opt(4, string(), 'When to use the class.'),
-  preemptionPolicy: ptr(5, string(), 'Whether its pods may push out pods of lower priority: `PreemptLowerPriority` or `Never`.', { default: 'PreemptLowerPriority', immutable: 'always' }),
+  preemptionPolicy: ptr(5, documentedEnum('Never', 'PreemptLowerPriority'), 'Whether its pods may push out pods of lower priority: `PreemptLowerPriority` or `Never`.', {
+    default: 'PreemptLowerPriority',
+    immutable: 'always',
+  }),
 });
 
 type PriorityClass = Infer<typeof schema>;

@@ -3,7 +3,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, forbidden, notSupported } from '../../meta/field-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
-import { always, bool, enumOf, list, map, opt, ptr, string } from '../../schema/schema.ts';
+import { always, bool, documentedEnum, enumOf, list, map, opt, ptr, string } from '../../schema/schema.ts';
 import { ageColumn, column } from '../columns.ts';
 import { topologySelectorTerm, validateTopologies } from '../core/topology-selector.ts';
 import { defineKind } from '../define-kind.ts';
@@ -15,7 +15,7 @@ import { validateClassDriver, validateParameters } from './class-parameters.ts';
 const schema = kindSchema('api.storage.v1.StorageClass', 'A class of storage, from which volumes are made for claims.', {
   provisioner: always(2, string(), 'Name of the driver that makes the volumes.'),
   parameters: opt(3, map(string()), 'What the driver is told of the volumes of this class.'),
-  reclaimPolicy: ptr(4, string(), 'What becomes of a volume after its claim: `Delete` or `Retain`.', { default: 'Delete' }),
+  reclaimPolicy: ptr(4, documentedEnum('Delete', 'Recycle', 'Retain'), 'What becomes of a volume after its claim: `Delete` or `Retain`.', { default: 'Delete' }),
   mountOptions: opt(5, list(string()), 'Options with which the volumes are mounted; nobody checks them before.'),
   allowVolumeExpansion: ptr(6, bool(), 'Whether claims may ask for more later.'),
   volumeBindingMode: ptr(7, enumOf('Immediate', 'WaitForFirstConsumer'), 'Whether volumes are made and bound at once, or for the first pod that uses them.', {

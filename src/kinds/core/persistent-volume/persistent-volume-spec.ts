@@ -1,4 +1,4 @@
-import { type Infer, inline, list, map, opt, ptr, quantity, string, struct } from '../../../schema/schema.ts';
+import { documentedEnum, type Infer, inline, list, map, opt, ptr, quantity, string, struct } from '../../../schema/schema.ts';
 import { nodeSelector } from '../node-selector.ts';
 import {
   awsElasticBlockStoreVolumeSource,
@@ -68,12 +68,12 @@ export const persistentVolumeSpec = struct(
   {
     capacity: opt(1, map(quantity()), 'How large the volume is.'),
     ...inline(2, persistentVolumeSource),
-    accessModes: opt(3, list(string()), 'Ways in which the volume can be mounted.'),
+    accessModes: opt(3, list(documentedEnum('ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod')), 'Ways in which the volume can be mounted.'),
     claimRef: ptr(4, objectReference, 'The claim that the volume is bound to.', { structType: 'granular' }),
-    persistentVolumeReclaimPolicy: opt(5, string(), 'What becomes of the volume after its claim: `Retain`, `Delete` or `Recycle`.'),
+    persistentVolumeReclaimPolicy: opt(5, documentedEnum('Delete', 'Recycle', 'Retain'), 'What becomes of the volume after its claim: `Retain`, `Delete` or `Recycle`.'),
     storageClassName: opt(6, string(), 'Storage class of the volume; none where it is empty.'),
     mountOptions: opt(7, list(string()), 'Options with which the volume is mounted; nobody checks them before.'),
-    volumeMode: ptr(8, string(), 'Whether the volume is a file system or a block device.'),
+    volumeMode: ptr(8, documentedEnum('Block', 'Filesystem'), 'Whether the volume is a file system or a block device.'),
     nodeAffinity: ptr(9, volumeNodeAffinity, 'Which nodes can use the volume.'),
     volumeAttributesClassName: ptr(10, string(), 'Volume attributes class of the volume.'),
   },

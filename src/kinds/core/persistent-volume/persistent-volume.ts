@@ -5,7 +5,7 @@ import { type FieldError, forbidden, invalid } from '../../../meta/field-error.t
 import { formatTime } from '../../../meta/time.ts';
 import { cloneJson } from '../../../patch/json-value.ts';
 import { equalValues } from '../../../schema/equal-values.ts';
-import { always, type Infer, opt, ptr, string, struct, time } from '../../../schema/schema.ts';
+import { always, documentedEnum, type Infer, opt, ptr, string, struct, time } from '../../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../../columns.ts';
 import { defineKind } from '../../define-kind.ts';
 import type { Column, Kind, StrategyContext } from '../../kind.ts';
@@ -19,7 +19,7 @@ import { type PersistentVolumeSpec, persistentVolumeSpec, sourceNames } from './
 import { validateVolumeSpec } from './spec-validation.ts';
 
 const persistentVolumeStatus = struct('api.core.v1.PersistentVolumeStatus', 'What is known of a volume.', {
-  phase: opt(1, string(), 'Whether the volume is `Pending`, `Available`, `Bound` to a claim, `Released` or `Failed`.'),
+  phase: opt(1, documentedEnum('Available', 'Bound', 'Failed', 'Pending', 'Released'), 'Whether the volume is `Pending`, `Available`, `Bound` to a claim, `Released` or `Failed`.'),
   message: opt(2, string(), 'Why the volume is in this phase, for people.'),
   reason: opt(3, string(), 'Why the volume failed, in one word.'),
   lastPhaseTransitionTime: ptr(4, time(), 'When the phase changed.'),

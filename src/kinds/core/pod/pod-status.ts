@@ -1,4 +1,4 @@
-import { always, type Infer, list, mergeList, opt, ptr, string, struct, time } from '../../../schema/schema.ts';
+import { always, documentedEnum, type Infer, list, mergeList, opt, ptr, string, struct, time } from '../../../schema/schema.ts';
 import { containerStatus } from './container/container-status.ts';
 
 const podCondition = struct('api.core.v1.PodCondition', 'One aspect of a pod that is true, false or unknown.', {
@@ -24,7 +24,7 @@ const podResourceClaimStatus = struct('api.core.v1.PodResourceClaimStatus', "The
 });
 
 export const podStatus = struct('api.core.v1.PodStatus', 'What was last observed of a pod.', {
-  phase: opt(1, string(), 'Where the pod is in its life: `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`.'),
+  phase: opt(1, documentedEnum('Failed', 'Pending', 'Running', 'Succeeded', 'Unknown'), 'Where the pod is in its life: `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`.'),
   conditions: opt(2, mergeList('type', podCondition, { duplicatesAllowed: true }), 'Conditions of the pod, each with its last change.'),
   message: opt(3, string(), 'Explains to people why the pod is in its state.'),
   reason: opt(4, string(), 'Explains in one word why the pod is in its state, such as `Evicted`.'),
@@ -36,7 +36,7 @@ export const podStatus = struct('api.core.v1.PodStatus', 'What was last observed
   startTime: ptr(7, time(), 'When the node agent took up the pod.'),
   initContainerStatuses: opt(10, list(containerStatus), 'States of the init containers.'),
   containerStatuses: opt(8, list(containerStatus), 'States of the main containers.'),
-  qosClass: opt(9, string(), 'Class of service, which follows from the resources of the containers.', { immutable: 'always' }),
+  qosClass: opt(9, documentedEnum('BestEffort', 'Burstable', 'Guaranteed'), 'Class of service, which follows from the resources of the containers.', { immutable: 'always' }),
   ephemeralContainerStatuses: opt(13, list(containerStatus), 'States of the ephemeral containers.'),
   resize: opt(14, string(), 'How far a change of the resources of the containers has got.'),
   resourceClaimStatuses: opt(15, list(podResourceClaimStatus, { patchStrategy: 'merge,retainKeys', patchMergeKey: 'name' }), 'Resource claims that were made for the pod.'),

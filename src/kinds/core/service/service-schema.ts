@@ -1,4 +1,4 @@
-import { always, bool, enumOf, type Infer, int32, intOrString, list, map, mergeList, opt, ptr, string, struct } from '../../../schema/schema.ts';
+import { always, bool, documentedEnum, enumOf, type Infer, int32, intOrString, list, map, mergeList, opt, ptr, string, struct } from '../../../schema/schema.ts';
 import { condition } from '../../meta/condition.ts';
 import { kindSchema } from '../../meta/kind-schema.ts';
 
@@ -34,8 +34,8 @@ const serviceSpec = struct('api.core.v1.ServiceSpec', 'What a service offers, an
   healthCheckNodePort: opt(12, int32(), 'Port of every node that tells load balancers whether it has pods of the service. Allocated unless given; cannot change.'),
   publishNotReadyAddresses: opt(13, bool(), 'Endpoints count as ready even if they are not.'),
   sessionAffinityConfig: ptr(14, sessionAffinityConfig, 'Settings of session affinity.'),
-  ipFamilies: opt(19, list(string()), 'Families of the addresses: `IPv4`, `IPv6` or both. The first cannot change.'),
-  ipFamilyPolicy: ptr(17, string(), '`SingleStack`, `PreferDualStack`, or `RequireDualStack`, which fails in a cluster with one family.'),
+  ipFamilies: opt(19, list(documentedEnum('', 'IPv4', 'IPv6')), 'Families of the addresses: `IPv4`, `IPv6` or both. The first cannot change.'),
+  ipFamilyPolicy: ptr(17, documentedEnum('PreferDualStack', 'RequireDualStack', 'SingleStack'), '`SingleStack`, `PreferDualStack`, or `RequireDualStack`, which fails in a cluster with one family.'),
   allocateLoadBalancerNodePorts: ptr(20, bool(), 'Whether ports of the nodes are allocated for a load balancer. Default: true.'),
   loadBalancerClass: ptr(21, string(), 'Who makes the load balancer. Default: whoever does so in this cluster. Cannot change while the type is `LoadBalancer`.'),
   internalTrafficPolicy: ptr(22, enumOf('Cluster', 'Local'), '`Local`: traffic of a node goes only to pods of that node.'),
@@ -44,7 +44,7 @@ const serviceSpec = struct('api.core.v1.ServiceSpec', 'What a service offers, an
 
 const portStatus = struct('api.core.v1.PortStatus', 'State of a port of a load balancer.', {
   port: always(1, int32(), 'Number of the port.'),
-  protocol: always(2, string(), '`TCP`, `UDP` or `SCTP`.'),
+  protocol: always(2, documentedEnum('SCTP', 'TCP', 'UDP'), '`TCP`, `UDP` or `SCTP`.'),
   error: ptr(3, string(), 'Reason why the port does not work, in CamelCase or with a domain.'),
 });
 

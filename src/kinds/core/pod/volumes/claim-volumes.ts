@@ -1,4 +1,4 @@
-import { always, bool, enumOf, list, map, opt, ptr, quantity, req, string, struct } from '../../../../schema/schema.ts';
+import { always, bool, documentedEnum, enumOf, list, map, opt, ptr, quantity, req, string, struct } from '../../../../schema/schema.ts';
 import { labelSelector } from '../../../meta/label-selector.ts';
 import { objectMeta } from '../../../meta/object-meta.ts';
 import { typedLocalObjectReference, typedObjectReference } from '../../references.ts';
@@ -14,7 +14,7 @@ const volumeResourceRequirements = struct('api.core.v1.VolumeResourceRequirement
 });
 
 export const persistentVolumeClaimSpec = struct('api.core.v1.PersistentVolumeClaimSpec', 'What storage a claim asks for.', {
-  accessModes: opt(1, list(string()), 'Ways in which the volume must be mountable.'),
+  accessModes: opt(1, list(documentedEnum('ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod')), 'Ways in which the volume must be mountable.'),
   selector: ptr(4, labelSelector, 'Selects volumes by their labels.'),
   resources: always(2, volumeResourceRequirements, 'Least and most storage of the volume.'),
   volumeName: opt(3, string(), 'Name of the persistent volume that the claim is bound to.'),
