@@ -1,19 +1,39 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type ManualClock, pause } from '../../../src/base/time/clock.ts';
+import type { ClientRequest, ClientResponse } from '../../../src/outbound/transport.ts';
+import type { UserInfo } from '../../../src/request/user-info.ts';
 import { type ApiServer, createApiServer } from '../../../src/server/wiring/create-api-server.ts';
 import { openMemoryStore } from '../../../src/store/drivers/memory/memory-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { memoryConfiguration } from '../../support/server-configuration.ts';
 import type { Dice } from '../dice.ts';
 import { simulatedWorld } from '../simulated-world.ts';
+import type { Member, Servers } from './client.ts';
 import { type FaultRates, FaultyStore, type StoreDefect } from './faulty-store.ts';
 
 /** A server and its way to the store. */
-export interface Member {
+class SimulatedMember implements Member {
   readonly server: ApiServer;
   readonly store: FaultyStore;
-  /** Aborted when the server is killed: its clients hear no more of it. */
-  readonly gone: AbortController;
+  readonly #end = new AbortController();
+
+  constructor(server: ApiServer, store: FaultyStore) {
+    this.server = server;
+    this.store = store;
+  }
+
+  get gone(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  send(request: ClientRequest, user: UserInfo): Promise<ClientResponse> {
+    return this.server.transportAs(user).send(request);
+  }
+
+  kill(): void {
+    this.#end.abort();
+    this.store.crash();
+  }
 }
 
 interface ClusterOptions {
@@ -32,13 +52,13 @@ const delayMsMax = 6;
 const stepsMax = 200_000;
 
 /** Several servers on one store, in one process, under a time that goes on when nothing is left to do. */
-export class Cluster implements AsyncDisposable {
+export class Cluster implements Servers, AsyncDisposable {
   /** Writes of a batch share a revision, as in etcd. */
   readonly store: Store = openMemoryStore({ batchRevisions: 'shared' });
   readonly #options: ClusterOptions;
   readonly #clock: ManualClock;
   readonly #environment: ReturnType<typeof simulatedWorld>['environment'];
-  readonly #members: Member[] = [];
+  readonly #members: SimulatedMember[] = [];
   readonly #stopping: Promise<unknown>[] = [];
 
   private constructor(options: ClusterOptions) {
@@ -85,20 +105,19 @@ export class Cluster implements AsyncDisposable {
   async replace(index: number): Promise<void> {
     const killed = this.#members[index];
     if (!killed) throw new RangeError(`no server ${index}`);
-    killed.gone.abort();
-    killed.store.crash();
+    killed.kill();
     this.#stopping.push(killed.server.stop().catch(() => {}));
     this.#members[index] = await this.#startMember();
   }
 
-  async #startMember(): Promise<Member> {
+  async #startMember(): Promise<SimulatedMember> {
     const { dice, rates, defect } = this.#options;
     const store = new FaultyStore(this.store, { clock: this.#clock, dice, delayMsMax });
     const environment = { ...this.#environment, openStore: async () => store };
     const server = await createApiServer(memoryConfiguration, environment);
     await server.start();
     store.begin({ rates, defect });
-    return { server, store, gone: new AbortController() };
+    return new SimulatedMember(server, store);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,12 +1,8 @@
-import type { Change, Store } from '../../../src/store/store.ts';
 import { Dice } from '../dice.ts';
-import { write } from '../simulated-world.ts';
 import { claimsProblem } from './claims.ts';
-import { ask } from './client.ts';
 import { Cluster } from './cluster.ts';
-import { commitsOf, listProblem, wholeWatchProblem, writesProblem } from './committed.ts';
 import { type StoreDefect, stormy } from './faulty-store.ts';
-import { linearizabilityProblem } from './linearizability.ts';
+import { changesAfter, collectionOf, historyProblems, logOf, makeNamespace } from './history.ts';
 import { Recorder } from './recorder.ts';
 import { Watching } from './watching.ts';
 import { Workload } from './workload.ts';
@@ -57,30 +53,26 @@ interface HistoryOptions {
 }
 
 async function runHistory(cluster: Cluster, dice: Dice, { namespace, doubles }: HistoryOptions): Promise<Findings> {
-  await cluster.until(makeNamespace(cluster, dice, namespace));
-  const from = await cluster.store.head();
+  const from = await cluster.until(makeNamespace(cluster, dice, namespace));
   const recorder = new Recorder();
-  const collection = `/api/v1/namespaces/${namespace}/configmaps`;
-  const watching = Array.from({ length: watches }, () => new Watching({ cluster, dice, collection, from, doubles }));
+  const collection = collectionOf(namespace);
+  const watching = Array.from(
+    { length: watches },
+    () => new Watching({ servers: cluster, dice, collection, from, doubles }),
+  );
   const work = Array.from({ length: clients }, (_, index) =>
-    new Workload(`c${index}`, { cluster, dice, recorder, namespace }).run(requestsPerClient),
+    new Workload(`c${index}`, { servers: cluster, dice, recorder, namespace }).run(requestsPerClient),
   );
   const killing = dice.chance(killRate) ? killOne(cluster, dice) : undefined;
   await cluster.until(Promise.all([...work, killing]));
   await cluster.until(cluster.pause(settledMs));
   const changes = await changesAfter(cluster.store, 1);
-  const own = changes.filter(({ revision }) => revision > from);
-  const log = commitsOf(own, `/core/configmaps/${namespace}/`, storedValue);
+  const log = logOf(changes, namespace);
   const last = log.at(-1)?.revision ?? from;
   await cluster.until(Promise.all(watching.map((watch) => watch.end(last, cluster.pause(shownMsMax)))));
-  const { operations, lists } = recorder;
-  const problems = [
-    linearizabilityProblem(operations),
-    writesProblem(operations, log),
-    claimsProblem(changes),
-    ...lists.map((list) => listProblem(list, log, operations)),
-    ...watching.map(({ events }, index) => wholeWatchProblem({ client: `w${index}`, from, events }, log)),
-  ];
+  const { operations } = recorder;
+  const shown = watching.map(({ events }) => ({ from, events }));
+  const problems = [...historyProblems({ recorder, watches: shown, log }), claimsProblem(changes)];
   return {
     problems: problems.filter((problem) => problem !== undefined),
     operations: operations.length,
@@ -99,25 +91,3 @@ async function killOne(cluster: Cluster, dice: Dice): Promise<void> {
   await cluster.pause(dice.below(killedWithinMs));
   await cluster.replace(dice.below(cluster.members.length));
 }
-
-/** Until it is there, whatever was answered. */
-async function makeNamespace(cluster: Cluster, dice: Dice, name: string): Promise<void> {
-  const request = write('POST', '/api/v1/namespaces', { metadata: { name } });
-  for (;;) {
-    const reply = await ask(dice.pick(cluster.members), request);
-    if (reply !== 'gone' && (reply.status === 201 || reply.status === 409)) return;
-  }
-}
-
-async function changesAfter(store: Store, from: number): Promise<readonly Change[]> {
-  const head = await store.head();
-  const all: Change[] = [];
-  if (head === from) return all;
-  for await (const { changes, revision } of store.changes(from, new AbortController().signal)) {
-    all.push(...changes);
-    if (revision >= head) break;
-  }
-  return all;
-}
-
-const storedValue = (stored: Uint8Array): string => JSON.parse(Buffer.from(stored).toString()).data.value;

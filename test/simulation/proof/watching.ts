@@ -1,10 +1,10 @@
 import type { Dice } from '../dice.ts';
 import { admin, get } from '../simulated-world.ts';
-import type { Cluster } from './cluster.ts';
+import { LostAnswer, type Servers } from './client.ts';
 import type { WatchedEvent } from './committed.ts';
 
 interface WatchParts {
-  readonly cluster: Cluster;
+  readonly servers: Servers;
   readonly dice: Dice;
   readonly collection: string;
   readonly from: number;
@@ -48,16 +48,16 @@ export class Watching {
   }
 
   async #run(): Promise<void> {
-    const { cluster, dice, collection } = this.#parts;
+    const { servers, dice, collection } = this.#parts;
     while (!this.#stop.signal.aborted) {
-      const { server, gone } = dice.pick(cluster.members);
-      const signal = AbortSignal.any([this.#stop.signal, gone.signal]);
+      const member = dice.pick(servers.members);
+      const signal = AbortSignal.any([this.#stop.signal, member.gone]);
       const target = `${collection}?watch=true&allowWatchBookmarks=true&timeoutSeconds=1&resourceVersion=${this.#at}`;
       try {
-        const response = await server.transportAs(admin).send({ ...get(target), signal });
+        const response = await member.send({ ...get(target), signal }, admin);
         await this.#read(response.body);
       } catch (error) {
-        if (!signal.aborted) throw error;
+        if (!signal.aborted && !(error instanceof LostAnswer)) throw error;
       }
     }
   }

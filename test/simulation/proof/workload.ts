@@ -1,13 +1,14 @@
 import type { ClientRequest } from '../../../src/outbound/transport.ts';
 import type { Dice } from '../dice.ts';
 import { get, write } from '../simulated-world.ts';
-import { ask, type Reply, type ReplyBody } from './client.ts';
-import type { Cluster, Member } from './cluster.ts';
+import { ask, type Member, type Reply, type ReplyBody, type Servers } from './client.ts';
 import type { Answer, Call } from './operation.ts';
 import type { Recorder } from './recorder.ts';
 
 /** Keys that clients quarrel about. */
 const keys = ['a', 'b', 'c'];
+/** Written at the end. */
+const lastKey = 'last';
 const pageSize = 2;
 /** How often a service is made or removed beside it, whose address is claimed in the same batch. */
 const serviceRate = 0.1;
@@ -19,7 +20,7 @@ interface Seen {
 }
 
 interface WorkloadParts {
-  readonly cluster: Cluster;
+  readonly servers: Servers;
   readonly dice: Dice;
   readonly recorder: Recorder;
   /** Where the objects are. */
@@ -59,8 +60,8 @@ export class Workload {
   }
 
   #member(): Member {
-    const { cluster, dice } = this.#parts;
-    return dice.pick(cluster.members);
+    const { servers, dice } = this.#parts;
+    return dice.pick(servers.members);
   }
 
   get #collection(): string {
@@ -115,6 +116,13 @@ export class Workload {
 
   #get(key: string): Promise<void> {
     return this.#do(key, { type: 'get' }, get(`${this.#collection}/${key}`));
+  }
+
+  /** Writes what comes last, until it is acknowledged; gives its revision. */
+  async finish(): Promise<number> {
+    const written = this.#revisions.length;
+    while (this.#revisions.length === written) await this.#apply(lastKey);
+    return this.#revisions.at(-1) ?? 0;
   }
 
   async #do(key: string, call: Call, request: ClientRequest): Promise<void> {
