@@ -46,7 +46,7 @@ export const logOf = (changes: readonly Change[], namespace: string): readonly C
 
 const storedValue = (stored: Uint8Array): string => JSON.parse(Buffer.from(stored).toString()).data.value;
 
-export interface History {
+interface History {
   readonly recorder: Recorder;
   /** What watches showed that began at `from`. */
   readonly watches: readonly { readonly from: Revision; readonly events: readonly WatchedEvent[] }[];

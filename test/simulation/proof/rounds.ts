@@ -14,7 +14,7 @@ export interface Fault {
   strike(): Promise<void>;
 }
 
-export interface RoundsOptions {
+interface RoundsOptions {
   readonly servers: Servers;
   readonly dice: Dice;
   readonly rounds: number;
@@ -32,7 +32,7 @@ interface Round {
   readonly watching: readonly Watching[];
 }
 
-export interface Tally {
+interface Tally {
   readonly rounds: number;
   readonly operations: number;
   readonly unknown: number;
