@@ -19,7 +19,18 @@ export interface EtcdProcessOptions {
   readonly clientTls?: EtcdTls;
   /** Additional flags for etcd. */
   readonly flags?: readonly string[];
+  /** Default: this machine's loopback interface. */
+  readonly host?: EtcdHost;
 }
+
+/** Where a member runs. */
+export interface EtcdHost {
+  readonly address: string;
+  /** A command prefix that runs a command there. */
+  readonly within: readonly string[];
+}
+
+const loopback: EtcdHost = { address: '127.0.0.1', within: [] };
 
 export interface EtcdProcess {
   /** `http://127.0.0.1:port`, or `https`; unchanged by restarts. */
@@ -61,16 +72,19 @@ export interface EtcdCluster {
 }
 
 /** Starts a cluster of three members, whose elections are quick. */
-export const startEtcdCluster = async (): Promise<EtcdCluster> => {
+export const startEtcdCluster = async (
+  hosts: readonly EtcdHost[] = [loopback, loopback, loopback],
+): Promise<EtcdCluster> => {
   for (let attempt = 1; ; attempt++) {
     const peers: string[] = [];
-    for (let index = 0; index < 3; index++) peers.push(`http://127.0.0.1:${await freePort()}`);
+    for (const { address } of hosts) peers.push(`http://${address}:${await freePort()}`);
     const initial = peers.map((peer, index) => `m${index}=${peer}`).join(',');
     const members: EtcdServer[] = [];
-    for (const [index, peer] of peers.entries()) {
+    for (const [index, host] of hosts.entries()) {
+      const peer = peers[index] ?? '';
       const flags = ['--name', `m${index}`, '--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer];
       flags.push('--initial-cluster', initial, '--heartbeat-interval', '50', '--election-timeout', '500');
-      members.push(new EtcdServer({ flags }, await freePort()));
+      members.push(new EtcdServer({ flags, host }, await freePort()));
     }
     const stop = async (): Promise<void> => void (await Promise.all(members.map((member) => member.stop())));
     try {
@@ -97,13 +111,14 @@ class EtcdServer implements EtcdProcess {
 
   constructor(options: EtcdProcessOptions, port: number) {
     this.#options = options;
-    this.endpoint = `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+    this.endpoint = `${options.tls ? 'https' : 'http'}://${(options.host ?? loopback).address}:${port}`;
     process.once('exit', this.#endWithUs);
   }
 
   async start(): Promise<void> {
     if (this.#child?.exitCode === null && this.#child.signalCode === null) return;
-    const child = spawnToDieWithUs('etcd', this.#flags());
+    const [command, ...args] = [...(this.#options.host ?? loopback).within, 'etcd', ...this.#flags()] as const;
+    const child = spawnToDieWithUs(command ?? 'etcd', args);
     this.#child = child;
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#log = (this.#log + text).slice(-4_000);
