@@ -3,10 +3,12 @@ import { sendStatus } from '../../content/status.ts';
 import { type Listener, listen } from '../../http/listener.ts';
 import { defaultServiceRanges, servicePools } from '../../kinds/core/service/service-pools.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import { parseIpRange } from '../../meta/ip-range.ts';
 import { assignAuditId } from '../serving/observe/audit-id.ts';
 import { ApiService, serverLeaseMs } from '../upkeep/api-service.ts';
 import { serverUser } from '../upkeep/bootstrap.ts';
 import { ClusterInfo } from '../upkeep/cluster-info.ts';
+import { DefaultServiceRange } from '../upkeep/default-service-range.ts';
 import { Lead } from '../upkeep/lead.ts';
 import { ServerLeases } from '../upkeep/server-leases.ts';
 import { mayUpgrade } from './access/cors.ts';
@@ -37,6 +39,7 @@ export async function startServer(
     server.hold(
       lead.begin(() => {
         keepApiService(server, config, { ...environment, port });
+        keepServiceRange(server, config, environment);
         return { close() {} };
       }),
     );
@@ -82,6 +85,21 @@ function keepApiService(
   });
   server.hold(service);
   service.start();
+}
+
+/** Looks after the ServiceCIDR of the configured ranges, if its kind is served. */
+function keepServiceRange(
+  server: ApiServer,
+  { dialect, logger, serviceRanges = defaultServiceRanges }: ServerConfig,
+  { clock }: Pick<Environment, 'clock'>,
+): void {
+  if (!server.resources.find(dialect.group('networking'), 'v1beta1', 'servicecidrs')) return;
+  const ranges = serviceRanges.clusterIps.flatMap((text) => parseIpRange(text)?.text ?? []);
+  if (ranges.length === 0) return;
+  const client = server.clientAs(serverUser, 'orch');
+  const kept = new DefaultServiceRange({ client, dialect, clock, logger, ranges });
+  server.hold(kept);
+  kept.start();
 }
 
 /** Publishes the connection data that the configuration has, and its later changes. */

@@ -1,0 +1,113 @@
+import type { Closable } from '../../base/disposable.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { type ApiClient, hasReason, isAbsence } from '../../client/api-client.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { formatTime } from '../../meta/time.ts';
+import { equalValues } from '../../schema/equal-values.ts';
+
+/** How often is looked whether it is there; published. */
+const intervalMs = 10_000;
+
+interface DefaultServiceRangeOptions {
+  readonly client: ApiClient;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The ranges of the configuration in canonical form; the first one is of the default family. */
+  readonly ranges: readonly string[];
+}
+
+/**
+ * The ServiceCIDR of the configured ranges, where its kind is served (KEP-1880). As in kube-apiserver the servers make it, every
+ * ten seconds if it is gone, and call it ready unless somebody else has said something of that; its other fields stay as they are.
+ */
+export class DefaultServiceRange implements Closable {
+  readonly #options: DefaultServiceRangeOptions;
+  readonly #collection: string;
+  readonly #path: string;
+  #timer: Closable | undefined;
+  #closed = false;
+
+  constructor(options: DefaultServiceRangeOptions) {
+    this.#options = options;
+    this.#collection = `/apis/${options.dialect.group('networking')}/v1beta1/servicecidrs`;
+    this.#path = `${this.#collection}/${options.dialect.name}`;
+  }
+
+  /** Looks after it from now on. Does not wait. */
+  start(): void {
+    void this.#step();
+  }
+
+  async #step(): Promise<void> {
+    const { clock, logger } = this.#options;
+    try {
+      await this.sync();
+    } catch (error) {
+      if (!this.#closed) logger.warn('the default ServiceCIDR could not be brought up to date', { error });
+    }
+    if (!this.#closed) this.#timer = clock.after(intervalMs, () => void this.#step());
+  }
+
+  /** One round. */
+  async sync(): Promise<void> {
+    const object = (await this.#find()) ?? (await this.#made());
+    if (object && !this.#closed && this.#lacksReady(object)) await this.#callReady(object);
+  }
+
+  async #find(): Promise<ApiObject | undefined> {
+    try {
+      return await this.#options.client.get(this.#path);
+    } catch (error) {
+      if (isAbsence(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #made(): Promise<ApiObject | undefined> {
+    const { client, dialect, ranges } = this.#options;
+    try {
+      return await client.create(this.#collection, { metadata: { name: dialect.name }, spec: { cidrs: ranges } });
+    } catch (error) {
+      // Another server was first, and calls it ready.
+      if (hasReason(error, 'AlreadyExists')) return undefined;
+      throw error;
+    }
+  }
+
+  /** Ranges that are being deleted, or are not those of the configuration, are left to others. */
+  #lacksReady({ metadata, spec, status }: ApiObject & Partial<ServiceRange>): boolean {
+    if (metadata.deletionTimestamp !== undefined || !equalValues(spec?.cidrs, this.#options.ranges)) return false;
+    return !status?.conditions?.some(({ type }) => type === 'Ready');
+  }
+
+  async #callReady(object: ApiObject & Partial<ServiceRange>): Promise<void> {
+    const { client, clock, dialect } = this.#options;
+    const ready = {
+      type: 'Ready',
+      status: 'True',
+      reason: '',
+      message: `${dialect.title} default Service CIDR is ready`,
+      lastTransitionTime: formatTime(clock.now()),
+    };
+    const conditions = [...(object.status?.conditions ?? []), ready];
+    try {
+      await client.update(`${this.#path}/status`, { ...object, status: { conditions } });
+    } catch (error) {
+      // The next round looks at what it is now.
+      if (!hasReason(error, 'Conflict') && !isAbsence(error)) throw error;
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.close();
+  }
+}
+
+interface ServiceRange {
+  readonly spec: { readonly cidrs?: readonly string[] };
+  readonly status: { readonly conditions?: readonly { readonly type: string }[] };
+}
