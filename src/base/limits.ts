@@ -168,6 +168,16 @@ export const limits = {
   outputBytesKept: 8 * 1024 * 1024,
   /** Bytes buffered of one HTTP/2 response before its writer should wait. */
   responseBufferBytes: 64 * 1024,
+  /**
+   * Requests of one tenant in one turn of the event loop beyond which its connections wait for their turn (FloodGate);
+   * for how long at least; how long a slice of theirs is and, in multiples of it, the pause behind it while others send
+   * requests; and after how long without requests of others there is no pause.
+   */
+  floodRequestsPerTurn: 64,
+  floodMs: 1_000,
+  floodSliceMs: 0.25,
+  floodPause: 9,
+  floodQuietMs: 20,
   /** How long requests of one HTTP/2 connection are read before other work gets its turn. */
   readSliceMs: 10,
   /**

@@ -3,6 +3,7 @@ import type { RosterPlace } from '../base/collections/roster.ts';
 import type { Span } from '../base/span.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { BodyWriter, Ending, Exchange, Headers, Peer } from './exchange.ts';
+import type { Sender } from './flood-gate.ts';
 import { nullWriter } from './response-writer.ts';
 import { Warnings } from './warning.ts';
 
@@ -22,6 +23,8 @@ export interface ExchangeOwner {
   readonly peer: Peer;
   /** Headers of every response, alternating names and values. */
   readonly headers: readonly string[];
+  /** Counts a request for its sender; undefined for one whose connections are never held. */
+  sentBy(sender: Sender | undefined): void;
   /** The exchange is over: the response was sent, or the client is gone. */
   ended(exchange: BaseExchange): void;
 }
@@ -77,6 +80,10 @@ export abstract class BaseExchange implements Exchange {
   /** The flat list of names and values of a response, starting with `first`. */
   protected responseHeaders(first: readonly string[], headers: Headers): string[] {
     return headerList(first, headers, { added: this.added, always: this.#owner.headers });
+  }
+
+  sentBy(sender: Sender | undefined): void {
+    this.#owner.sentBy(sender);
   }
 
   header(name: string): string | undefined {

@@ -4,6 +4,7 @@ import type { Clock } from '../base/time/clock.ts';
 import { TimeSlice } from '../base/time/time-slice.ts';
 import type { BaseExchange, ExchangeOwner } from './base-exchange.ts';
 import type { Peer } from './exchange.ts';
+import type { FloodGate, HeldRead, Sender } from './flood-gate.ts';
 
 /** Timeouts of connections, in milliseconds; tests shorten them. */
 export type ConnectionLimits = Readonly<Record<'headersMsMax' | 'idleMsMax' | 'requestMsMax', number>>;
@@ -16,8 +17,17 @@ interface ConnectionEnding {
   leave?(): void;
   /** Closes immediately. */
   destroy(): void;
+  /** Whether the client has begun to speak the protocol, with or without a request. */
+  hasBegun?(): boolean;
   /** Called every `sweepMs`. */
   sweep?(sweepMs: number): void;
+}
+
+interface ConnectionOptions {
+  readonly socket: TLSSocket;
+  /** Added to every response, alternating names and values. */
+  readonly headers: readonly string[];
+  readonly gate: FloodGate;
 }
 
 /** One TLS connection: its peer and its requests in progress. */
@@ -32,9 +42,13 @@ export class Connection implements ExchangeOwner {
   #idleSweeps = 0;
   #retired = false;
   #leaving = false;
+  readonly #gate: FloodGate;
+  /** The sender of a request on it is known. */
+  isKnown = false;
+  #sender: Sender | undefined;
 
-  /** `headers` are added to every response, alternating names and values. */
-  constructor(socket: TLSSocket, headers: readonly string[], ending: ConnectionEnding) {
+  constructor({ socket, headers, gate }: ConnectionOptions, ending: ConnectionEnding) {
+    this.#gate = gate;
     this.peer = peerOf(socket);
     this.headers = headers;
     this.#ending = ending;
@@ -52,6 +66,19 @@ export class Connection implements ExchangeOwner {
   started(exchange: BaseExchange): void {
     this.#requests += 1;
     exchange.place = this.#exchanges.add(exchange);
+  }
+
+  sentBy(sender: Sender | undefined, { isKnown = true } = {}): void {
+    this.isKnown = isKnown;
+    this.#sender = sender;
+    this.#gate.count(sender);
+  }
+
+  /** Takes over a read for later if the sender of the last request floods the server. */
+  hold(read: HeldRead): boolean {
+    if (this.#sender === undefined || !this.#gate.holds(this.#sender)) return false;
+    this.#gate.wait(this.#sender, read);
+    return true;
   }
 
   ended(exchange: BaseExchange): void {
@@ -113,7 +140,9 @@ export class Connection implements ExchangeOwner {
     const idle = this.#exchanges.size === 0 && this.#requests === this.#requestsAtSweep;
     this.#requestsAtSweep = this.#requests;
     this.#idleSweeps = idle ? this.#idleSweeps + 1 : 0;
-    const idleMsMax = this.#requests === 0 ? max.headersMsMax : max.idleMsMax;
+    // Clients may connect ahead of use; one that does not even begin to speak HTTP/2 is not such a client.
+    const isSilent = this.#requests === 0 && this.#ending.hasBegun?.() !== true;
+    const idleMsMax = isSilent ? max.headersMsMax : max.idleMsMax;
     if (this.#idleSweeps * sweepMs <= idleMsMax) return;
     if (this.#retired) this.#ending.destroy();
     else this.retire();

@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import type { Duplex, Readable } from 'node:stream';
 import type { Span } from '../base/span.ts';
+import type { Sender } from './flood-gate.ts';
 import type { SharedChunk } from './shared-chunk.ts';
 
 /** Response headers; names in lower case. */
@@ -117,6 +118,8 @@ export interface Exchange {
    * Undefined if the request has none.
    */
   bodyStream(): Readable | undefined;
+  /** Tells whom the request is counted for, see FloodGate; undefined for one who is never held up. */
+  sentBy?(sender: Sender | undefined): void;
   /** See Caller: the answer does not wait for the store. */
   local?: boolean | undefined;
   /** Adds an audit annotation. Set if the request is recorded. */

@@ -243,19 +243,22 @@ describe('abuse', () => {
   it('by holding an idle connection ends it', async () => {
     const clock = new ManualClock();
     await using started = await start(ok, { clock, limits: { headersMsMax: 1_000, idleMsMax: 10_000 } });
+    const silent = (await started.tls({ ALPNProtocols: ['h2'] })).resume();
+    // A client may connect ahead of use.
     const unused = await started.http2();
+    await new Promise((resolve) => unused.ping(resolve));
     const used = await started.http2();
     await fetch2(used, '/');
-    const [unusedClosed, usedClosed] = [once(unused, 'close'), once(used, 'close')];
-    await until(() => started.listener.connections === 2);
+    const ends = [silent, unused, used].map((each) => once(each, 'close'));
+    await until(() => started.listener.connections === 3);
     clock.advance(3_000);
-    await unusedClosed;
-    assert.equal(used.closed, false);
+    await ends[0];
+    assert.deepEqual([unused.closed, used.closed], [false, false]);
     await fetch2(used, '/');
-    clock.advance(9_000);
-    assert.equal(used.closed, false);
-    clock.advance(3_000);
-    await usedClosed;
+    clock.advance(6_000);
+    assert.deepEqual([unused.closed, used.closed], [false, false]);
+    clock.advance(6_000);
+    await Promise.all(ends);
     await until(() => started.listener.connections === 0);
   });
 

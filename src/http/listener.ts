@@ -14,6 +14,7 @@ import { refuseAmbiguous } from './ambiguous-fields.ts';
 import { type BaseExchange, bareResponse, constantHeaders } from './base-exchange.ts';
 import { Connection, type ConnectionLimits } from './connection.ts';
 import type { Exchange, Headers } from './exchange.ts';
+import { FloodGate, Sender } from './flood-gate.ts';
 import type { RequestHead } from './h2/request-head.ts';
 import { Http2Session, type SessionLimits } from './h2/session.ts';
 import type { ServerStream } from './h2/stream.ts';
@@ -118,6 +119,8 @@ class TlsListener implements Listener {
   readonly #asksForCertificates: boolean;
   readonly #goesAway: () => boolean;
   readonly #spread: ConnectionSpread | undefined;
+  readonly #gate: FloodGate;
+  readonly #strangers = new Sender();
   #named: NamedCertificates;
   /** All TCP connections, including those still in the TLS handshake, so that none is leaked on close. */
   readonly #sockets = new Set<Socket>();
@@ -158,6 +161,7 @@ class TlsListener implements Listener {
     this.#asksForCertificates = tls.ca !== undefined;
     this.#goesAway = atRandom(goaway);
     this.#spread = spread;
+    this.#gate = new FloodGate(clock);
     this.#named = namedCertificates(tls);
     this.#server = createServer({
       ...secureContext(tls),
@@ -237,6 +241,7 @@ class TlsListener implements Listener {
     await this.#closed.promise;
     deadline.close();
     this.#sweep?.close();
+    this.#gate.close();
   }
 
   close(): void {
@@ -287,12 +292,15 @@ class TlsListener implements Listener {
   }
 
   #acceptHttp1(socket: TLSSocket): void {
-    const connection = new Connection(socket, this.#headers, {
-      retire: () => {
-        if (connection.exchanges === 0) socket.destroySoon();
+    const connection = new Connection(
+      { socket, headers: this.#headers, gate: this.#gate },
+      {
+        retire: () => {
+          if (connection.exchanges === 0) socket.destroySoon();
+        },
+        destroy: () => socket.destroy(),
       },
-      destroy: () => socket.destroy(),
-    });
+    );
     this.#accept(socket, connection);
   }
 
@@ -303,13 +311,18 @@ class TlsListener implements Listener {
       logger: this.#logger,
       limits: this.#limits,
       onRequest: (stream) => this.#serveHttp2(connection, stream),
+      hold: (read) => connection.hold(read),
     });
-    const connection = new Connection(socket, this.#headers, {
-      retire: () => session.leave(),
-      leave: () => session.leave(),
-      destroy: () => session.destroy(),
-      sweep: (sweepMs) => session.sweep(sweepMs),
-    });
+    const connection = new Connection(
+      { socket, headers: this.#headers, gate: this.#gate },
+      {
+        retire: () => session.leave(),
+        leave: () => session.leave(),
+        destroy: () => session.destroy(),
+        hasBegun: () => session.hasBegun,
+        sweep: (sweepMs) => session.sweep(sweepMs),
+      },
+    );
     this.#accept(socket, connection);
   }
 
@@ -349,16 +362,15 @@ class TlsListener implements Listener {
     const closing = () => connection.leaving || ambiguous !== undefined;
     const exchange = new Http1Exchange(connection, { request, response, method, target, closing, clock: this.#clock });
     const problem = ambiguous ?? refuseExpectation(exchange) ?? refused;
-    if (connection.exchanges === 0) this.#serve(connection, exchange, problem);
-    else this.#serveLater(connection, exchange, problem);
-  }
-
-  /** Pipelined requests are parsed together, but are not all handled in one turn of the event loop. */
-  #serveLater(connection: Connection, exchange: Http1Exchange, problem: StatusError | undefined): void {
+    const isFirst = connection.exchanges === 0;
     connection.started(exchange);
-    inOwnTurn(() => {
-      if (exchange.ending === undefined) this.#handleOrRefuse(exchange, problem);
-    });
+    const handle = (): void => {
+      if (exchange.ending === undefined) this.#handleOrRefuse(connection, exchange, problem);
+    };
+    // Pipelined requests are parsed together, but are not all handled in one turn of the event loop.
+    if (connection.hold(handle)) return;
+    if (isFirst) handle();
+    else inOwnTurn(handle);
   }
 
   /** Only if no other request is in progress on the connection: its response could not be sent before the events. */
@@ -384,16 +396,18 @@ class TlsListener implements Listener {
 
   #serve(connection: Connection, exchange: BaseExchange, refused: StatusError | undefined): void {
     connection.started(exchange);
-    this.#handleOrRefuse(exchange, refused);
+    this.#handleOrRefuse(connection, exchange, refused);
   }
 
-  #handleOrRefuse(exchange: BaseExchange, refused: StatusError | undefined): void {
+  #handleOrRefuse(connection: Connection, exchange: BaseExchange, refused: StatusError | undefined): void {
     try {
       if (refused) throw refused;
       this.#handle(exchange);
     } catch (error) {
       this.#sendRefusal(exchange, error);
     }
+    // Strangers share the time of one sender until they say who they are.
+    if (!connection.isKnown) connection.sentBy(this.#strangers, { isKnown: false });
   }
 
   /** Input that is not HTTP: answers and closes the connection. A failed handshake gets no answer. */

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { inOwnTurn, workBegan } from '../../base/time/turns.ts';
+import type { HeldRead } from '../flood-gate.ts';
 import type { FrameWriter } from './frame-writer.ts';
 
 interface ReadPacingOptions {
@@ -10,6 +11,8 @@ interface ReadPacingOptions {
   readonly writer: FrameWriter;
   /** Reads what was received before the pause. */
   readonly read: () => void;
+  /** Takes over the read for later if this connection must wait for others; false if it may be read now. */
+  readonly hold: (read: HeldRead) => boolean;
 }
 
 /**
@@ -21,7 +24,10 @@ export class ReadPacing {
   readonly #clock: Clock;
   readonly #writer: FrameWriter;
   readonly #read: () => void;
-  #paused: 'no' | 'later' | 'whenWritten' = 'no';
+  readonly #hold: ReadPacingOptions['hold'];
+  #paused: 'no' | 'later' | 'whenWritten' | 'held' = 'no';
+  /** While a read that was held runs: when it ends. */
+  #heldUntil: number | undefined;
   /**
    * No request was read yet. The first takes longest (authentication), so many new connections must not share a turn.
    */
@@ -33,24 +39,36 @@ export class ReadPacing {
   /** The frame was the last of a request's headers. */
   #wasRequest = false;
 
-  constructor({ socket, clock, writer, read }: ReadPacingOptions) {
+  constructor({ socket, clock, writer, read, hold }: ReadPacingOptions) {
     this.#socket = socket;
     this.#clock = clock;
     this.#writer = writer;
     this.#read = read;
+    this.#hold = hold;
   }
 
   get isPaused(): boolean {
     return this.#paused !== 'no';
   }
 
-  /** False if this turn has no time left for a new connection: it is read in another turn. */
+  /** The connection waits for others, whatever its client has sent. */
+  get isHeld(): boolean {
+    return this.#paused === 'held';
+  }
+
+  /**
+   * False if the connection is to be read later: it must wait for others, or is new and this turn has no time left.
+   */
   begin(): boolean {
+    if (this.#heldUntil === undefined && this.#hold(this.#release)) {
+      this.#set('held');
+      return false;
+    }
     if (this.#isNew && this.#clock.monotonic() - workBegan(this.#clock) >= limits.turnMs) {
       this.#set('later');
       return false;
     }
-    this.#until = this.#clock.monotonic() + limits.readSliceMs;
+    this.#until = this.#heldUntil ?? this.#clock.monotonic() + limits.readSliceMs;
     this.#pause = 'no';
     this.#requests = 0;
     return true;
@@ -86,12 +104,18 @@ export class ReadPacing {
     }
   }
 
-  #set(pause: 'no' | 'later' | 'whenWritten'): void {
+  #set(pause: 'no' | 'later' | 'whenWritten' | 'held'): void {
     if (this.#paused === 'no' && pause !== 'no') this.#socket.pause();
     if (this.#paused !== 'no' && pause === 'no') this.#socket.resume();
     this.#paused = pause;
     if (pause === 'later') inOwnTurn(() => this.#goOn());
   }
+
+  readonly #release = (untilMs: number): void => {
+    this.#heldUntil = untilMs;
+    this.#read();
+    this.#heldUntil = undefined;
+  };
 
   #goOn(): void {
     if (this.#paused === 'later') this.#read();

@@ -4,6 +4,7 @@ import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
+import type { HeldRead } from '../flood-gate.ts';
 import { FinishedStreams } from './finished-streams.ts';
 import { FrameReader } from './frame-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
@@ -38,6 +39,8 @@ interface SessionOptions {
   readonly limits: SessionLimits;
   /** Called for every request. Sets the stream's owner; must not throw. */
   readonly onRequest: (stream: ServerStream) => void;
+  /** See ReadPacing. */
+  readonly hold: (read: HeldRead) => boolean;
 }
 
 /**
@@ -96,7 +99,7 @@ export class Http2Session implements StreamSession {
     this.#controlFrames = new TokenBucket(clock, limits.controlFramesPerSecondMax);
     this.writer = new FrameWriter({ socket, clock, onWritten: () => this.#pacing.written() });
     this.#pacing = new ReadPacing({
-      ...{ socket, clock, writer: this.writer },
+      ...{ socket, clock, writer: this.writer, hold: options.hold },
       read: () => {
         if (this.#state !== 'closed') this.#read();
       },
@@ -131,8 +134,15 @@ export class Http2Session implements StreamSession {
     this.#end();
   }
 
+  /** The client has sent its SETTINGS. */
+  get hasBegun(): boolean {
+    return this.#settingsCame;
+  }
+
   /** Called every `sweepMs`. Ends a connection whose SETTINGS acknowledgement or header block is overdue. */
   sweep(sweepMs: number): void {
+    // What the client sent in time may wait to be read.
+    if (this.#pacing.isHeld) return;
     const { headersMsMax } = this.#limits;
     try {
       if (this.#unacknowledgedSweeps !== undefined) {

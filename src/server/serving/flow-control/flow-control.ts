@@ -65,6 +65,7 @@ export class FlowControl {
     this.#nameIn(exchange, schema);
     const shared = schema.level === exemptLevel ? this.#capacity.exempt : this.#capacity.others;
     const tenant = shared.tenant(this.#tenantName(request.impersonatedBy ?? user));
+    exchange.sentBy?.(shared === this.#capacity.exempt ? undefined : tenant.sender);
     if (!shared.requests.take(tenant.requests, 1) && !this.#replaceUnread(tenant)) {
       this.#metrics.rejected(schema, 'concurrency-limit');
       throw tooManyRequests();

@@ -1,5 +1,6 @@
 import { Roster } from '../../../base/collections/roster.ts';
 import { limits } from '../../../base/limits.ts';
+import { Sender } from '../../../http/flood-gate.ts';
 import { FairShare, type Holding } from './fair-share.ts';
 import type { Level, TenantQueue } from './tenant-queue.ts';
 import type { Ticket } from './ticket.ts';
@@ -10,6 +11,7 @@ import type { Ticket } from './ticket.ts';
  */
 export class Tenant {
   readonly shared: SharedLimits;
+  readonly sender = new Sender();
   readonly requests: Holding = { held: 0 };
   readonly authorizations: Holding = { held: 0 };
   readonly webhookWaits: Holding = { held: 0 };

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import { after, before, test } from 'node:test';
+import { once, until } from '../../src/base/waits-fixture.ts';
+import { as, Folder, grant, rule, user } from '../support/authorization.ts';
+import { OrchProcess } from '../support/orch-process.ts';
+
+/** Crowds of clients: health answers, memory stays within bounds, and others are served. `npm run bench` has larger ones. */
+const folder = new Folder();
+let server: OrchProcess;
+before(async () => {
+  server = await OrchProcess.start({ flags: [folder.tokens({ jane: [], kate: [] })] });
+  await grant(server, 'readers', [rule('*', 'configmaps')], [user('jane'), user('kate')]);
+});
+after(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+const configMaps = '/api/v1/namespaces/default/configmaps';
+
+/** Memory that the server holds now, in MiB. */
+const residentMiB = (): number =>
+  Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+
+/** Connections of one user. */
+class Crowd implements Disposable {
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #sessions: ClientHttp2Session[] = [];
+  #asks = false;
+  answers = 0;
+  streams = 0;
+
+  constructor(name: string) {
+    this.#headers = { authorization: `Bearer ${as(name).token}` };
+  }
+
+  async connect(count: number): Promise<void> {
+    const atOnce = 50;
+    for (let n = 0; n < count; n += atOnce) {
+      const opened = Array.from({ length: Math.min(atOnce, count - n) }, () => {
+        const session = connect(server.url, { ca: server.credentials.ca });
+        session.on('error', () => {});
+        return session;
+      });
+      await Promise.all(opened.map((session) => once(session, 'connect')));
+      this.#sessions.push(...opened);
+    }
+  }
+
+  /** Each connection sends its next request as soon as the one before is answered. */
+  askOn(path: string): void {
+    this.#asks = true;
+    for (const session of this.#sessions) this.#ask(session, path);
+  }
+
+  stop(): void {
+    this.#asks = false;
+  }
+
+  #ask(session: ClientHttp2Session, path: string): void {
+    const stream = session.request({ ':path': path, ...this.#headers });
+    stream.on('error', () => {});
+    stream.resume().on('end', () => {
+      this.answers += 1;
+      if (this.#asks) this.#ask(session, path);
+    });
+  }
+
+  watch(path: string, perConnection: number): void {
+    for (const session of this.#sessions) {
+      for (let n = 0; n < perConnection; n++) {
+        const stream = session.request({ ':path': path, ...this.#headers });
+        stream.on('error', () => {});
+        stream.resume().on('response', () => {
+          this.streams += 1;
+        });
+      }
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.stop();
+    for (const session of this.#sessions) session.destroy();
+  }
+}
+
+async function healthAnswers(): Promise<void> {
+  for (const path of ['/livez', '/readyz'])
+    assert.equal((await server.get(path, { as: 'anonymous' })).status, 200, path);
+}
+
+test('beside 300 clients of one user that send without a pause, another is served first', async () => {
+  using kate = new Crowd('kate');
+  await kate.connect(1);
+  using flood = new Crowd('jane');
+  await flood.connect(300);
+  flood.askOn(configMaps);
+  await until(() => flood.answers > 1_000, 'the flood is not answered');
+  const before = flood.answers;
+  kate.askOn(configMaps);
+  await until(() => kate.answers >= 300, 'the other is not served');
+  kate.stop();
+  const meanwhile = flood.answers - before;
+  assert.ok(meanwhile < 20 * kate.answers, `${meanwhile} answers for one, ${kate.answers} for the other`);
+  await healthAnswers();
+  const paused = flood.answers;
+  await until(() => flood.answers > paused + 500, 'the flood is not served when it is alone');
+  assert.ok(residentMiB() < 600, `${residentMiB()} MiB`);
+});
+
+test('10,000 idle watches of one user: health answers, others are served, memory is bounded', async () => {
+  using crowd = new Crowd('jane');
+  await crowd.connect(200);
+  crowd.watch(`${configMaps}?watch=1`, 50);
+  await until(() => crowd.streams === 10_000, 'not all watches are open');
+  await healthAnswers();
+  const made = await server.post(configMaps, { metadata: { name: 'seen' } }, { as: as('kate') });
+  assert.equal(made.status, 201, made.text);
+  assert.ok(residentMiB() < 400, `${residentMiB()} MiB`);
+});
