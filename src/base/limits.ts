@@ -52,10 +52,11 @@ export const limits = {
   /** Bytes of heavy requests of all tenants that wait for a webhook: meanwhile others run. */
   heavyBytesWaitingMax: 8 * 1024 * 1024,
   /**
-   * Heap of the thread for heavy work; how long it may be unresponsive with work pending; how long it is kept when
-   * idle.
+   * Heap of the thread for heavy work; how long its start may take; how long it may be unresponsive with work pending; how
+   * long it is kept when idle.
    */
   heavyHeapMiB: 512,
+  heavyStartMsMax: 45_000,
   heavySilenceMsMax: 10_000,
   heavyIdleMs: 5 * 60_000,
   /** Directives (`%YAML`, `%TAG`) of one YAML document: parsing time is quadratic in their number. */

@@ -34,7 +34,13 @@ function silentThread() {
     },
   });
   const outcomes: string[] = [];
+  const starts = (): void => workers.at(-1)?.answer({ type: 'ready' });
   const run = (name: string, more: Partial<JobRequest> = {}): void => {
+    begin(name, more);
+    starts();
+  };
+  /** On a thread that may not have started. */
+  const begin = (name: string, more: Partial<JobRequest> = {}): void => {
     thread.run(request(name, more)).then(
       (value) => outcomes.push(`${name}: ${value}`),
       (error) => outcomes.push(`${name}: ${error instanceof StatusError ? error.code : error}`),
@@ -46,7 +52,7 @@ function silentThread() {
   const done = (job: number, value: unknown): void =>
     workers.at(-1)?.answer({ type: 'done', job, outcome: { value }, warnings: [], annotations: [] });
   const settled = () => new Promise((resolve) => setImmediate(resolve));
-  return { clock, workers, thread, outcomes, run, silence, done, settled };
+  return { clock, workers, thread, outcomes, begin, starts, run, silence, done, settled };
 }
 
 describe('jobs on the thread', () => {
@@ -293,6 +299,33 @@ describe('a thread that is lost', () => {
       thread.close();
     });
   }
+
+  it('may take longer to start than it may be silent', async () => {
+    const { clock, workers, thread, begin, starts, silence, done, outcomes, settled } = silentThread();
+    begin('first');
+    clock.advance(limits.heavySilenceMsMax);
+    clock.advance(limits.heavySilenceMsMax);
+    assert.equal(workers[0]?.terminated, false);
+    starts();
+    done(1, 'ok');
+    begin('second');
+    silence();
+    silence();
+    await settled();
+    assert.deepEqual(outcomes, ['first: ok', 'second: 413']);
+    thread.close();
+  });
+
+  it('that never starts is given up, and its jobs may be tried again', async () => {
+    const { clock, workers, thread, begin, outcomes, settled } = silentThread();
+    begin('a');
+    begin('b');
+    for (let step = 0; step < 20; step++) clock.advance(limits.heavyStartMsMax / 16);
+    await settled();
+    assert.equal(workers[0]?.terminated, true);
+    assert.deepEqual(outcomes, ['a: 503', 'b: 503']);
+    thread.close();
+  });
 
   it('is not considered silent during its calls to this side, nor while it sends messages', async () => {
     const { clock, workers, thread, run, silence, done, outcomes, settled } = silentThread();

@@ -78,6 +78,8 @@ export class JobThread implements Closable {
   readonly #bytesAsking = new FairShare(limits.heavyBytesWaitingMax);
   #lastJob = 0;
   #heardAt = 0;
+  /** The thread has loaded its code: on a busy machine that may take longer than it may be silent. */
+  #isReady = false;
   #timer: Closable | undefined;
   #closed = false;
 
@@ -171,6 +173,7 @@ export class JobThread implements Closable {
 
   #open(): Worker {
     const worker = this.#options.startWorker();
+    this.#isReady = false;
     worker.on('message', (message: FromThread) => {
       if (worker === this.#worker) this.#receive(message);
     });
@@ -200,6 +203,8 @@ export class JobThread implements Closable {
 
   #receive(message: FromThread): void {
     this.#heard();
+    this.#isReady = true;
+    if (message.type === 'ready') return;
     const job = this.#running.get(message.job);
     if (!job) return;
     if (message.type === 'call') void this.#answer(job, message.call, message.name, message.input);
@@ -306,7 +311,8 @@ export class JobThread implements Closable {
   }
 
   #isStuck(): boolean {
-    return this.#hasWork() && this.#options.clock.monotonic() - this.#heardAt >= limits.heavySilenceMsMax;
+    const silenceMsMax = this.#isReady ? limits.heavySilenceMsMax : limits.heavyStartMsMax;
+    return this.#hasWork() && this.#options.clock.monotonic() - this.#heardAt >= silenceMsMax;
   }
 
   #end(): void {
@@ -317,6 +323,7 @@ export class JobThread implements Closable {
 
   #lose(worker: Worker, cause: unknown): void {
     if (worker !== this.#worker) return;
+    const wasReady = this.#isReady;
     this.#end();
     const lost = [...this.#running.values()];
     if (this.#closed) return;
@@ -325,6 +332,7 @@ export class JobThread implements Closable {
     for (const job of lost) {
       this.#leave(job);
       if (job.committing) job.reject(outcomeUnknown());
+      else if (!wasReady) job.reject(serviceUnavailable('the thread for large requests could not be started'));
       else if (lost.length === 1) job.reject(tooHeavy());
       else again.push(Object.assign(job, { alone: true, callsHere: 0 }));
     }

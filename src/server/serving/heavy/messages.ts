@@ -12,6 +12,8 @@ export type ToThread =
   | { readonly type: 'abort'; readonly job: number };
 
 export type FromThread =
+  /** It has loaded its code, and takes jobs. */
+  | { readonly type: 'ready' }
   | {
       readonly type: 'call';
       readonly job: number;

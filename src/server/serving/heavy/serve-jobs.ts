@@ -74,6 +74,7 @@ export function serveJobs(port: MessagePort, jobs: Readonly<Record<string, Job>>
       }
     }
   });
+  send({ type: 'ready' }, undefined);
 }
 
 const marked = (annotations: {
