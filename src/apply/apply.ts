@@ -10,7 +10,7 @@ import { type Conflict, conflictsOf } from './conflict.ts';
 import { type FieldSet, has, noFields } from './fields/field-set.ts';
 import { objectShapeOf } from './fields/shape.ts';
 import { type ClientSideApply, keepLastApplied, lastAppliedFields } from './last-applied.ts';
-import { asksReset, decodeOwners, encodeOwners } from './managed-fields.ts';
+import { asksReset, decodeOwners, encodeOwners, ownKeyless } from './managed-fields.ts';
 import { type Application, applyTo, ownersAfterUpdate } from './merge.ts';
 import { newObject } from './new-object.ts';
 import { noOwners, type Owners, type Writer } from './owners.ts';
@@ -70,7 +70,7 @@ interface ObjectUpdate extends WriteSource {
  *
  * Managed fields sent by the client replace the stored ones, unless they are empty, invalid, or sent to a subresource.
  * A list of one empty entry resets all owners before the write. Otherwise an update does not add owners to an object
- * that has none: tracking starts with its first apply.
+ * that has none: tracking starts with its first apply. Nor has an object owners whose list elements lack a merge key.
  */
 export function updateManagedFields(update: ObjectUpdate): void {
   const { old, object } = update;
@@ -93,7 +93,8 @@ function entriesAfterUpdate(update: ObjectUpdate): ManagedFieldsEntry[] | undefi
     excluded: update.resetFields ?? noFields,
     convert: update.convert,
   };
-  return encodeOwners(capUpdaters(ownersAfterUpdate(known, write, writerOf(update, 'Update'), timeOf(update))));
+  const owners = ownersAfterUpdate(known, write, writerOf(update, 'Update'), timeOf(update));
+  return ownKeyless(owners) ? undefined : encodeOwners(capUpdaters(owners));
 }
 
 function knownOwners({ old, object, subresource }: ObjectUpdate): Owners {

@@ -2,7 +2,7 @@ import type { ManagedFieldsEntry } from '../meta/api-object.ts';
 import { compareText } from './canonical-json.ts';
 import { PathElementError } from './fields/field-path.ts';
 import type { FieldSet } from './fields/field-set.ts';
-import { decodeFields, encodeFields } from './fields/fields-v1.ts';
+import { decodeFields, encodeFields, namesKeyless } from './fields/fields-v1.ts';
 import { type Owner, type Owners, ownerId } from './owners.ts';
 
 /**
@@ -58,6 +58,13 @@ function compareOwners(a: Owner, b: Owner): number {
     compareText(a.subresource, b.subresource)
   );
 }
+
+/**
+ * True if an owner came to own a list element that lacks a key. As in kube-apiserver, the fields of such an object cannot be
+ * told apart, so nobody's are tracked.
+ */
+export const ownKeyless = (owners: Owners): boolean =>
+  [...owners.values()].some(({ fields }) => !written.has(fields) && namesKeyless(fields));
 
 const encodeOwner = ({ manager, operation, apiVersion, time, fields, subresource }: Owner): ManagedFieldsEntry => ({
   ...(manager !== '' && { manager }),

@@ -169,6 +169,8 @@ export interface AnySchema extends Assertions {
   readonly documentedAs?: 'object';
   /** `object`: only JSON objects. `bare`: any value, but all fields of objects in it are unknown. */
   readonly of: 'object' | 'value' | 'bare';
+  /** Owned as a whole in server-side apply. Default: the fields of objects have owners of their own. */
+  readonly mapType?: 'atomic';
   /** Schema of the values that are JSON objects. Default: they are kept unchanged. */
   readonly object?: StructSchema | MapSchema;
   /** Schema of the values that are arrays. Default: they are kept unchanged. */
@@ -307,14 +309,14 @@ export const time = (): TimeSchema => ({ type: 'time', precision: 'second' });
 export const microTime = (): TimeSchema => ({ type: 'time', precision: 'micro' });
 export const quantity = (): QuantitySchema => ({ type: 'quantity' });
 export const intOrString = (): IntOrStringSchema => ({ type: 'intOrString' });
-export const anyValue = (options: Pick<AnySchema, 'name' | 'documentedAs'> = {}): AnySchema => ({
+export const anyValue = (options: Pick<AnySchema, 'name' | 'documentedAs' | 'mapType'> = {}): AnySchema => ({
   type: 'any',
   of: 'value',
   ...options,
 });
 /** A value of one of several JSON types. */
 export const oneOf = (...variants: readonly Variant[]): AnySchema => ({ type: 'any', of: 'value', variants });
-export const anyObject = (options: Pick<AnySchema, 'name'> = {}): AnySchema => ({
+export const anyObject = (options: Pick<AnySchema, 'name' | 'mapType'> = {}): AnySchema => ({
   type: 'any',
   of: 'object',
   ...options,

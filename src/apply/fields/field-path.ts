@@ -180,6 +180,13 @@ function compareLists(a: readonly unknown[], b: readonly unknown[]): number {
   return a.length - b.length;
 }
 
+/** True for a list element without a value for one of its keys. */
+export function isKeyless(element: PathElement): boolean {
+  if (!element.startsWith('k') || !element.includes(':null')) return false;
+  const keys = jsonOf(element);
+  return isRecord(keys) && Object.values(keys).includes(null);
+}
+
 /** `.spec.containers[name="x"].image`, as in conflicts and errors. */
 export const describePath = (path: FieldPath): string => path.map(describeElement).join('');
 

@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { isRecord } from '../../schema/own-property.ts';
-import { type PathElement, PathElementError, readElement, sortElements } from './field-path.ts';
+import { isKeyless, type PathElement, PathElementError, readElement, sortElements } from './field-path.ts';
 import { type FieldNode, type FieldSet, leafNode, makeNode } from './field-set.ts';
 
 /**
@@ -28,6 +28,13 @@ const encodeNode = ({ member, below }: FieldNode): Record<string, unknown> =>
  * PathElementError for anything else, and for nesting deeper than `limits.depthMax`.
  */
 export const decodeFields = (fields: unknown): FieldSet => decodeBelow(fields, 1).below;
+
+/** True if there is a list element without a value for one of its keys, at any depth. */
+export function namesKeyless(set: FieldSet): boolean {
+  for (const [element, { below }] of set)
+    if (isKeyless(element) || (below.size > 0 && namesKeyless(below))) return true;
+  return false;
+}
 
 /** A node without known children is itself a member. */
 function decodeBelow(fields: unknown, depth: number): FieldNode {

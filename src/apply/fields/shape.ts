@@ -98,7 +98,7 @@ function compile(schema: Schema): Shape {
     case 'struct':
       return schema.structType === 'atomic' ? atomicLeaf(schema) : compileStruct(schema, compileField);
     case 'any':
-      return { type: 'deduced', schema };
+      return schema.mapType === 'atomic' ? atomicLeaf(schema) : { type: 'deduced', schema };
     default:
       return { type: 'leaf', atomic: false, schema };
   }

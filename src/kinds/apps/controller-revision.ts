@@ -11,7 +11,7 @@ import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 
 const schema = kindSchema('api.apps.v1.ControllerRevision', 'A former state that a controller may go back to; it never changes.', {
-  data: ptr(2, anyValue({ name: 'apimachinery.pkg.runtime.RawExtension', documentedAs: 'object' }), 'The state.'),
+  data: ptr(2, anyValue({ name: 'apimachinery.pkg.runtime.RawExtension', documentedAs: 'object', mapType: 'atomic' }), 'The state.'),
   revision: always(3, int64({ minimum: 0 }), 'Number of the state: higher is newer.'),
 });
 

@@ -18,7 +18,7 @@ function schemasOf<const C extends Schema>(version: string, capacity: C) {
   const selectors = list(selector, { listType: 'atomic' });
   const opaque = struct(name('OpaqueDeviceConfiguration'), 'Configuration that a driver understands.', {
     driver: always(1, string(), 'Name of the driver.', required),
-    parameters: always(2, anyObject({ name: 'apimachinery.pkg.runtime.RawExtension' }), 'What the driver is told.', required),
+    parameters: always(2, anyObject({ name: 'apimachinery.pkg.runtime.RawExtension', mapType: 'atomic' }), 'What the driver is told.', required),
   });
   const configuration = struct(name('DeviceConfiguration'), 'Configuration of devices.', { opaque: ptr(1, opaque, 'What a driver is told.') });
   const claimConfiguration = struct(name('DeviceClaimConfiguration'), 'Configuration of the devices of some requests.', {
@@ -80,7 +80,7 @@ function schemasOf<const C extends Schema>(version: string, capacity: C) {
     pool: always(2, string(), 'Name of the pool.', required),
     device: always(3, string(), 'Name of the device in its pool.', required),
     conditions: opt(4, list(condition, { listType: 'map', mapKeys: ['type'], duplicatesAllowed: true }), 'What is known of the state.'),
-    data: opt(5, anyObject({ name: 'apimachinery.pkg.runtime.RawExtension' }), 'What the driver tells.'),
+    data: opt(5, anyObject({ name: 'apimachinery.pkg.runtime.RawExtension', mapType: 'atomic' }), 'What the driver tells.'),
     networkData: ptr(6, network, 'The device as part of a network.'),
   });
   const status = struct(name('ResourceClaimStatus'), 'What was allocated, and for whom.', {
