@@ -34,5 +34,7 @@ export function goQuantity(text: string): string {
   const value = BigInt(digits) * (binaryFactors[suffix] ?? 1n);
   const scale = decimalScales[suffix] ?? (/^e/.test(suffix) ? Number(suffix.slice(1)) : 0);
   const format = { decimal: 'DecimalSI', binary: 'BinarySI', exponent: 'DecimalExponent' }[family];
-  return `resource.Quantity{i:resource.int64Amount{value:${value}, scale:${scale}}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:${JSON.stringify(text)}, Format:"${format}"}`;
+  // Go keeps the text only where it can tell at once that it is canonical.
+  const isKept = family === 'binary' ? (BigInt(digits) & 7n) !== 0n : !digits.endsWith('000');
+  return `resource.Quantity{i:resource.int64Amount{value:${value}, scale:${scale}}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:${JSON.stringify(isKept ? text : '')}, Format:"${format}"}`;
 }

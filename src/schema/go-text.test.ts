@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { goText } from './go-text.ts';
+import { type GoForm, goText } from './go-text.ts';
 import {
   always,
   bool,
@@ -54,6 +54,8 @@ const rows: readonly (readonly [schema: Schema, value: unknown, text: string])[]
     `core.ResourceList{"cpu":${cpu}500, scale:-3}, ${rest}, s:"500m", Format:"DecimalSI"}}`,
   ],
   [quantity(), '2Gi', `${cpu}2147483648, scale:0}, ${rest}, s:"2Gi", Format:"BinarySI"}`],
+  [quantity(), '64Mi', `${cpu}67108864, scale:0}, ${rest}, s:"", Format:"BinarySI"}`],
+  [quantity(), '8000', `${cpu}8000, scale:0}, ${rest}, s:"", Format:"DecimalSI"}`],
   [quantity(), '-1e6', `${cpu}-1, scale:6}, ${rest}, s:"-1e6", Format:"DecimalExponent"}`],
   [time(), '2024-02-03T04:05:06Z', 'time.Date(2024, time.February, 3, 4, 5, 6, 0, time.Local)'],
   [microTime(), undefined, 'time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)'],
@@ -71,3 +73,32 @@ const rows: readonly (readonly [schema: Schema, value: unknown, text: string])[]
 ];
 
 for (const [schema, value, text] of rows) test(text, () => assert.equal(goText(schema, value), text));
+
+const sources = { rest: opt(2, string(), ''), cephfs: ptr(3, string(), ''), mode: ptr(4, string(), '') };
+const outer = { name: opt(1, string(), ''), ...sources };
+const unversioned: readonly (readonly [what: string, form: GoForm, text: string])[] = [
+  ['no form', {}, 'core.Unit{Name:"a", Rest:"b", Cephfs:(*string)(nil), Mode:(*string)(nil)}'],
+  ['another order', { order: ['mode', 'name'] }, 'core.Unit{Mode:(*string)(nil), Name:"a"}'],
+  [
+    'names and types of its own',
+    { order: ['cephfs', 'mode'], names: { cephfs: 'CephFS' }, types: { mode: 'core.Mode' } },
+    'core.Unit{CephFS:(*string)(nil), Mode:(*core.Mode)(nil)}',
+  ],
+  [
+    'an embedded struct at the end',
+    { order: ['name', 'rest'], embedded: { type: 'UnitSource', beside: 'first' } },
+    'core.Unit{Name:"a", UnitSource:core.UnitSource{Rest:"b"}}',
+  ],
+  [
+    'an embedded struct at the beginning',
+    { order: ['rest', 'name'], embedded: { type: 'UnitSource', beside: 'last' } },
+    'core.Unit{UnitSource:core.UnitSource{Rest:"b"}, Name:"a"}',
+  ],
+];
+
+for (const [what, form, text] of unversioned) {
+  test(`a Go struct with ${what}`, () => {
+    const unit = struct('api.core.v1.Unit', '', outer);
+    assert.equal(goText(list(unit), [{ name: 'a', rest: 'b' }], { 'api.core.v1.Unit': form }), `[]core.Unit{${text}}`);
+  });
+}

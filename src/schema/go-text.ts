@@ -3,10 +3,30 @@ import { getOwn, isRecord } from './own-property.ts';
 import { type Field, type Schema, type StructSchema, schemaOf } from './schema.ts';
 
 /**
- * A value as Go prints it (`%#v`), which is how kube-apiserver shows structs in errors. Two things cannot be known from a
- * schema: the addresses of pointers, which all are 0xc000000000 here, and names of types that are strings.
+ * How a Go struct differs from what its schema says. kube-apiserver validates objects in a form without a version, whose
+ * structs may have other fields than the served ones, in another order.
  */
-export function goText(schema: Schema, value: unknown): string {
+export interface GoForm {
+  /** Names of the fields in Go's order; without it, those of the schema. Fields that it leaves out are not shown. */
+  readonly order?: readonly string[];
+  /** Names in Go that do not follow from those of the schema. */
+  readonly names?: Readonly<Record<string, string>>;
+  /** Types of pointers to named strings. */
+  readonly types?: Readonly<Record<string, string>>;
+  /** The struct that is embedded, with all fields but those `beside` it, which stand before or after it. */
+  readonly embedded?: { readonly type: string; readonly beside: 'first' | 'last' };
+}
+
+/** By the name of the struct: `api.core.v1.Volume`. */
+export type GoForms = Readonly<Record<string, GoForm>>;
+
+const noForms: GoForms = {};
+
+/**
+ * A value as Go prints it (`%#v`), which is how kube-apiserver shows structs in errors. Two things cannot be known from a
+ * schema: the addresses of pointers, which all are 0xc000000000 here, and what `forms` says.
+ */
+export function goText(schema: Schema, value: unknown, forms: GoForms = noForms): string {
   switch (schema.type) {
     case 'integer':
     case 'number':
@@ -23,29 +43,39 @@ export function goText(schema: Schema, value: unknown): string {
         : `intstr.IntOrString{Type:0, IntVal:${value ?? 0}, StrVal:""}`;
     case 'list':
       return Array.isArray(value) && value.length > 0
-        ? `${goType(schema)}{${value.map((item) => goText(schema.items, item)).join(', ')}}`
+        ? `${goType(schema)}{${value.map((item) => goText(schema.items, item, forms)).join(', ')}}`
         : `${goType(schema)}(nil)`;
     case 'map':
-      return isRecord(value) ? `${goType(schema)}{${entriesText(schema.values, value)}}` : `${goType(schema)}(nil)`;
+      return isRecord(value)
+        ? `${goType(schema)}{${entriesText(schema.values, value, forms)}}`
+        : `${goType(schema)}(nil)`;
     case 'struct':
-      return `${goType(schema)}{${fieldsText(schema, isRecord(value) ? value : {})}}`;
+      return `${goType(schema)}{${fieldsText(schema, isRecord(value) ? value : {}, forms)}}`;
     default:
       return JSON.stringify(value ?? '');
   }
 }
 
-const entriesText = (values: Schema, entries: Readonly<Record<string, unknown>>): string =>
+const entriesText = (values: Schema, entries: Readonly<Record<string, unknown>>, forms: GoForms): string =>
   Object.keys(entries)
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${goText(values, entries[key])}`)
+    .map((key) => `${JSON.stringify(key)}:${goText(values, entries[key], forms)}`)
     .join(', ');
 
-const fieldsText = (struct: StructSchema, value: Readonly<Record<string, unknown>>): string =>
-  Object.entries(struct.fields)
-    .map(
-      ([name, field]) => `${embeddedName(field) ?? goName(name)}:${fieldText(field, getOwn(value, name) ?? undefined)}`,
-    )
-    .join(', ');
+function fieldsText(struct: StructSchema, value: Readonly<Record<string, unknown>>, forms: GoForms): string {
+  const form = forms[struct.name] ?? {};
+  const texts = (form.order ?? Object.keys(struct.fields)).flatMap((name) => {
+    const field = struct.fields[name];
+    if (!field) return [];
+    const shown = embeddedName(field) ?? form.names?.[name] ?? goName(name);
+    return [`${shown}:${fieldText(field, getOwn(value, name) ?? undefined, form.types?.[name], forms)}`];
+  });
+  if (!form.embedded) return texts.join(', ');
+  const { type, beside } = form.embedded;
+  const own = beside === 'first' ? texts.shift() : texts.pop();
+  const inner = `${type}:core.${type}{${texts.join(', ')}}`;
+  return (beside === 'first' ? [own, inner] : [inner, own]).join(', ');
+}
 
 /** Metadata is embedded, and so named by its type. */
 function embeddedName(field: Field): string | undefined {
@@ -53,13 +83,13 @@ function embeddedName(field: Field): string | undefined {
   return schema.type === 'struct' && schema.name.endsWith('.ObjectMeta') ? 'ObjectMeta' : undefined;
 }
 
-function fieldText(field: Field, value: unknown): string {
+function fieldText(field: Field, value: unknown, type: string | undefined, forms: GoForms): string {
   const schema = schemaOf(field);
   const isPointer = field.presence === 'explicit' && !field.required && schema.type !== 'list' && schema.type !== 'map';
-  if (!isPointer) return goText(schema, value);
+  if (!isPointer) return goText(schema, value, forms);
   // Times know how to print themselves, by a pointer too.
   if (schema.type === 'time') return value === undefined ? '<nil>' : timeText(value);
-  return `(*${goType(schema)})(${value === undefined ? 'nil' : '0xc000000000'})`;
+  return `(*${type ?? goType(schema)})(${value === undefined ? 'nil' : '0xc000000000'})`;
 }
 
 /** The zero time has no zone of its own. */

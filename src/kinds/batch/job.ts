@@ -10,6 +10,7 @@ import { goText } from '../../schema/go-text.ts';
 import { schemaOf } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec } from '../core/pod/pod-template-spec.ts';
+import { podTemplateText } from '../core/pod/pod-template-text.ts';
 import { ownerWarnings, selectorColumn, validateSelected } from '../core/pod/replaced-pods.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
@@ -95,18 +96,23 @@ function validateHostname({ metadata: { name = '' }, ...object }: ApiObject): Fi
   return completionMode === 'Indexed' && completions > 0 && isDnsLabel(last).length > 0 ? [invalid('metadata.name', name, `will not able to create pod with invalid DNS label: ${last}`)] : [];
 }
 
-/** A part of the spec that may not be as it is. A pointer to nothing is shown as any nothing, a template is never nothing. */
+/** A part of the spec that may not be as it is. A pointer to nothing is shown as any nothing. */
 function invalidPart(name: keyof JobSpec, value: unknown, detail: string): FieldError {
   const error = invalid(`spec.${name}`, value ?? null, detail);
-  return value === undefined && name !== 'template' ? error : { ...error, shown: goText(schemaOf(jobSpec.fields[name]), value) };
+  return value === undefined ? error : { ...error, shown: goText(schemaOf(jobSpec.fields[name]), value) };
 }
+
+const invalidTemplate = (template: PodTemplateSpec | undefined): FieldError => ({
+  ...invalid('spec.template', template ?? {}, 'field is immutable'),
+  shown: podTemplateText(template),
+});
 
 const fixed = ['selector', 'completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'] as const;
 
 function validateChanges(object: ApiObject, old: ApiObject): FieldError[] {
   const [spec, former] = [specOf(object), specOf(old)];
   const immutable = (name: keyof JobSpec) => (equalValues(spec[name], former[name]) ? [] : [invalidPart(name, spec[name], 'field is immutable')]);
-  const template = equalValues(spec.template, movable(object, old)) ? [] : [invalidPart('template', spec.template, 'field is immutable')];
+  const template = equalValues(spec.template, movable(object, old)) ? [] : [invalidTemplate(spec.template)];
   return [...validateCompletions(spec, former), ...immutable('selector'), ...template, ...fixed.slice(1).flatMap(immutable)];
 }
 
