@@ -1,4 +1,3 @@
-import type { Union } from '../../../../schema/markers.ts';
 import { always, enumOf, int32, int64, intOrString, list, opt, ptr, req, string, struct } from '../../../../schema/schema.ts';
 
 export const execAction = struct('api.core.v1.ExecAction', 'A command to run in the container.', {
@@ -30,11 +29,4 @@ export const grpcAction = struct('api.core.v1.GRPCAction', 'A call of the gRPC h
 
 export const sleepAction = struct('api.core.v1.SleepAction', 'A pause of the container.', {
   seconds: always(1, int64(), 'Length of the pause.'),
-});
-
-/** Exactly one handler must be set; any after the first is in error. */
-export const handlerUnion = (...fields: readonly string[]): Union => ({
-  fields,
-  title: 'handler',
-  none: { type: 'required', detail: 'must specify a handler type' },
 });

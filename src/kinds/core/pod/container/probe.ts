@@ -1,5 +1,5 @@
 import { type Infer, inline, int32, int64, opt, ptr, struct } from '../../../../schema/schema.ts';
-import { execAction, grpcAction, handlerUnion, httpGetAction, tcpSocketAction } from './handler.ts';
+import { execAction, grpcAction, httpGetAction, tcpSocketAction } from './handler.ts';
 
 const probeHandler = struct('api.core.v1.ProbeHandler', 'How a check is made; exactly one way is set.', {
   exec: ptr(1, execAction, 'Run a command; exit code 0 is success.'),
@@ -8,19 +8,14 @@ const probeHandler = struct('api.core.v1.ProbeHandler', 'How a check is made; ex
   grpc: ptr(4, grpcAction, 'Call the gRPC health service.'),
 });
 
-export const probe = struct(
-  'api.core.v1.Probe',
-  'A check of a container, and how often and how strictly it is made.',
-  {
-    ...inline(1, probeHandler),
-    initialDelaySeconds: opt(2, int32({ minimum: 0 }), 'Seconds after the start of the container before the first check.'),
-    timeoutSeconds: opt(3, int32({ minimum: 0 }), 'Seconds after which a check counts as failed.', { default: 1 }),
-    periodSeconds: opt(4, int32({ minimum: 0 }), 'Seconds between two checks.', { default: 10 }),
-    successThreshold: opt(5, int32({ minimum: 0 }), 'Successes in a row after which a failed check counts as passed again.', { default: 1 }),
-    failureThreshold: opt(6, int32({ minimum: 0 }), 'Failures in a row after which the check counts as failed.', { default: 3 }),
-    terminationGracePeriodSeconds: ptr(7, int64({ minimum: 1 }), 'Grace period after a failed check, in place of that of the pod.'),
-  },
-  { union: handlerUnion('exec', 'httpGet', 'tcpSocket', 'grpc') },
-);
+export const probe = struct('api.core.v1.Probe', 'A check of a container, and how often and how strictly it is made.', {
+  ...inline(1, probeHandler),
+  initialDelaySeconds: opt(2, int32({ minimum: 0 }), 'Seconds after the start of the container before the first check.'),
+  timeoutSeconds: opt(3, int32({ minimum: 0 }), 'Seconds after which a check counts as failed.', { default: 1 }),
+  periodSeconds: opt(4, int32({ minimum: 0 }), 'Seconds between two checks.', { default: 10 }),
+  successThreshold: opt(5, int32({ minimum: 0 }), 'Successes in a row after which a failed check counts as passed again.', { default: 1 }),
+  failureThreshold: opt(6, int32({ minimum: 0 }), 'Failures in a row after which the check counts as failed.', { default: 3 }),
+  terminationGracePeriodSeconds: ptr(7, int64({ minimum: 1 }), 'Grace period after a failed check, in place of that of the pod.'),
+});
 
 export type Probe = Infer<typeof probe>;

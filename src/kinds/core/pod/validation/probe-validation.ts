@@ -1,4 +1,4 @@
-import { errorsOfEach, type FieldError, invalid, required } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
 import type { FormatCheck } from '../../../../meta/formats.ts';
 import type { Container } from '../container/container.ts';
 import type { Lifecycle } from '../container/lifecycle.ts';
@@ -55,10 +55,25 @@ function validateAction(action: Action, path: string, graceSeconds: number): Fie
   return errors;
 }
 
-type Handler = Pick<Action & Probe, 'exec' | 'httpGet' | 'tcpSocket'>;
+type Handler = Pick<Action & Probe, (typeof handlers)[number]>;
 
-/** Validates the first handler. The schema requires exactly one. */
-function validateHandler({ exec, httpGet, tcpSocket }: Handler, path: string): FieldError[] {
+const handlers = ['exec', 'httpGet', 'tcpSocket', 'grpc', 'sleep'] as const satisfies readonly (keyof (Action &
+  Probe))[];
+
+/**
+ * Exactly one handler must be set: the first is validated, any after it is in error. No rule of the schema, since handlers of
+ * containers that may not have any are not looked at.
+ */
+function validateHandler(handler: Handler, path: string): FieldError[] {
+  const [first, ...more] = handlers.filter((name) => handler[name] !== undefined);
+  if (first === undefined) return [required(path, 'must specify a handler type')];
+  return [
+    ...validateFirst({ [first]: handler[first] }, path),
+    ...more.map((name) => forbidden(`${path}.${name}`, 'may not specify more than 1 handler type')),
+  ];
+}
+
+function validateFirst({ exec, httpGet, tcpSocket }: Handler, path: string): FieldError[] {
   if (exec) return exec.command ? [] : [required(`${path}.exec.command`)];
   if (httpGet) return validateHttpGet(httpGet, `${path}.httpGet`);
   return tcpSocket ? validateKnownPort(tcpSocket.port, `${path}.tcpSocket.port`) : [];
