@@ -1,5 +1,5 @@
 import { markedFieldTest, nestedSchemas } from './nested-schemas.ts';
-import { getOwn, isRecord } from './own-property.ts';
+import { isRecord } from './own-property.ts';
 import { type Field, type Schema, schemaOf } from './schema.ts';
 
 /**
@@ -45,10 +45,12 @@ function visit(schema: Schema, value: unknown, found: Visitor): void {
   if (!isRecord(value)) return;
   if (schema.type === 'map') for (const part of Object.values(value)) visit(schema.values, part, found);
   if (schema.type !== 'struct') return;
-  for (const [name, field] of Object.entries(schema.fields)) {
-    if (getOwn(value, name) === undefined) continue;
+  for (const name of Object.keys(value)) {
+    const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
+    if (!field || value[name] === undefined) continue;
     if (field.gate !== undefined) found(field, name, value);
-    visit(schemaOf(field), getOwn(value, name), found);
+    const below = schemaOf(field);
+    if (gatesOf(below).size > 0) visit(below, value[name], found);
   }
   if (typeof schema.additional !== 'object') return;
   for (const name of Object.keys(value)) {

@@ -29,8 +29,8 @@ const status = struct('api.core.v1.PersistentVolumeClaimStatus', 'What a claim w
     map(documentedEnum('ControllerResizeInProgress', 'ControllerResizeInfeasible', 'NodeResizeInProgress', 'NodeResizeInfeasible', 'NodeResizePending')),
     'How far the growth of each kind of storage is.',
   ),
-  currentVolumeAttributesClassName: ptr(8, string(), 'Volume attributes class that the volume has.'),
-  modifyVolumeStatus: ptr(9, modifyVolumeStatus, 'A change of the volume attributes class that is under way.'),
+  currentVolumeAttributesClassName: ptr(8, string(), 'Volume attributes class that the volume has.', { gate: 'VolumeAttributesClass' }),
+  modifyVolumeStatus: ptr(9, modifyVolumeStatus, 'A change of the volume attributes class that is under way.', { gate: 'VolumeAttributesClass' }),
 });
 
 /** The complete PersistentVolumeClaim, which templates hold too. */

@@ -63,12 +63,27 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
   {
     why: 'a source elsewhere, too',
     sent: spec({ dataSource: source, dataSourceRef: { ...source, namespace: 'n' } }),
-    errors: ['spec: Invalid value: "spec.dataSource": may not be specified when dataSourceRef.namespace is specified'],
+    errors: [],
   },
 ];
 
 for (const { why, sent, errors } of rows) {
   test(`PersistentVolumeClaim: ${why}`, () => assert.deepEqual(create(kind, sent).errors, errors));
+}
+
+const foreign = { ...source, namespace: 'n' };
+const foreignSources: readonly (readonly [what: string, old: Sent | undefined, kept: boolean])[] = [
+  ['a new claim', undefined, false],
+  ['a claim without a source', spec(), false],
+  ['a claim with a source', spec({ dataSourceRef: source }), true],
+];
+
+for (const [what, old, kept] of foreignSources) {
+  test(`a source in another namespace is ${kept ? 'kept' : 'dropped'} in ${what} while the feature is off`, () => {
+    const sent = spec({ dataSourceRef: foreign });
+    const { object } = old ? update(kind, old, sent) : create(kind, sent);
+    assert.deepEqual((object['spec'] as Sent)['dataSourceRef'], kept ? foreign : undefined);
+  });
 }
 
 const bound = { phase: 'Bound', capacity: { storage: '1Gi' } };

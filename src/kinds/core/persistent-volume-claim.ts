@@ -39,6 +39,12 @@ function fillSources({ spec }: Claim): void {
   else if (dataSourceRef && !dataSource && !dataSourceRef.namespace) spec.dataSource = { ...dataSourceRef };
 }
 
+/** Without the feature, a source in another namespace counts as none, unless the claim has had a source of that form. */
+function dropForeignSource({ spec }: Claim, old: Claim | undefined, features: ReadonlySet<string> | undefined): void {
+  if (features?.has('CrossNamespaceVolumeDataSource') || !spec?.dataSourceRef?.namespace || old?.spec?.dataSourceRef) return;
+  delete spec.dataSourceRef;
+}
+
 /** Whoever fills a claim from something else than a claim or a snapshot says so in the newer field, as published (KEP-1495). */
 function dropFormerSource({ spec }: Claim, old: Claim | undefined, dialect: Dialect): void {
   if (!spec?.dataSource || spec.dataSourceRef || old?.spec?.dataSource || old?.spec?.dataSourceRef) return;
@@ -172,13 +178,15 @@ export const persistentVolumeClaim = (dialect: Dialect): Kind =>
     columns: columns(dialect),
     strategy: {
       default: setDefaults,
-      prepareForCreate(object) {
+      prepareForCreate(object, { features }) {
         object['status'] = { phase: 'Pending' };
+        dropForeignSource(typed(schema, object), undefined, features);
         dropFormerSource(typed(schema, object), undefined, dialect);
         fillSources(typed(schema, object));
       },
       validateCreate: validate,
-      prepareForUpdate: (object, old) => {
+      prepareForUpdate: (object, old, { features }) => {
+        dropForeignSource(typed(schema, object), typed(schema, old), features);
         dropFormerSource(typed(schema, object), typed(schema, old), dialect);
         fillSources(typed(schema, object));
       },

@@ -41,6 +41,11 @@ export const featureGates = {
     stage: 'alpha',
     help: 'leases that name a strategy by which their holder is picked (KEP-4355)',
   },
+  CrossNamespaceVolumeDataSource: {
+    default: false,
+    stage: 'alpha',
+    help: 'claims that are filled from objects of other namespaces (KEP-3294)',
+  },
   DRAAdminAccess: {
     default: false,
     stage: 'alpha',
@@ -56,6 +61,11 @@ export const featureGates = {
     stage: 'alpha',
     help: 'autoscalers by metrics of objects and of others may have no replicas (KEP-2021)',
   },
+  InPlacePodVerticalScaling: {
+    default: false,
+    stage: 'alpha',
+    help: 'containers that say whether a change of a resource restarts them (KEP-1287)',
+  },
   MaxUnavailableStatefulSet: {
     default: false,
     stage: 'alpha',
@@ -66,6 +76,11 @@ export const featureGates = {
     stage: 'alpha',
     help: 'policies that change objects, where --runtime-config serves them (KEP-3962)',
   },
+  PodLevelResources: {
+    default: false,
+    stage: 'alpha',
+    help: 'resources of a pod as a whole (KEP-2837)',
+  },
   PodLogsQuerySplitStreams: {
     default: false,
     stage: 'alpha',
@@ -75,6 +90,26 @@ export const featureGates = {
     default: false,
     stage: 'alpha',
     help: 'take the uid of a user from a proxy (--requestheader-uid-headers)',
+  },
+  SELinuxChangePolicy: {
+    default: false,
+    stage: 'alpha',
+    help: 'pods that say how volumes get their label (KEP-1710)',
+  },
+  SupplementalGroupsPolicy: {
+    default: false,
+    stage: 'alpha',
+    help: 'pods that say which further groups their users have (KEP-3619)',
+  },
+  UserNamespacesSupport: {
+    default: false,
+    stage: 'beta',
+    help: 'pods with user ids of their own (KEP-127)',
+  },
+  VolumeAttributesClass: {
+    default: false,
+    stage: 'beta',
+    help: 'classes of volumes that can change (KEP-3751)',
   },
   [nodeAudiences]: {
     default: false,

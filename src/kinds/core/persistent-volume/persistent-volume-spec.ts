@@ -75,7 +75,7 @@ export const persistentVolumeSpec = struct(
     mountOptions: opt(7, list(string()), 'Options with which the volume is mounted; nobody checks them before.'),
     volumeMode: ptr(8, documentedEnum('Block', 'Filesystem'), 'Whether the volume is a file system or a block device.'),
     nodeAffinity: ptr(9, volumeNodeAffinity, 'Which nodes can use the volume.'),
-    volumeAttributesClassName: ptr(10, string(), 'Volume attributes class of the volume.'),
+    volumeAttributesClassName: ptr(10, string(), 'Volume attributes class of the volume.', { gate: 'VolumeAttributesClass' }),
   },
   { union: { fields: sourceNames, shownAs: { cephfs: 'cephFS' }, title: 'volume', none: { type: 'required', detail: 'must specify a volume type' } } },
 );

@@ -28,7 +28,9 @@ export const container = struct('api.core.v1.Container', 'A program from an imag
   envFrom: opt(19, list(envFromSource), 'Config maps and secrets whose entries become environment variables.'),
   env: opt(7, mergeList('name', envVar, { duplicatesAllowed: true }), 'Environment variables; they win over those of `envFrom`.'),
   resources: always(8, resourceRequirements, 'Computing resources that the container needs and may use.'),
-  resizePolicy: opt(23, list(containerResizePolicy, { unique: { by: ['resourceName'], at: 'element' } }), 'Whether a change of a resource restarts the container.'),
+  resizePolicy: opt(23, list(containerResizePolicy, { unique: { by: ['resourceName'], at: 'element' } }), 'Whether a change of a resource restarts the container.', {
+    gate: 'InPlacePodVerticalScaling',
+  }),
   restartPolicy: ptr(24, enumOf('Always'), 'Restart rule of this container; `Always`, on an init container, makes it run beside the main ones.'),
   volumeMounts: opt(9, mergeList('mountPath', volumeMount, { duplicatesAllowed: true }), "Volumes of the pod that appear in the container's file system."),
   volumeDevices: opt(21, mergeList('devicePath', volumeDevice, { duplicatesAllowed: true }), 'Block devices of the pod that appear in the container.'),

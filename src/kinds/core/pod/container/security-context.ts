@@ -39,13 +39,13 @@ export const podSecurityContext = struct('api.core.v1.PodSecurityContext', 'Secu
   runAsGroup: ptr(6, int64({ minimum: 0, maximum: idMax }), 'Group id of the programs.'),
   runAsNonRoot: ptr(3, bool(), 'Refuse to start a container that would run as user 0.'),
   supplementalGroups: opt(4, list(int64({ minimum: 0, maximum: idMax })), 'Further group ids of the programs.'),
-  supplementalGroupsPolicy: ptr(12, enumOf('Merge', 'Strict'), 'Whether group memberships that the image defines are added.'),
+  supplementalGroupsPolicy: ptr(12, enumOf('Merge', 'Strict'), 'Whether group memberships that the image defines are added.', { gate: 'SupplementalGroupsPolicy' }),
   fsGroup: ptr(5, int64({ minimum: 0, maximum: idMax }), 'Group id that owns the volumes which support it.'),
   sysctls: opt(7, list(sysctl, { unique: { by: ['name'] } }), 'Kernel parameters of the pod.'),
   fsGroupChangePolicy: ptr(9, enumOf('OnRootMismatch', 'Always'), "When the owner of a volume's files is changed to `fsGroup`."),
   seccompProfile: ptr(10, seccompProfile, 'Filter for system calls.'),
   appArmorProfile: ptr(11, appArmorProfile, 'AppArmor profile of the containers.'),
-  seLinuxChangePolicy: ptr(13, enumOf('MountOption', 'Recursive'), 'How SELinux labels get onto the volumes: `Recursive` or `MountOption`.'),
+  seLinuxChangePolicy: ptr(13, enumOf('MountOption', 'Recursive'), 'How SELinux labels get onto the volumes: `Recursive` or `MountOption`.', { gate: 'SELinuxChangePolicy' }),
 });
 
 const capabilities = struct('api.core.v1.Capabilities', 'Capabilities that are added and dropped.', {

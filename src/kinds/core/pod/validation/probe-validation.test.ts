@@ -17,16 +17,16 @@ const two = { ...command, tcpSocket: { port: 1 } };
 
 /** A probe is looked at only where there may be one. */
 const rows: readonly (readonly [where: keyof typeof validators, container: Container, errors: readonly string[]])[] = [
-  ['containers', { ...base, startupProbe: {} }, ['required c[0].startupProbe']],
-  ['containers', { ...base, livenessProbe: two }, ['forbidden c[0].livenessProbe.tcpSocket']],
-  ['containers', { ...base, lifecycle: { preStop: {} } }, ['required c[0].lifecycle.preStop']],
+  ['containers', { ...base, startupProbe: {} }, ['FieldValueRequired c[0].startupProbe']],
+  ['containers', { ...base, livenessProbe: two }, ['FieldValueForbidden c[0].livenessProbe.tcpSocket']],
+  ['containers', { ...base, lifecycle: { preStop: {} } }, ['FieldValueRequired c[0].lifecycle.preStop']],
   ['containers', { ...base, lifecycle: { preStop: command }, readinessProbe: command }, []],
-  ['initContainers', { ...sidecar, startupProbe: {} }, ['required c[0].startupProbe']],
-  ['initContainers', { ...base, startupProbe: {} }, ['forbidden c[0].startupProbe']],
-  ['initContainers', { ...base, readinessProbe: two }, ['forbidden c[0].readinessProbe']],
-  ['initContainers', { ...base, lifecycle: { preStop: {} } }, ['forbidden c[0].lifecycle']],
-  ['ephemeralContainers', { ...base, livenessProbe: {} }, ['forbidden c[0].livenessProbe']],
-  ['ephemeralContainers', { ...base, lifecycle: { postStart: {} } }, ['forbidden c[0].lifecycle']],
+  ['initContainers', { ...sidecar, startupProbe: {} }, ['FieldValueRequired c[0].startupProbe']],
+  ['initContainers', { ...base, startupProbe: {} }, ['FieldValueForbidden c[0].startupProbe']],
+  ['initContainers', { ...base, readinessProbe: two }, ['FieldValueForbidden c[0].readinessProbe']],
+  ['initContainers', { ...base, lifecycle: { preStop: {} } }, ['FieldValueForbidden c[0].lifecycle']],
+  ['ephemeralContainers', { ...base, livenessProbe: {} }, ['FieldValueForbidden c[0].livenessProbe']],
+  ['ephemeralContainers', { ...base, lifecycle: { postStart: {} } }, ['FieldValueForbidden c[0].lifecycle']],
 ];
 
 for (const [where, container, errors] of rows) {

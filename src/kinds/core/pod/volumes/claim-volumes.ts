@@ -22,7 +22,7 @@ export const persistentVolumeClaimSpec = struct('api.core.v1.PersistentVolumeCla
   volumeMode: ptr(6, enumOf('Block', 'Filesystem'), 'Whether the volume is a file system or a block device.', { default: 'Filesystem' }),
   dataSource: ptr(7, typedLocalObjectReference, 'Snapshot or claim that the volume is filled from.'),
   dataSourceRef: ptr(8, typedObjectReference, 'Object that the volume is filled from, of any kind and namespace.'),
-  volumeAttributesClassName: ptr(9, string(), 'Volume attributes class that the claim uses.'),
+  volumeAttributesClassName: ptr(9, string(), 'Volume attributes class that the claim uses.', { gate: 'VolumeAttributesClass' }),
 });
 
 const persistentVolumeClaimTemplate = struct('api.core.v1.PersistentVolumeClaimTemplate', 'What a claim made for a pod looks like.', {
