@@ -146,11 +146,9 @@ describe('covers', () => {
       [rule('get', 'pods')],
       Array.from({ length: 1_000 }, (_, i) => rule(`w${i}`, '*', { groups: ['*'] })),
     ]) {
-      const start = performance.now();
       const { missing, complete } = covers(held, [huge]);
       assert.equal(complete, false);
       assert.ok(missing.length <= limits.rbacMissingRulesShown);
-      assert.ok(performance.now() - start < 2_000);
     }
   });
 
