@@ -180,7 +180,7 @@ export const workloadRows = (started: () => ControllersApart): Rows => ({
     account: 'endpoint-controller',
     published: [
       'get,list,watch pods,services',
-      'create,delete,get,list,update endpoints',
+      'create,delete,get,list,update,watch endpoints',
       'create endpoints/restricted',
       events,
     ],
