@@ -153,7 +153,9 @@ describe('certificates that orch up signs', { skip: withoutOpenssl }, () => {
           `--cluster-signing-kubelet-serving-key-file=${two.key}`,
         ],
       });
-      assert.match(server.log, /a signer has no authority and signs nothing.*apiserver-client-node-agent/);
+      // Controllers start when the server is ready already.
+      const warning = /a signer has no authority and signs nothing.*apiserver-client-node-agent/;
+      await until(() => warning.test(server.log), 'the signer without an authority says so');
       const requests = new CertificateRequests(server);
       const subject = '/O=system:nodes/CN=system:node:n1';
       const without = await requests.create({

@@ -67,8 +67,8 @@ for (const dialect of [orch, kubernetes]) {
         status?.details?.causes?.map(({ reason, field }) => `${reason} ${field}`),
         [
           'FieldValueNotSupported spec.scope',
-          'FieldValueRequired spec.validation.openAPIV3Schema.properties[a].type',
           'FieldValueInvalid spec.versions[0].name',
+          'FieldValueRequired spec.validation.openAPIV3Schema.properties[a].type',
         ],
       );
       assert.equal((await failure(read(group))).code, 404);

@@ -83,10 +83,10 @@ describe('custom objects that break rules', () => {
     assert.deepEqual(
       causes.map((cause) => String(cause).split(': ', 1)[0]),
       [
-        `FieldValueForbidden ${schema}`,
         `FieldValueInvalid ${at}[0].rule`,
         `FieldValueForbidden ${at}[1].rule`,
         `FieldValueForbidden ${at}[1].rule`,
+        `FieldValueForbidden ${schema}`,
       ],
     );
   });
@@ -106,8 +106,8 @@ describe('custom objects that break rules', () => {
   it('not with types that rules cannot be evaluated on', async () => {
     assert.deepEqual(await refusal(client().create(at(), widget('two', { min: 'a', max: 1 }))), [
       422,
-      'FieldValueInvalid <nil>: Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
       'FieldValueTypeInvalid spec.min: Invalid value: "string": spec.min in body must be of type integer: "string"',
+      'FieldValueInvalid <nil>: Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
     ]);
   });
 });

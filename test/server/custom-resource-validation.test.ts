@@ -57,10 +57,10 @@ describe('custom objects that their schema refuses', () => {
     const sent = widget(group, 'one', { size: 'big', ports: [{ port: 1, name: 'long' }, { port: 1 }] });
     assert.deepEqual(await refusal(client().create(at(group), sent)), [
       422,
-      'FieldValueRequired spec.name',
-      'FieldValueTooLong spec.ports[0].name',
-      'FieldValueDuplicate spec.ports[1]',
       'FieldValueTypeInvalid spec.size',
+      'FieldValueDuplicate spec.ports[1]',
+      'FieldValueTooLong spec.ports[0].name',
+      'FieldValueRequired spec.name',
     ]);
     const noMetadata = { ...sent, metadata: { name: 'one', labels: 1 } };
     assert.deepEqual(await refusal(client().create(at(group), noMetadata)), [400]);

@@ -103,6 +103,10 @@ function openEvent(bytes: Buffer): Opened {
   return { ...open(configMap, Buffer.from(object.raw, 'base64')), type };
 }
 
+/** The same state again: the server writes objects of its own meanwhile. */
+const exactly = (metadata: Readonly<Record<string, unknown>>): string =>
+  `resourceVersion=${metadata['resourceVersion']}&resourceVersionMatch=Exact`;
+
 describe('protobuf', () => {
   let server: OrchProcess;
   before(async () => {
@@ -143,8 +147,8 @@ describe('protobuf', () => {
     }
     const query = 'labelSelector=list%3Dthis';
     const listed = await server.get(`${path}?${query}`, { headers: { accept: `${own},application/json` } });
-    const { json } = await server.get<{ metadata: object }>(`${path}?${query}`);
     const { kind, metadata, items } = open(listSchema(configMap), listed.bytes);
+    const { json } = await server.get<{ metadata: object }>(`${path}?${query}&${exactly(metadata)}`);
     assert.equal(kind, 'ConfigMapList');
     assert.deepEqual(metadata, { selfLink: '', continue: '', ...json.metadata });
     assert.deepEqual(
@@ -169,8 +173,9 @@ describe('protobuf', () => {
   test('metadata of the version before, whose list has other numbers', async () => {
     const accept = `${own};as=PartialObjectMetadataList;g=meta.orch.io;v=v1beta1`;
     const answer = await server.get(path, { headers: { accept } });
-    const now = await server.get(path, { headers: { accept: accept.replace('v1beta1', 'v1') } });
     const old = open(partialObjectMetadataListV1beta1, answer.bytes);
+    const headers = { accept: accept.replace('v1beta1', 'v1') };
+    const now = await server.get(`${path}?${exactly(old.metadata)}`, { headers });
     assert.equal(old.apiVersion, 'meta.orch.io/v1beta1');
     assert.ok((old['items'] as unknown[]).length > 0);
     assert.deepEqual({ ...old, apiVersion: 'meta.orch.io/v1' }, open(listSchema(partialObjectMetadata), now.bytes));
