@@ -6,8 +6,10 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import type { ApiObject } from '../../src/meta/api-object.ts';
 import { etcdMissing, freePort, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
 import { openEtcdStore } from '../../src/store/drivers/etcd/etcd-store.ts';
+import { isStoreError } from '../../src/store/store.ts';
 import { Command } from '../support/command.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
@@ -106,6 +108,41 @@ test('a full etcd: a running server reads and deletes on, and one that starts do
       }
     }
   } finally {
+    await etcd.stop();
+  }
+});
+
+test('a full etcd in which others delete: reads and watches follow', { skip: etcdMissing }, async () => {
+  const etcd = await startEtcd({ flags: ['--quota-backend-bytes', '8000000'] });
+  const others = await openEtcdStore({ endpoints: [etcd.endpoint], prefix: '/others' });
+  try {
+    const flags = ['--dialect=kubernetes', `--etcd-servers=${etcd.endpoint}`];
+    await using server = await OrchProcess.start({ flags });
+    const path = '/api/v1/namespaces/default/configmaps';
+    for (const name of ['a', 'b']) assert.equal((await server.post(path, { metadata: { name } })).status, 201);
+    const value = Buffer.alloc(500_000);
+    const fill = (index: number): Promise<number> =>
+      others.create(`/filler/${index}`, value).then(
+        () => fill(index + 1),
+        (error: unknown) => {
+          assert.ok(isStoreError(error, 'full'), String(error));
+          return index;
+        },
+      );
+    assert.ok((await fill(0)) > 2);
+    for (const name of ['a', 'b']) {
+      assert.equal((await server.get(`${path}/${name}`)).status, 200);
+      assert.equal((await server.delete(`${path}/${name}`)).status, 200);
+      const { records } = await others.list('/filler/', { limit: 1 });
+      const [filler] = records;
+      assert.ok(filler);
+      await others.delete(filler.key, filler.revision);
+      const { status, json } = await server.get<{ readonly items: readonly ApiObject[] }>(path);
+      assert.equal(status, 200);
+      assert.ok(!json.items.some(({ metadata }) => metadata.name === name));
+    }
+  } finally {
+    await others.close();
     await etcd.stop();
   }
 });

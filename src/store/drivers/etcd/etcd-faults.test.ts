@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { limits } from '../../../base/limits.ts';
 import { silentLogger } from '../../../base/logger.ts';
+import { WireReader } from '../../../base/protobuf-wire.ts';
 import { systemRandom } from '../../../base/random.ts';
 import { systemClock } from '../../../base/time/clock.ts';
 import { until } from '../../../base/waits-fixture.ts';
@@ -9,10 +10,10 @@ import { readChanges, watchChanges } from '../../conformance/watch-changes.ts';
 import { isStoreError, type Store, type StoreErrorCode } from '../../store.ts';
 import { EtcdConnection } from './etcd-connection.ts';
 import { EtcdKeys } from './etcd-keys.ts';
-import { decodeHeaderOnly, type ResponseHeader, type UnaryMethod } from './etcd-messages.ts';
+import { decodeHeaderOnly, type ResponseHeader, rangeMethod, type UnaryMethod } from './etcd-messages.ts';
 import { type EtcdProcess, type EtcdProcessOptions, etcdMissing, startEtcd } from './etcd-process-fixture.ts';
 import { type EtcdStoreOptions, openEtcdStore } from './etcd-store.ts';
-import { FakeMessage } from './fake-etcd-fixture.ts';
+import { bytesOf, FakeMessage } from './fake-etcd-fixture.ts';
 import { hurriedClock, openFaultyNetwork } from './faulty-network-fixture.ts';
 
 /** Behavior of a real etcd that is restarted, disconnected, full, shared or compacted. */
@@ -34,6 +35,18 @@ const startOwn = async (context: TestContext, options: EtcdProcessOptions): Prom
   const etcd = await startEtcd(options);
   context.after(() => etcd.stop());
   return etcd;
+};
+
+const connectTo = (context: TestContext, { endpoint }: EtcdProcess): EtcdConnection => {
+  const connection = new EtcdConnection({
+    endpoints: [endpoint],
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+    probeKey: value('/any'),
+  });
+  context.after(() => connection.close());
+  return connection;
 };
 
 describe('etcd that fails', { skip: etcdMissing }, () => {
@@ -171,6 +184,43 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     assert.equal(await store.head(), head);
   });
 
+  test('a change stream reaches what others do in a full etcd, and goes on when that has room again', async (context) => {
+    const small = await startOwn(context, { flags: ['--quota-backend-bytes', '400000'] });
+    const store = await open(context, { endpoints: [small.endpoint], clock: hurriedClock(20) });
+    const other = await open(context, { endpoints: [small.endpoint], prefix: '/other' });
+    const stream = watchChanges(store, await store.head());
+    const kept = await store.create('/kept', value('x'));
+    await stream.reached(kept.revision);
+    const fill = async () => {
+      for (let index = 0; index < 100; index++) await other.create(`/fill/${index}`, new Uint8Array(20_000));
+    };
+    await assert.rejects(fill(), is('full'));
+    await stream.reached(await store.head());
+    for (const { key, revision } of (await other.list('/fill/')).records) await other.delete(key, revision);
+    const head = await store.head();
+    await stream.reached(head);
+    const removed = await store.delete('/kept', kept.revision);
+    await stream.reached(removed.revision);
+    await store.compact(removed.revision);
+    const { marker } = new EtcdKeys('/registry');
+    const connection = connectTo(context, small);
+    await connection.write(defragmentMethod, undefined);
+    await connection.write(disarmMethod, await connection.read(alarmsMethod, undefined));
+    const markedAt = async () => (await connection.read(rangeMethod, { key: marker })).records[0]?.modRevision ?? 0;
+    await until(async () => (await markedAt()) > removed.revision);
+    await stream.reached((await other.create('/again', value('x'))).revision);
+    const again = await store.create('/kept', value('y'));
+    await stream.reached(again.revision);
+    assert.deepEqual(
+      (await stream.stop()).map(({ type, key, revision }) => [type, key, revision]),
+      [
+        ['create', '/kept', kept.revision],
+        ['delete', '/kept', removed.revision],
+        ['create', '/kept', again.revision],
+      ],
+    );
+  });
+
   test('a request too large for etcd, or for its transport, is distinguished from a full etcd', async (context) => {
     const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/large' });
     await assert.rejects(store.create('/a', new Uint8Array(1_600_000)), is('tooLarge'));
@@ -236,14 +286,7 @@ describe('etcd that is shared', { skip: etcdMissing }, () => {
     const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/fragments' });
     const from = await store.head();
     const keys = new EtcdKeys('/fragments');
-    const connection = new EtcdConnection({
-      endpoints: [etcd.endpoint],
-      clock: systemClock,
-      random: systemRandom,
-      logger: silentLogger,
-      probeKey: keys.marker,
-    });
-    context.after(() => connection.close());
+    const connection = connectTo(context, etcd);
     // With their previous values, these exceed what etcd puts into one message (2 MiB).
     const names = Array.from({ length: 14 }, (_, index) => `/${index + 10}`);
     let revision = from;
@@ -296,4 +339,30 @@ const putAllMethod: UnaryMethod<readonly { readonly key: Uint8Array; readonly va
     return txn.finish();
   },
   decode: decodeHeaderOnly,
+};
+
+const defragmentMethod: UnaryMethod<undefined, ResponseHeader> = {
+  path: '/etcdserverpb.Maintenance/Defragment',
+  encode: () => new FakeMessage().finish(),
+  decode: decodeHeaderOnly,
+};
+
+/** Of the member that raised an alarm: its id. */
+const alarmsMethod: UnaryMethod<undefined, number | bigint> = {
+  path: '/etcdserverpb.Maintenance/Alarm',
+  encode: () => new FakeMessage().finish(),
+  decode: (bytes) => idOf(bytesOf(bytes, 2)),
+};
+
+/** Ends the alarm (1: NOSPACE) of a member. */
+const disarmMethod: UnaryMethod<number | bigint, ResponseHeader> = {
+  path: '/etcdserverpb.Maintenance/Alarm',
+  encode: (member) => new FakeMessage().int64(1, 2).int64(2, member).int64(3, 1).finish(),
+  decode: decodeHeaderOnly,
+};
+
+const idOf = (member: Uint8Array): number | bigint => {
+  const reader = new WireReader(member);
+  assert.ok(reader.next());
+  return reader.int64();
 };

@@ -6,6 +6,9 @@ export interface KeyRange {
   readonly rangeEnd: Uint8Array;
 }
 
+/** All keys, of whatever prefix: etcd takes a zero byte as the end for no end. */
+export const allOfEtcd: KeyRange = { key: Uint8Array.of(0), rangeEnd: Uint8Array.of(0) };
+
 /**
  * Maps store keys to etcd keys: `/registry` + `/configmaps/default/a`. Store keys begin with `/`, so the store with the
  * prefix `/registry` has exactly the keys under `/registry/`, and none of `/registry2`. The key `/registry/` followed
@@ -30,6 +33,10 @@ export class EtcdKeys {
     this.marker = Buffer.from(`${prefix}/\0`);
     this.watched = { key: Buffer.from(`${prefix}/`), rangeEnd: Buffer.from(`${prefix}0`) };
     this.#visible = { key: Buffer.from(`${prefix}/\x01`), rangeEnd: this.watched.rangeEnd };
+  }
+
+  isWatched(key: Uint8Array): boolean {
+    return Buffer.compare(key, this.watched.key) >= 0 && Buffer.compare(key, this.watched.rangeEnd) < 0;
   }
 
   toEtcd(key: string): Uint8Array {

@@ -6,8 +6,8 @@ import { Backoff } from '../../../base/time/backoff.ts';
 import { type Clock, pauseAlive } from '../../../base/time/clock.ts';
 import { type Change, type ChangeBatch, type Revision, StoreError, type StoreRecord } from '../../store.ts';
 import { type EtcdConnection, etcdRetries } from './etcd-connection.ts';
-import { isServiceError, isTransient, reasonOf, toStoreError } from './etcd-errors.ts';
-import type { EtcdKeys } from './etcd-keys.ts';
+import { isOutOfSpace, isServiceError, isTransient, reasonOf, toStoreError } from './etcd-errors.ts';
+import { allOfEtcd, type EtcdKeys } from './etcd-keys.ts';
 import { type KeyValue, putMethod, type WatchEvent, type WatchResponse } from './etcd-messages.ts';
 import type { WatchConnection } from './member-connection.ts';
 import { ProgressRequests } from './progress-requests.ts';
@@ -46,6 +46,8 @@ interface EtcdWatchOptions {
  *   that history still reaches back to its position.
  * - The response to a progress request can overtake events before 3.4.25 and 3.5.8, and can be missing before 3.4.31
  *   and 3.5.13. With those servers the watch writes its marker key instead and takes that event for the progress.
+ * - A full etcd refuses that write. The watch then follows all of etcd, whose every revision has an event, and ignores
+ *   the keys of others, until the marker can be written again.
  */
 export class EtcdWatch {
   readonly #options: EtcdWatchOptions;
@@ -57,6 +59,10 @@ export class EtcdWatch {
   #catchUpTo: Revision = 0;
   #progress: ProgressRequests | undefined;
   #brokenSince: number | undefined;
+  /** `all`: the marker cannot be written; see the class comment. */
+  #extent: 'prefix' | 'all' = 'prefix';
+  /** etcd does not let this client watch all of it. */
+  #isConfined = false;
   readonly #backoff: Backoff;
 
   constructor(options: EtcdWatchOptions) {
@@ -97,10 +103,11 @@ export class EtcdWatch {
     connection.noteBrokenWatch(endpoint, error);
   }
 
-  /** Batches of one watch stream, until it breaks or the watch is stopped. */
+  /** Batches of one watch stream, until it breaks, its extent changes, or the watch is stopped. */
   async *#follow(watch: WatchConnection): AsyncGenerator<ChangeBatch, void> {
     const { clock, keys } = this.#options;
     const batches = new WatchBatches(this.#position);
+    const extent = this.#extent;
     let waiting = true;
     const progress = new ProgressRequests({
       clock,
@@ -109,11 +116,12 @@ export class EtcdWatch {
       request: this.#progressRequester(watch),
     });
     this.#progress = progress;
-    const poll = this.#pollHead();
+    const poll = this.#pollHead(watch);
     const stop = () => watch.close();
     this.#stopped.addEventListener('abort', stop, { once: true });
     try {
-      watch.call.write({ type: 'create', ...keys.watched, startRevision: this.#position + 1 });
+      const range = extent === 'all' ? allOfEtcd : keys.watched;
+      watch.call.write({ type: 'create', ...range, startRevision: this.#position + 1 });
       const responses: AsyncIterable<WatchResponse> = watch.call;
       for await (const response of responses) {
         if (this.#stopped.aborted) return;
@@ -127,12 +135,21 @@ export class EtcdWatch {
         }
         waiting = true;
       }
+    } catch (error) {
+      if (extent === this.#extent) throw error;
     } finally {
       this.#stopped.removeEventListener('abort', stop);
       progress.close();
       poll.close();
       watch.close();
     }
+  }
+
+  /** A client of etcd may be allowed its prefix only. */
+  #noteCancelled(reason: string): void {
+    if (this.#extent === 'prefix' || !reason.includes('permission denied')) return;
+    this.#isConfined = true;
+    this.#extent = 'prefix';
   }
 
   /** Handles the responses that report creation or cancellation of the watch. */
@@ -142,6 +159,7 @@ export class EtcdWatch {
       throw new StoreError('compacted', message, { revision: response.compactRevision });
     }
     if (response.canceled) {
+      this.#noteCancelled(response.cancelReason);
       throw new StoreError('unavailable', `etcd at ${endpoint} ended the watch: ${response.cancelReason}`);
     }
     if (!response.created) return;
@@ -164,8 +182,9 @@ export class EtcdWatch {
     return { changes, revision };
   }
 
-  /** Undefined for the marker. */
+  /** Undefined for the marker and the keys of others. */
   async #toChange({ type, record, previous }: WatchEvent): Promise<Change | undefined> {
+    if (!this.#options.keys.isWatched(record.key)) return undefined;
     const key = this.#options.keys.fromEtcd(record.key);
     if (key === undefined) return undefined;
     const { modRevision: revision } = record;
@@ -189,13 +208,13 @@ export class EtcdWatch {
   }
 
   #progressRequester(watch: WatchConnection): (repeats: number) => void {
-    const { connection, keys, logger } = this.#options;
+    const { logger } = this.#options;
     let answers: Promise<boolean> | undefined;
     const request = async (repeats: number) => {
       if (repeats >= silentRequests) watch.check();
       answers ??= watch.version().then(answersProgressRequests);
       if (await answers) watch.call.write({ type: 'progress' });
-      else await connection.write(putMethod, { key: keys.marker, value: new Uint8Array(0) });
+      else if (this.#extent === 'prefix') await this.#writeMarker(watch);
     };
     return (repeats) => {
       // Nothing is lost without progress; it will be requested again.
@@ -203,14 +222,34 @@ export class EtcdWatch {
     };
   }
 
-  /** Detects a head advanced by other writers while nothing else reads it. */
-  #pollHead(): Closable {
+  /** Its event is the progress. Whether it can be written decides what to watch. */
+  async #writeMarker(watch: WatchConnection): Promise<void> {
+    const { connection, keys } = this.#options;
+    try {
+      await connection.write(putMethod, { key: keys.marker, value: new Uint8Array(0) });
+      this.#watchInstead('prefix', watch);
+    } catch (error) {
+      if (error instanceof StoreError && isOutOfSpace(error.cause)) this.#watchInstead('all', watch);
+      throw error;
+    }
+  }
+
+  #watchInstead(extent: 'prefix' | 'all', watch: WatchConnection): void {
+    if (extent === this.#extent || (extent === 'all' && this.#isConfined)) return;
+    this.#extent = extent;
+    watch.close();
+  }
+
+  /** Detects a head advanced by other writers while nothing else reads it, and an etcd that is no longer full. */
+  #pollHead(watch: WatchConnection): Closable {
     const { clock, source } = this.#options;
     let closed = false;
     let timer: Closable;
     const poll = async () => {
       // The watch itself reports the failure, and the head is polled again.
       await source.head().catch(() => undefined);
+      // Refused for as long as etcd is full.
+      if (!closed && this.#extent === 'all') await this.#writeMarker(watch).catch(() => undefined);
       if (!closed) timer = clock.after(limits.etcdHeadPollMs, poll);
     };
     timer = clock.after(limits.etcdHeadPollMs, poll);

@@ -13,9 +13,9 @@ import { WireReader, WireWriter, wireType } from '../../../base/protobuf-wire.ts
 export class FakeMessage {
   readonly #fields: ((writer: WireWriter) => void)[] = [];
 
-  int64(field: number, value: number): this {
+  int64(field: number, value: number | bigint): this {
     return this.#add((writer) => {
-      writer.uint(value);
+      writer.int(value);
       writer.tag(field, wireType.varint);
     });
   }
