@@ -111,6 +111,16 @@ export class ApiClient {
     return this.#request({ method: 'GET', target, ...(signal && { signal }) });
   }
 
+  /** Like `get`; undefined for an object that is not there. */
+  async find<T = ApiObject>(target: string, signal?: AbortSignal): Promise<T | undefined> {
+    try {
+      return await this.get<T>(target, signal);
+    } catch (error) {
+      if (isAbsence(error)) return undefined;
+      throw error;
+    }
+  }
+
   /** The unparsed response body. */
   getBytes(target: string, signal?: AbortSignal): Promise<Buffer> {
     return this.#request({ method: 'GET', target, ...(signal && { signal }) }, (bytes) => bytes);

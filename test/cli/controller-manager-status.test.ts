@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import https from 'node:https';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { freePort } from '../../src/base/free-port-fixture.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { systemClock } from '../../src/base/time/clock.ts';
 import { until, within } from '../../src/base/waits-fixture.ts';
@@ -9,7 +10,6 @@ import { makeAuthority, makeIssued, makeSelfSigned } from '../../src/pki/ca.ts';
 import { rbacPath, roleRef, user } from '../support/authorization.ts';
 import type { Command } from '../support/command.ts';
 import { ControllersApart } from '../support/controllers-apart.ts';
-import { freePort } from '../support/orch-process.ts';
 
 /** The port of a program with controllers: health for everybody, metrics for those whom the API server lets see them. */
 const pki = { clock: systemClock, random: systemRandom };

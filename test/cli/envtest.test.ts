@@ -13,9 +13,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { freePort } from '../../src/base/free-port-fixture.ts';
 import { within } from '../../src/base/waits-fixture.ts';
 import { etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
-import { freePort } from '../support/orch-process.ts';
 import { TestEnvironment } from '../support/test-environment.ts';
 
 const launcher = new URL('../../bin/orch', import.meta.url).pathname;

@@ -5,10 +5,10 @@ import http from 'node:http';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../src/base/free-port-fixture.ts';
 import { until, within } from '../../src/base/waits-fixture.ts';
 import { makeCertificate } from '../../src/pki/certificate-fixture.ts';
 import { generateKey, keyToPem } from '../../src/pki/keys.ts';
-import { freePort } from './orch-process.ts';
 
 const launcher = new URL('../../bin/orch', import.meta.url).pathname;
 

@@ -1,6 +1,6 @@
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
-import { hasReason, isAbsence } from '../../client/api-client.ts';
+import { hasReason } from '../../client/api-client.ts';
 import type { SharedInformer } from '../../client/shared-informers.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { nodeNames } from '../../dialect/simulation-names.ts';
@@ -127,12 +127,8 @@ class PodGarbageCollector implements Closable {
       const since = this.#missing.get(name);
       if (since === undefined) this.#missing.set(name, clock.monotonic());
       else if (clock.monotonic() - since >= limits.missingNodeMs) {
-        try {
-          await client.get(`${collectionOf(nodeKind)}/${encodeURIComponent(name)}`, this.#held.signal);
-        } catch (error) {
-          if (!isAbsence(error)) throw error;
-          gone.add(name);
-        }
+        const node = await client.find(`${collectionOf(nodeKind)}/${encodeURIComponent(name)}`, this.#held.signal);
+        if (!node) gone.add(name);
       }
     }
     return gone;

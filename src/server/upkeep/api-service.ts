@@ -2,7 +2,8 @@ import { isIPv6 } from 'node:net';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/time/clock.ts';
-import { type ApiClient, hasReason, isAbsence } from '../../client/api-client.ts';
+import { RepeatedWork } from '../../base/time/repeated-work.ts';
+import { type ApiClient, hasReason } from '../../client/api-client.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { specialAddressProblems } from '../../meta/ip-address.ts';
@@ -39,42 +40,38 @@ interface ApiServiceOptions {
 export class ApiService implements Closable {
   readonly #options: ApiServiceOptions;
   readonly #name: string;
-  #timer: Closable | undefined;
-  #closed = false;
+  readonly #rounds: RepeatedWork;
 
   constructor(options: ApiServiceOptions) {
+    const { clock, logger } = options;
     this.#options = options;
     this.#name = options.dialect.name;
+    this.#rounds = new RepeatedWork({
+      clock,
+      intervalMs,
+      work: () => this.sync(),
+      failed: (error) => logger.warn('the service of the API could not be brought up to date', { error }),
+    });
   }
 
   /** Looks after the service from now on. Does not wait. */
   start(): void {
-    void this.#step();
-  }
-
-  async #step(): Promise<void> {
-    const { clock, logger } = this.#options;
-    try {
-      await this.sync();
-    } catch (error) {
-      if (!this.#closed) logger.warn('the service of the API could not be brought up to date', { error });
-    }
-    if (!this.#closed) this.#timer = clock.after(intervalMs, () => void this.#step());
+    this.#rounds.start();
   }
 
   /** One round. */
   async sync(): Promise<void> {
-    if (!(await this.#find(this.#path('services')))) await this.#make('services', this.#service());
+    const { client } = this.#options;
+    if (!(await client.find(this.#path('services')))) await this.#make('services', this.#service());
     const addresses = await this.#addresses();
-    if (addresses.length === 0 || this.#closed) return;
+    if (addresses.length === 0 || this.#rounds.closed) return;
     await this.#keep('endpoints', this.#endpoints(addresses), (found) => found['subsets']);
     const { dialect } = this.#options;
     const slice = this.#slice(addresses);
     const path = `/apis/${dialect.group('discovery')}/v1/namespaces/default/endpointslices`;
-    const found = await this.#find(`${path}/${this.#name}`);
+    const found = await client.find(`${path}/${this.#name}`);
     // The family of a slice cannot change.
-    if (found && found['addressType'] !== slice['addressType'])
-      await this.#options.client.delete(`${path}/${this.#name}`);
+    if (found && found['addressType'] !== slice['addressType']) await client.delete(`${path}/${this.#name}`);
     await this.#keep(path, slice, ({ endpoints, ports }) => ({ endpoints, ports }));
   }
 
@@ -135,7 +132,7 @@ export class ApiService implements Closable {
   /** Creates the object, or brings it up to date if what counts of it differs. */
   async #keep(resource: string, wanted: Sent, counts: (object: Sent | ApiObject) => unknown): Promise<void> {
     const path = this.#path(resource);
-    const found = await this.#find(path);
+    const found = await this.#options.client.find(path);
     if (!found) return this.#make(resource, wanted);
     const hasLabels = Object.entries(wanted.metadata.labels).every(
       ([key, value]) => found.metadata.labels?.[key] === value,
@@ -143,15 +140,6 @@ export class ApiService implements Closable {
     if (hasLabels && equalValues(counts(found), counts(wanted))) return;
     const labels = { ...found.metadata.labels, ...wanted.metadata.labels };
     await this.#options.client.update(path, { ...found, ...wanted, metadata: { ...found.metadata, labels } });
-  }
-
-  async #find(path: string): Promise<ApiObject | undefined> {
-    try {
-      return await this.#options.client.get(path);
-    } catch (error) {
-      if (isAbsence(error)) return undefined;
-      throw error;
-    }
   }
 
   async #make(resource: string, object: Sent): Promise<void> {
@@ -164,8 +152,7 @@ export class ApiService implements Closable {
   }
 
   close(): void {
-    this.#closed = true;
-    this.#timer?.close();
+    this.#rounds.close();
   }
 }
 

@@ -4,6 +4,7 @@ import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Gauge, MetricDefinition, Metrics } from '../../base/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
+import { RepeatedWork } from '../../base/time/repeated-work.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
@@ -48,11 +49,17 @@ export class ClaimRepair implements Closable {
   /** Claims that nobody needed at the last look. They go if the next one finds them the same: meanwhile their object may have come. */
   #unneeded: ReadonlyMap<string, Revision> = new Map();
   readonly #gauges: ReadonlyMap<ValuePool, { readonly held: Gauge<string>; readonly free: Gauge<string> }>;
-  #timer: Closable | undefined;
-  #closed = false;
+  readonly #looks: RepeatedWork;
 
   constructor(options: ClaimRepairOptions) {
+    const { clock, logger } = options;
     this.#options = options;
+    this.#looks = new RepeatedWork({
+      clock,
+      intervalMs,
+      work: () => this.pass(),
+      failed: (error) => logger.warn('what objects hold could not be compared with what they say', { error }),
+    });
     const definitions = new Map<MetricDefinition<string>, Gauge<string>>();
     const gauge = (definition: MetricDefinition<string>): Gauge<string> =>
       getOrAdd(definitions, definition, () => options.metrics.gauge(definition));
@@ -63,21 +70,7 @@ export class ClaimRepair implements Closable {
 
   /** Looks soon, and every three minutes from then on. */
   start(): void {
-    this.#lookAfter(firstLookMs);
-  }
-
-  #lookAfter(delayMs: number): void {
-    if (!this.#closed) this.#timer = this.#options.clock.after(delayMs, () => void this.#step());
-  }
-
-  async #step(): Promise<void> {
-    const { logger } = this.#options;
-    try {
-      await this.pass();
-    } catch (error) {
-      if (!this.#closed) logger.warn('what objects hold could not be compared with what they say', { error });
-    }
-    this.#lookAfter(intervalMs);
+    this.#looks.start(firstLookMs);
   }
 
   /** One look at all claims, and at all objects of kinds that have some. */
@@ -94,7 +87,7 @@ export class ClaimRepair implements Closable {
       const { collection } = served;
       for (const entry of collection.snapshot().entries(collection.prefix)) {
         if (slice.over) await slice.next();
-        if (this.#closed) return;
+        if (this.#looks.closed) return;
         const object = parseStored(entry.bytes) as unknown as ApiObject;
         for (const claim of served.kind.claims(object)) {
           const key = claimKey(resources.scope, claim);
@@ -191,14 +184,13 @@ export class ClaimRepair implements Closable {
     const before = this.#unneeded;
     this.#unneeded = new Map(unneeded.map(({ key, revision }) => [key, revision]));
     for (const { key, revision } of unneeded) {
-      if (this.#closed) return;
+      if (this.#looks.closed) return;
       if (before.get(key) === revision) await unlessChanged(store.delete(key, revision));
     }
   }
 
   close(): void {
-    this.#closed = true;
-    this.#timer?.close();
+    this.#looks.close();
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/time/clock.ts';
+import { RepeatedWork } from '../../base/time/repeated-work.ts';
 import { type ApiClient, hasReason, isAbsence } from '../../client/api-client.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -27,43 +28,30 @@ export class DefaultServiceRange implements Closable {
   readonly #options: DefaultServiceRangeOptions;
   readonly #collection: string;
   readonly #path: string;
-  #timer: Closable | undefined;
-  #closed = false;
+  readonly #rounds: RepeatedWork;
 
   constructor(options: DefaultServiceRangeOptions) {
+    const { clock, logger } = options;
     this.#options = options;
     this.#collection = `/apis/${options.dialect.group('networking')}/v1beta1/servicecidrs`;
     this.#path = `${this.#collection}/${options.dialect.name}`;
+    this.#rounds = new RepeatedWork({
+      clock,
+      intervalMs,
+      work: () => this.sync(),
+      failed: (error) => logger.warn('the default ServiceCIDR could not be brought up to date', { error }),
+    });
   }
 
   /** Looks after it from now on. Does not wait. */
   start(): void {
-    void this.#step();
-  }
-
-  async #step(): Promise<void> {
-    const { clock, logger } = this.#options;
-    try {
-      await this.sync();
-    } catch (error) {
-      if (!this.#closed) logger.warn('the default ServiceCIDR could not be brought up to date', { error });
-    }
-    if (!this.#closed) this.#timer = clock.after(intervalMs, () => void this.#step());
+    this.#rounds.start();
   }
 
   /** One round. */
   async sync(): Promise<void> {
-    const object = (await this.#find()) ?? (await this.#made());
-    if (object && !this.#closed && this.#lacksReady(object)) await this.#callReady(object);
-  }
-
-  async #find(): Promise<ApiObject | undefined> {
-    try {
-      return await this.#options.client.get(this.#path);
-    } catch (error) {
-      if (isAbsence(error)) return undefined;
-      throw error;
-    }
+    const object = (await this.#options.client.find(this.#path)) ?? (await this.#made());
+    if (object && !this.#rounds.closed && this.#lacksReady(object)) await this.#callReady(object);
   }
 
   async #made(): Promise<ApiObject | undefined> {
@@ -102,8 +90,7 @@ export class DefaultServiceRange implements Closable {
   }
 
   close(): void {
-    this.#closed = true;
-    this.#timer?.close();
+    this.#rounds.close();
   }
 }
 

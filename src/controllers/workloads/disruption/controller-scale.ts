@@ -1,4 +1,4 @@
-import { type ApiClient, isAbsence } from '../../../client/api-client.ts';
+import type { ApiClient } from '../../../client/api-client.ts';
 import type { SharedInformer } from '../../../client/shared-informers.ts';
 import type { ApiObject, OwnerReference } from '../../../meta/api-object.ts';
 import { controllerOf } from '../owner.ts';
@@ -81,14 +81,9 @@ async function askedScale(
     const [group] = apiVersion.includes('/') ? apiVersion.split('/') : [''];
     throw new Error(`${group === '' ? resource : `${resource}.${group}`} does not implement the scale subresource`);
   }
-  try {
-    const path = `${root}/namespaces/${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}/scale`;
-    const scale = await client.get<ApiObject>(path, signal);
-    return scale.metadata.uid === uid ? { ...scaleIn(scale), replicas: replicasIn(scale) } : undefined;
-  } catch (error) {
-    if (isAbsence(error)) return undefined;
-    throw error;
-  }
+  const path = `${root}/namespaces/${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}/scale`;
+  const scale = await client.find(path, signal);
+  return scale?.metadata.uid === uid ? { ...scaleIn(scale), replicas: replicasIn(scale) } : undefined;
 }
 
 /** The replicas of a Scale, which leaves out 0. */

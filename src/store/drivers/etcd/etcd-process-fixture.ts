@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../../base/free-port-fixture.ts';
 import type { EtcdTls } from './etcd-member.ts';
 import { openEtcdStore } from './etcd-store.ts';
 
@@ -186,14 +186,4 @@ export const spawnToDieWithUs = (command: string, args: readonly string[]): Chil
   return setpriv
     ? spawn(setpriv, ['--pdeathsig', 'KILL', command, ...args], { env, stdio: [...stdio] })
     : spawn(command, args, { env, stdio: [...stdio] });
-};
-
-export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 };

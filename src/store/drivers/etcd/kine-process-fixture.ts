@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, spawnToDieWithUs } from './etcd-process-fixture.ts';
+import { freePort } from '../../../base/free-port-fixture.ts';
+import { spawnToDieWithUs } from './etcd-process-fixture.ts';
 import { openEtcdStore } from './etcd-store.ts';
 
 /** A skip option of node:test: why tests that need kine are skipped, or false if it is on the PATH. */

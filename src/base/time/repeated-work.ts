@@ -1,0 +1,48 @@
+import type { Closable } from '../disposable.ts';
+import type { Clock } from './clock.ts';
+
+interface RepeatedWorkOptions {
+  readonly clock: Clock;
+  /** From the end of a round to the start of the next one. */
+  readonly intervalMs: number;
+  /** One round. It should end early once `closed`. */
+  readonly work: () => Promise<void>;
+  /** Told of each round that fails before `close`; the next one comes all the same. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** Rounds of work, one after the other, until `close`. A round under way then is not interrupted; what it throws is not told. */
+export class RepeatedWork implements Closable {
+  readonly #options: RepeatedWorkOptions;
+  #timer: Closable | undefined;
+  #closed = false;
+
+  constructor(options: RepeatedWorkOptions) {
+    this.#options = options;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Starts the first round, at once or after a delay. Does not wait for it. */
+  start(delayMs = 0): void {
+    if (delayMs === 0) void this.#round();
+    else this.#timer = this.#options.clock.after(delayMs, () => void this.#round());
+  }
+
+  async #round(): Promise<void> {
+    const { work, failed, intervalMs } = this.#options;
+    try {
+      await work();
+    } catch (error) {
+      if (!this.#closed) failed(error);
+    }
+    if (!this.#closed) this.start(intervalMs);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.close();
+  }
+}
