@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../src/base/free-port-fixture.ts';
 import { within } from '../../src/base/waits-fixture.ts';
+import { kubeconfigCredentials } from './kubeconfig-credentials.ts';
 
 const launcher = new URL('../../bin/orch', import.meta.url).pathname;
 
@@ -87,15 +88,8 @@ export class OrchProcess implements AsyncDisposable {
   }
 
   /** The certificate and key of the admin, and the authority of the server, as PEM. */
-  get credentials(): { readonly ca: Buffer; readonly cert: Buffer; readonly key: Buffer } {
-    const text = readFileSync(this.kubeconfig, 'utf8');
-    const part = (name: string): Buffer =>
-      Buffer.from(new RegExp(`${name}: *"?([A-Za-z0-9+/=]+)`).exec(text)?.[1] ?? '', 'base64');
-    return {
-      ca: part('certificate-authority-data'),
-      cert: part('client-certificate-data'),
-      key: part('client-key-data'),
-    };
+  get credentials(): ReturnType<typeof kubeconfigCredentials> {
+    return kubeconfigCredentials(this.kubeconfig);
   }
 
   /** Starts the server again on the same data. */

@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { until, within } from '../../src/base/waits-fixture.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
+import { kubeconfigCredentials } from './kubeconfig-credentials.ts';
 
 interface Answer<T> {
   readonly status: number;
@@ -141,15 +142,8 @@ export class ThreadedServer implements AsyncDisposable {
     return [this.connect(), ...Array.from({ length: 15 }, () => this.connect())];
   }
 
-  get credentials(): { readonly ca: Buffer; readonly cert: Buffer; readonly key: Buffer } {
-    const text = readFileSync(join(this.dataDir, 'admin.kubeconfig'), 'utf8');
-    const part = (name: string): Buffer =>
-      Buffer.from(new RegExp(`${name}: *"?([A-Za-z0-9+/=]+)`).exec(text)?.[1] ?? '', 'base64');
-    return {
-      ca: part('certificate-authority-data'),
-      cert: part('client-certificate-data'),
-      key: part('client-key-data'),
-    };
+  get credentials(): ReturnType<typeof kubeconfigCredentials> {
+    return kubeconfigCredentials(join(this.dataDir, 'admin.kubeconfig'));
   }
 
   /** Stops the server as a signal does. Resolves to the exit code. */
