@@ -537,10 +537,10 @@ describe('the audit log', () => {
   });
 
   it('has every request that the metrics count', async () => {
-    const before = await server.metric('apiserver_audit_event_total');
-    await server.ask('counted', 'GET', maps('metadata'));
-    await server.ask('counted-once', 'GET', maps('late'));
-    assert.equal((await server.metric('apiserver_audit_event_total')) - before, 3);
+    assert.equal((await server.ask('counted', 'GET', maps('metadata'))).length, 2);
+    assert.equal((await server.ask('counted-once', 'GET', maps('late'))).length, 1);
+    // Controllers ask all the time, and are recorded as everybody is.
+    await until(async () => (await server.metric('apiserver_audit_event_total')) === server.events().length);
     assert.ok((await server.metric('apiserver_audit_level_total{level="None"}')) >= 2);
     assert.ok((await server.metric('apiserver_audit_level_total{level="RequestResponse"}')) >= 10);
     assert.equal(await server.metric('apiserver_audit_requests_rejected_total'), 0);
