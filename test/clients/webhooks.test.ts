@@ -10,7 +10,7 @@ import { systemClock } from '../../src/base/time/clock.ts';
 import { once } from '../../src/base/waits-fixture.ts';
 import { ensureAuthority, ensureIssued } from '../../src/pki/ca.ts';
 import { ruleFor, webhookFor } from '../support/admission-webhook.ts';
-import { type ClientCommand, cacheFolder, goEnvironment } from '../support/official-clients.ts';
+import { type ClientCommand, cacheFolder, goBuild, goEnvironment } from '../support/official-clients.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { type Program, prepareProgram } from '../support/prepared-program.ts';
 
@@ -35,7 +35,7 @@ const programs: readonly WebhookProgram[] = [
     toolchain: [{ command: 'go', args: ['version'] }],
     fetch: [{ command: 'go', args: ['mod', 'download'], env: goEnvironment }],
     registry: 'https://proxy.golang.org/',
-    build: [{ command: 'go', args: ['build', '-o', goProgram, '.'], env: { ...goEnvironment, GOPROXY: 'off' } }],
+    build: [{ command: 'go', args: [...goBuild, '-o', goProgram, '.'], env: { ...goEnvironment, GOPROXY: 'off' } }],
     run: { command: goProgram, args: [] },
   },
   {

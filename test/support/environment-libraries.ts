@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type ClientCommand, cacheFolder, goEnvironment } from './official-clients.ts';
+import { leftOutReason, triesAllClients } from './kubectl-releases.ts';
+import { type ClientCommand, cacheFolder, goBuild, goEnvironment } from './official-clients.ts';
 import type { Program } from './prepared-program.ts';
 
 const programs = resolve(import.meta.dirname, '../clients/environments');
@@ -19,6 +20,8 @@ interface EnvironmentLibrary extends Program {
   /** Where the library looks for programs, below the folder that it is given. */
   readonly assets: string;
   readonly run: (folder: string) => ClientCommand;
+  /** Why it is not tried. */
+  readonly leftOut?: string;
 }
 
 function versionIn(file: string, pattern: RegExp): string {
@@ -40,10 +43,11 @@ function go(modules: 'go.mod' | 'older.mod'): EnvironmentLibrary {
     fetch: [{ command: 'go', args: ['mod', 'download', ...flags], env: goEnvironment }],
     registry: 'https://proxy.golang.org/',
     build: [
-      { command: 'go', args: ['build', ...flags, '-o', program, '.'], env: { ...goEnvironment, GOPROXY: 'off' } },
+      { command: 'go', args: [...goBuild, ...flags, '-o', program, '.'], env: { ...goEnvironment, GOPROXY: 'off' } },
     ],
     assets: '',
     run: (folder) => ({ command: program, args: [definitionFile], env: { KUBEBUILDER_ASSETS: folder } }),
+    ...(modules === 'older.mod' && !triesAllClients && { leftOut: leftOutReason }),
   };
 }
 

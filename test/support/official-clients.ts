@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
-import { kubectlReleases } from './kubectl-releases.ts';
+import { kubectlLeftOut, kubectlReleases, leftOutReason } from './kubectl-releases.ts';
 
 const programs = resolve(import.meta.dirname, '../clients/official');
 
@@ -55,6 +55,9 @@ function versionIn(file: string, pattern: RegExp): string {
   return version;
 }
 
+/** Begins every build of a program in Go. One set of flags, so that programs share what they have in common; it is built for once. */
+export const goBuild = ['build', '-ldflags=-s -w', '-gcflags=all=-N -l'];
+
 /** Of commands that fetch or build programs in Go. */
 export const goEnvironment = {
   GOMODCACHE: join(cacheFolder, 'go/modules'),
@@ -81,8 +84,8 @@ function go(): OfficialClient {
     fetch: [{ command: 'go', args: ['mod', 'download'], env }],
     registry: 'https://proxy.golang.org/',
     build: [
-      { command: 'go', args: ['build', '-o', program, '.'], env: { ...env, GOPROXY: 'off' } },
-      { command: 'go', args: ['build', '-o', follower, './follow'], env: { ...env, GOPROXY: 'off' } },
+      { command: 'go', args: [...goBuild, '-o', program, '.'], env: { ...env, GOPROXY: 'off' } },
+      { command: 'go', args: [...goBuild, '-o', follower, './follow'], env: { ...env, GOPROXY: 'off' } },
     ],
     follower: asks(follower),
     runs: [
@@ -174,6 +177,7 @@ const kubectlReleasesListed: readonly string[] = ['1.27', '1.28', '1.29', '1.30'
 
 function kubectl(): OfficialClient {
   const found = new Map(kubectlReleases.map(({ program, release }) => [release || releaseOf(program), program]));
+  const leftOut = new Set(kubectlLeftOut.map(({ release }) => release));
   const releases = new Set([...kubectlReleasesListed, ...found.keys()]);
   return {
     language: 'command line',
@@ -186,7 +190,7 @@ function kubectl(): OfficialClient {
     runs: [...releases].map((name) => ({
       name,
       run: { command: process.execPath, args: ['main.ts', found.get(name) ?? ''] },
-      ...(!found.has(name) && { missing: `kubectl ${name} is not installed` }),
+      ...(!found.has(name) && { missing: leftOut.has(name) ? leftOutReason : `kubectl ${name} is not installed` }),
       ...(!kubectlReleasesListed.includes(name) && { unlisted: true }),
     })),
   };
