@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteStore } from '../src/store/drivers/sqlite/sqlite-store.ts';
+import { claimKey, formatClaim } from '../src/store/store-claim.ts';
 import { storedConfigMap, storedPod } from './objects.ts';
 import { sizes } from './scale.ts';
 
@@ -28,6 +29,8 @@ export async function fillDataDirectory(
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const store = await openSqliteStore({ file: join(directory, 'orch.db') });
   try {
+    // Otherwise it were data of another program.
+    await store.create(claimKey, formatClaim({ type: 'served', dialect: 'orch', moved: undefined }));
     for (let from = 0; from < objects; from += parallel) {
       const count = Math.min(parallel, objects - from);
       await Promise.all(
