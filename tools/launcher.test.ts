@@ -36,7 +36,7 @@ const put = (file: string, text: string, mode = 0o644): string => {
 
 const report = (what: string): string =>
   `console.log(JSON.stringify({ what: '${what}', args: process.argv.slice(2), pid: process.pid, node: process.execPath,
-     arenas: process.env.MALLOC_ARENA_MAX }));
+     arenas: process.env.MALLOC_ARENA_MAX, large: process.env.MALLOC_MMAP_THRESHOLD_ }));
    process.exitCode = 7;\n`;
 
 function install(directory: string): void {
@@ -50,6 +50,7 @@ interface Reported {
   readonly args: readonly string[];
   readonly pid: number;
   readonly arenas?: string;
+  readonly large?: string;
 }
 
 const run = (launcher: string, ...args: string[]): SpawnSyncReturns<string> =>
@@ -137,12 +138,14 @@ describe('the memory of the C library', () => {
   beforeEach(() => symlinkSync(process.execPath, join(path, 'node')));
 
   for (const [set, expected] of [
-    [undefined, '2'],
-    ['7', '7'],
+    [{}, ['2', '131072']],
+    [{ MALLOC_ARENA_MAX: '7' }, ['7', '131072']],
+    [{ MALLOC_MMAP_THRESHOLD_: '70000' }, ['2', '70000']],
   ] as const) {
-    it(`is in ${expected} pieces where ${set ?? 'nothing'} is set`, () => {
-      const env = { PATH: path, ...(set && { MALLOC_ARENA_MAX: set }) };
-      assert.equal(runs(spawnSync(join(root, 'bin', 'orch'), { encoding: 'utf8', cwd: area, env })).arenas, expected);
+    it(`is as it should be where ${Object.keys(set)[0] ?? 'nothing'} is set`, () => {
+      const env = { PATH: path, ...set };
+      const { arenas, large } = runs(spawnSync(join(root, 'bin', 'orch'), { encoding: 'utf8', cwd: area, env }));
+      assert.deepEqual([arenas, large], expected);
     });
   }
 });
