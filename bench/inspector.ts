@@ -7,13 +7,24 @@ export const inspectorOptions = '--inspect-port=127.0.0.1:0';
 
 const waitMs = 10_000;
 
+interface Message {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: { readonly sessionId?: string; readonly message?: string };
+  readonly result?: unknown;
+}
+
 /** The inspector of a Node.js process. */
 export class Inspector implements Disposable {
   readonly #socket: WebSocket;
   #lastId = 0;
+  readonly #answers = new Map<number, (result: unknown) => void>();
+  /** Sessions of worker threads. */
+  readonly #workers = new Set<string>();
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
+    socket.addEventListener('message', ({ data }) => this.#receive(JSON.parse(String(data))));
   }
 
   /** Once for each process: it tells its address once. */
@@ -25,10 +36,17 @@ export class Inspector implements Disposable {
     return new Inspector(socket);
   }
 
-  /** Makes the process collect its garbage, all of it, and give memory back. */
+  /** Makes all threads of the process collect their garbage, all of it, and give memory back. */
   async collectGarbage(): Promise<void> {
+    // Answered when all threads that are there have been told of.
+    await this.#call('NodeWorker.enable', { waitForDebuggerOnStart: false });
     // The second pass frees what finalizers of the first one let go of.
-    for (let pass = 1; pass <= 2; pass++) await this.#call('HeapProfiler.collectGarbage', {});
+    for (let pass = 1; pass <= 2; pass++) {
+      await this.#call('HeapProfiler.collectGarbage', {});
+      for (const worker of this.#workers) await this.#callWorker(worker, 'HeapProfiler.collectGarbage', {});
+    }
+    await this.#call('NodeWorker.disable', {});
+    this.#workers.clear();
   }
 
   /** Runs a function without free variables in the main thread of the process, and gives what it returns, as JSON has it. */
@@ -41,13 +59,36 @@ export class Inspector implements Disposable {
     return result.value;
   }
 
+  #receive({ id, method, params, result }: Message): void {
+    if (id !== undefined) this.#answers.get(id)?.(result);
+    else if (method === 'NodeWorker.attachedToWorker' && params?.sessionId) this.#workers.add(params.sessionId);
+    else if (method === 'NodeWorker.receivedMessageFromWorker' && params?.message) {
+      this.#receive(JSON.parse(params.message));
+    }
+  }
+
   async #call<T>(method: string, params: object): Promise<T> {
-    const id = ++this.#lastId;
-    const answer = within(once(this.#socket, 'message'), waitMs, method);
-    this.#socket.send(JSON.stringify({ id, method, params }));
-    const [{ data }] = await answer;
-    const { result }: { readonly result: T } = JSON.parse(String(data));
-    return result;
+    return this.#answerTo(method, (id) => this.#socket.send(JSON.stringify({ id, method, params })));
+  }
+
+  #callWorker(sessionId: string, method: string, params: object): Promise<unknown> {
+    return this.#answerTo(method, (id) => {
+      const message = JSON.stringify({ id, method, params });
+      void this.#call('NodeWorker.sendMessageToWorker', { sessionId, message });
+    });
+  }
+
+  async #answerTo<T>(what: string, send: (id: number) => void): Promise<T> {
+    this.#lastId += 1;
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    const id = this.#lastId;
+    this.#answers.set(id, resolve);
+    send(id);
+    try {
+      return (await within(promise, waitMs, what)) as T;
+    } finally {
+      this.#answers.delete(id);
+    }
   }
 
   [Symbol.dispose](): void {

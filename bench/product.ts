@@ -82,7 +82,7 @@ export class Product implements ApiSide, AsyncDisposable {
     const startedAt = performance.now();
     const child = workspace.spawn({
       command: launcher,
-      args: ['up', '--data-dir', dataDirectory, '--secure-port', String(port), ...flags],
+      args: ['up', '--data-dir', dataDirectory, '--secure-port', String(port), ...oneThread(flags), ...flags],
       env: { NODE_OPTIONS: `${inspectorOptions} ${nodeOptions}` },
     });
     const errors = collectText(child);
@@ -238,3 +238,7 @@ function isReady(port: number): Promise<boolean> {
   });
   return promise;
 }
+
+/** Figures are those of one core, unless a scenario wants more. */
+const oneThread = (flags: readonly string[]): readonly string[] =>
+  flags.some((flag) => flag.startsWith('--serving-threads')) ? [] : ['--serving-threads=1'];

@@ -147,8 +147,8 @@ export const limits = {
   /** Delays before a serving thread that ended is replaced. */
   threadRestartMsMin: 100,
   threadRestartMsMax: 10_000,
-  /** How long a page of metrics waits for a serving thread; what it counted last is shown then. */
-  threadMetricsMsMax: 5_000,
+  /** How long others wait for an answer of a serving thread: metrics show what it counted last then. */
+  threadAnswerMsMax: 5_000,
   /** Flow-control window of one stream: bytes of a body that a client may send before they are read. */
   streamWindowBytes: 256 * 1024,
   /** Flow-control window of a connection: bytes of all bodies that a client may send before they are acknowledged. */

@@ -26,6 +26,7 @@ const plainCodec: EntryCodec = {
   decode: ({ key, value, revision, stale }) => plainEntry(key, revision, Buffer.from(value), stale),
   restamp: (entry, revision) => plainEntry(entry.key, revision, entry.bytes),
   move: (entry) => entry,
+  at: (entry) => entry,
 };
 
 const plainEntry = (key: string, revision: Revision, bytes: Buffer, stale = false): CacheEntry => ({

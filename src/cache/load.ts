@@ -5,8 +5,10 @@ import { TimeSlice } from '../base/time/time-slice.ts';
 import { versionBytes } from '../codec/object-bytes.ts';
 import type { Page, Revision, Store, StoreRecord } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
-import { SlabSequence } from './entries/slab.ts';
+import type { EntryCodec } from './entries/entry-codec.ts';
+import { ownMemory, SlabSequence } from './entries/slab.ts';
 import type { LoadedState, ResourceCollection } from './resource-collection.ts';
+import { type CacheSharing, foundPlaces } from './sharing/shared-entries.ts';
 
 /**
  * Pages of the records under a prefix at one revision, in key order. The next page is read while the current one is processed.
@@ -91,6 +93,7 @@ interface LoadSource {
   /** Default: the resource is read by itself. */
   readonly first?: FirstRecords;
   readonly at: Revision;
+  readonly sharing?: CacheSharing | undefined;
 }
 
 /** Loads a whole resource at one revision. Of no use if the resource changes its form meanwhile, see `LoadedState.codec`. */
@@ -101,24 +104,59 @@ export async function load(
 ): Promise<LoadedState> {
   const slice = new TimeSlice(clock);
   const { codec } = collection;
+  const { sharing } = source;
+  const memory = sharing?.leads ? sharing.slabs.allocate : ownMemory;
   const entries: CacheEntry[] = [];
   const corrupt = new Map<string, Revision>();
   for await (const records of pagesOf(source, collection.prefix)) {
-    const slabs = new SlabSequence(weightOf(records));
+    const slabs = new SlabSequence(weightOf(records), memory);
+    const page: CacheEntry[] = [];
     for (const record of records) {
       if (slice.over) await slice.next();
       const ready = codec.ready?.(clock, record.value);
       if (ready) await ready;
       const entry = collection.tryDecode(record, slabs.place);
-      if (entry) entries.push(entry);
+      if (entry) page.push(entry);
       else {
         corrupt.set(record.key, record.revision);
         collection.reportCorrupt(record);
       }
     }
+    if (sharing && !sharing.leads) await adoptPage(page, { prefix: collection.prefix, codec, sharing });
+    for (const entry of page) entries.push(entry);
   }
   const { length } = entries;
   const fetched = length + corrupt.size;
   collection.metrics.listedFromStore({ fetched, evaluated: fetched, returned: length });
   return { revision: source.at, entries: SortedEntries.fromSorted(entries), corrupt, codec };
+}
+
+/** Lets entries refer to the memory of other threads as they are loaded, so that no thread ever has all of them for itself. */
+async function adoptPage(
+  page: CacheEntry[],
+  { prefix, codec, sharing }: { readonly prefix: string; readonly codec: EntryCodec; readonly sharing: CacheSharing },
+): Promise<void> {
+  for (let from = 0; from < page.length; ) {
+    const part = partOf(page, from);
+    const [first, last] = [part[0], part.at(-1)];
+    const places = first && last && (await sharing.ask({ prefix, first: first.key, last: last.key }));
+    if (!places) return;
+    for (const { index, span } of foundPlaces(part, places, sharing.slabs)) {
+      page[from + index] = codec.at(part[index] as CacheEntry, span);
+    }
+    from += part.length;
+  }
+}
+
+/** What one question to another thread is about. */
+const partBytes = 512 * 1024;
+
+function partOf(page: readonly CacheEntry[], from: number): readonly CacheEntry[] {
+  let bytes = 0;
+  let to = from;
+  for (; to < page.length && bytes < partBytes; to++) {
+    const { start, end } = page[to] as CacheEntry;
+    bytes += end - start;
+  }
+  return page.slice(from, to);
 }

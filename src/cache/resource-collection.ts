@@ -1,3 +1,4 @@
+import { compareKeys } from '../base/collections/key-order.ts';
 import { SortedEntries } from '../base/collections/sorted-entries.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
@@ -17,11 +18,13 @@ import type { CollectionMetrics, CollectionMetricsOf } from './collection-metric
 import { CollectionSnapshot } from './collection-snapshot.ts';
 import type { EncodingMemo } from './encoding-memo.ts';
 import type { EntryCodec, Place } from './entries/entry-codec.ts';
-import { isNext, SlabSequence, slabBytes } from './entries/slab.ts';
+import { isNext, ownMemory, type SlabMemory, SlabSequence, scatteredStretches, slabBytes } from './entries/slab.ts';
 import { FieldIndex } from './field-index.ts';
 import { History } from './history.ts';
 import type { BudgetedHistory, HistoryBudget } from './history-budget.ts';
 import { type CollectionState, PastStates } from './past-states.ts';
+import { foundPlaces, type KeyStretch, placesOf, type SharedPlaces } from './sharing/shared-entries.ts';
+import { type SharedSlabs, sharedMemoryOf } from './sharing/shared-slabs.ts';
 import type { ObjectWatcher, WatchedCollection } from './watching/object-watcher.ts';
 
 /** The cache, as its collections see it. */
@@ -45,6 +48,9 @@ export interface LoadedState {
   /** What decoded it. Entries of another one are in another form. */
   readonly codec: EntryCodec;
 }
+
+/** What is looked at in one turn when entries are moved. */
+const stretchBytes = 2 * slabBytes;
 
 /** A store change as seen by watchers. 'corrupt': the new state cannot be delivered. */
 export type WatchedChange = ObjectChange | 'corrupt';
@@ -232,29 +238,79 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     return this.#scattered > limits.cacheScatteredMin && this.#scattered > this.#entries.size / 16;
   }
 
+  /** Called before the entries are moved next to each other again. */
+  gathers(): void {
+    this.#scattered = 0;
+  }
+
   /**
-   * Moves about one slab's worth of entries, starting after the key `after`, next to each other in memory. Returns the last key
-   * as the next `after`; undefined at the end.
+   * Moves entries next to each other in memory where they are not, of a stretch of a few slabs after the key `after`. Returns
+   * the last key as the next `after`; undefined at the end.
    */
-  compact(after: string | undefined): string | undefined {
-    if (after === undefined) this.#scattered = 0;
-    const stretch: CacheEntry[] = [];
+  compact(after: string | undefined, memory: SlabMemory = ownMemory): string | undefined {
+    const { entries, isLast } = this.#stretch(after);
+    this.#gather(entries, memory);
+    return isLast ? undefined : entries.at(-1)?.key;
+  }
+
+  /** The keys of a stretch after the key `after`, to ask other threads about; undefined at the end. */
+  stretchAfter(after: string | undefined): KeyStretch | undefined {
+    const { entries } = this.#stretch(after);
+    const [first, last] = [entries[0], entries.at(-1)];
+    return first && last && { prefix: this.prefix, first: first.key, last: last.key };
+  }
+
+  /** Where the entries of a stretch lie, for other threads. They are moved to shared slabs if they are not there yet. */
+  share({ first, last }: KeyStretch, { allocate }: SharedSlabs): SharedPlaces {
+    this.#gather(this.#between(first, last), allocate, (memory) => sharedMemoryOf(memory) !== undefined);
+    return placesOf(this.#between(first, last));
+  }
+
+  /** Uses the memory of other threads where it has the same bytes. */
+  adopt({ first, last }: KeyStretch, places: SharedPlaces, slabs: SharedSlabs): void {
+    const entries = [...this.#between(first, last)];
+    for (const { index, span } of foundPlaces(entries, places, slabs)) {
+      this.#move(this.codec.at(entries[index] as CacheEntry, span));
+    }
+  }
+
+  /** A few slabs' worth of entries. Ends between two that are no neighbours in memory, if there are such. */
+  #stretch(after: string | undefined): { readonly entries: readonly CacheEntry[]; readonly isLast: boolean } {
+    const entries: CacheEntry[] = [];
     let bytes = 0;
     for (const entry of this.#entries.range({ key: after ?? this.prefix, exclusive: after !== undefined }, undefined)) {
-      stretch.push(entry);
-      bytes += entry.end - entry.start + 1;
-      if (bytes >= slabBytes) break;
-    }
-    if (!stretch.every((entry, index) => index === 0 || isNext(stretch[index - 1] as CacheEntry, entry))) {
-      const slabs = new SlabSequence(bytes);
-      for (const entry of stretch) {
-        const moved = this.codec.move(entry, slabs.place);
-        this.#index?.replace(this.#entries.set(moved), moved);
+      const last = entries.at(-1);
+      if (bytes >= stretchBytes && last && (!isNext(last, entry) || bytes >= 2 * stretchBytes)) {
+        return { entries, isLast: false };
       }
-      // The cached state refers to the entries at their old location.
-      this.#state = undefined;
+      entries.push(entry);
+      bytes += entry.end - entry.start + 1;
     }
-    return bytes >= slabBytes ? stretch.at(-1)?.key : undefined;
+    return { entries, isLast: true };
+  }
+
+  *#between(first: string, last: string): IterableIterator<CacheEntry> {
+    for (const entry of this.#entries.range({ key: first, exclusive: false }, undefined)) {
+      if (compareKeys(entry.key, last) > 0) return;
+      yield entry;
+    }
+  }
+
+  #gather(entries: Iterable<CacheEntry>, memory: SlabMemory, stays?: (memory: Buffer) => boolean): void {
+    for (const stretch of [...scatteredStretches(entries, stays)]) {
+      const slabs = new SlabSequence(
+        stretch.reduce((sum, { start, end }) => sum + end - start + 1, 0),
+        memory,
+      );
+      for (const entry of stretch) this.#move(this.codec.move(entry, slabs.place));
+    }
+  }
+
+  /** The entry of a key, elsewhere in memory. */
+  #move(moved: CacheEntry): void {
+    this.#index?.replace(this.#entries.set(moved), moved);
+    // The cached state refers to the entries at their old location.
+    this.#state = undefined;
   }
 
   /** `held`: the cached entry of the key before the change, if available. */

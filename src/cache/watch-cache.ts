@@ -24,11 +24,13 @@ import type { CachedResource, Collection, Throttle, WatchCache, Watcher, WatchOp
 import { type CollectionMetricsOf, collectionMetrics } from './collection-metrics.ts';
 import { EncodingMemo } from './encoding-memo.ts';
 import { type EntryCodec, objectCodec } from './entries/entry-codec.ts';
+import type { SlabMemory } from './entries/slab.ts';
 import { changeStreamRetries, followChanges } from './follow-changes.ts';
 import { awaitFresh, HeadReader, RevisionWaiters } from './freshness.ts';
 import { HistoryBudget } from './history-budget.ts';
 import { load, readFirst } from './load.ts';
 import { type CollectionHost, type LoadedState, ResourceCollection } from './resource-collection.ts';
+import type { CacheSharing } from './sharing/shared-entries.ts';
 import { CatchUp } from './watching/catch-up.ts';
 import { Delivery, FanOut, type Published } from './watching/fan-out.ts';
 import { ObjectWatcher, type WatchEnd, type WatcherHost } from './watching/object-watcher.ts';
@@ -63,6 +65,8 @@ export interface WatchCacheOptions {
   readonly codecOf?: (resource: CachedResource) => EntryCodec;
   /** Limit in bytes on the memory of all histories together. Default: `limits.cacheHistoriesBytesMax`. */
   readonly historiesBytesMax?: number;
+  /** Absent where no other thread has a cache of the same store. */
+  readonly sharing?: CacheSharing | undefined;
   /** Called for each slice applied, with the bytes that its changes added to the store's history. */
   readonly historyGrew?: (bytes: number, revision: Revision) => void;
 }
@@ -129,6 +133,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     this.#heads = new HeadReader(options.store);
     this.catchUp = new CatchUp({ ...options, random: this.#random, collectionOf: (key) => this.#collectionOf(key) });
     for (const resource of options.resources) this.#register(resource);
+    this.#answerOthers();
     this.#ready = this.#loadAll();
     this.#run = this.#ready.then(
       () => this.#follow(),
@@ -455,7 +460,8 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
         revision: head,
       });
     }
-    const source = { store: this.#store, first: await readFirst(this.#store, head), at: head };
+    const { sharing } = this.#options;
+    const source = { store: this.#store, first: await readFirst(this.#store, head), at: head, sharing };
     const loaded = new Map<ResourceCollection, LoadedState>();
     // Resources may be added meanwhile.
     for (;;) {
@@ -497,7 +503,8 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
       const at = this.#revision;
       loading.changes = [];
       try {
-        const state = await load({ store: this.#store, at: at }, collection, this.#clock);
+        const source = { store: this.#store, at, sharing: this.#options.sharing };
+        const state = await load(source, collection, this.#clock);
         if (signal.aborted || collection.removed || generation !== this.#generation) break;
         if (state.codec !== collection.codec) continue;
         this.#loading.delete(collection);
@@ -535,21 +542,46 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
     });
   }
 
-  /** Compacts the memory of collections with many recent writes, in time slices. */
+  /**
+   * Moves entries of collections with many recent writes next to each other in memory, in time slices: in slabs of this
+   * thread, or where the thread that leads has them.
+   */
   async #compact(): Promise<void> {
     this.#compacting = true;
+    const { sharing } = this.#options;
     for (const collection of [...this.#collections.values()]) {
-      if (collection.scattered && !collection.removed) await this.#compactOne(collection);
+      if (!collection.scattered || collection.removed) continue;
+      if (!sharing || sharing.leads) await this.#compactOne(collection, sharing?.slabs.allocate);
+      else await this.#adoptOne(collection, sharing);
     }
     this.#compacting = false;
   }
 
-  async #compactOne(collection: ResourceCollection): Promise<void> {
+  async #compactOne(collection: ResourceCollection, memory: SlabMemory | undefined): Promise<void> {
     const slice = new TimeSlice(this.#clock);
-    for (let after = collection.compact(undefined); after !== undefined; after = collection.compact(after)) {
+    collection.gathers();
+    let after: string | undefined;
+    do {
+      after = collection.compact(after, memory);
       if (slice.over) await slice.next();
-      if (this.#abort.signal.aborted) return;
+    } while (after !== undefined && !this.#abort.signal.aborted);
+  }
+
+  async #adoptOne(collection: ResourceCollection, sharing: CacheSharing): Promise<void> {
+    collection.gathers();
+    for (let at = collection.stretchAfter(undefined); at; at = collection.stretchAfter(at.last)) {
+      const places = await sharing.ask(at);
+      if (!places || this.#abort.signal.aborted) return;
+      collection.adopt(at, places, sharing.slabs);
     }
+  }
+
+  #answerOthers(): void {
+    const { sharing } = this.#options;
+    sharing?.answer((stretch) => {
+      const collection = this.#collections.get(stretch.prefix);
+      return collection?.loaded ? collection.share(stretch, sharing.slabs) : undefined;
+    });
   }
 }
 

@@ -95,7 +95,9 @@ export class OrchProcess implements AsyncDisposable {
   /** Starts the server again on the same data. */
   async restart(): Promise<void> {
     this.#port = this.#port || (await freePort());
-    const flags = [`--data-dir=${this.dataDir}`, `--secure-port=${this.#port}`, ...this.#flags];
+    // The same on every machine.
+    const threads = this.#flags.some((flag) => flag.startsWith('--serving-threads')) ? [] : ['--serving-threads=1'];
+    const flags = [`--data-dir=${this.dataDir}`, `--secure-port=${this.#port}`, ...threads, ...this.#flags];
     const [command = '', ...args] = [...this.#within, launcher, 'up', ...flags];
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;

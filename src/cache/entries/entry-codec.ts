@@ -29,6 +29,8 @@ export interface EntryCodec {
   readonly ready?: CachedResource['ready'];
   /** The same entry with its bytes copied to other memory. */
   move(entry: CacheEntry, place: Place): CacheEntry;
+  /** The same entry, whose bytes are at `span` too. */
+  at(entry: CacheEntry, span: ByteSpan): CacheEntry;
   /** The entry as sent in DELETED events: the same state, with `revision` as its resourceVersion. */
   restamp(entry: CacheEntry, revision: Revision): CacheEntry;
 }
@@ -86,6 +88,7 @@ export function objectCodec({
       entry.memory.copy(at.memory, at.start, entry.start, entry.end);
       return asObjectEntry(entry).moved(at);
     },
+    at: (entry, span) => asObjectEntry(entry).moved(span),
   };
 }
 

@@ -4,6 +4,12 @@ import { comma } from '../../codec/json-characters.ts';
 /** Size of a slab, unless one object is larger. Small enough that one surviving object retains little other memory. */
 export const slabBytes = 128 * 1024;
 
+/** Allocates the memory of a slab, without clearing it. */
+export type SlabMemory = (bytes: number) => Buffer;
+
+/** Memory of this thread alone. */
+export const ownMemory: SlabMemory = (bytes) => Buffer.allocUnsafeSlow(bytes);
+
 /**
  * Memory for objects that are neighbours in a list: contiguous, each preceded by a comma as in a JSON array. A list can be sent
  * from it without copying, and a thousand objects are one allocation.
@@ -12,9 +18,9 @@ class Slab {
   readonly #memory: Buffer;
   #used = 0;
 
-  /** `bytes`: total size of the objects, each with its comma. */
-  constructor(bytes: number) {
-    this.#memory = Buffer.allocUnsafeSlow(bytes);
+  /** `memory`: as large as the objects together, each with its comma. */
+  constructor(memory: Buffer) {
+    this.#memory = memory;
   }
 
   /** Reserves space for one more object; undefined if it does not fit. */
@@ -36,11 +42,13 @@ export function allocate(bytes: number): ByteSpan {
 
 /** Allocates slabs for objects that come in order. `total` is their approximate total size. */
 export class SlabSequence {
+  readonly #allocate: SlabMemory;
   #left: number;
   #slab: Slab | undefined;
 
-  constructor(total: number) {
+  constructor(total: number, memory: SlabMemory = ownMemory) {
     this.#left = total;
+    this.#allocate = memory;
   }
 
   readonly place = (bytes: number): ByteSpan => {
@@ -50,7 +58,7 @@ export class SlabSequence {
       this.#left -= needed;
       return there;
     }
-    this.#slab = new Slab(Math.max(needed, Math.min(slabBytes, this.#left)));
+    this.#slab = new Slab(this.#allocate(Math.max(needed, Math.min(slabBytes, this.#left))));
     this.#left -= needed;
     return this.#slab.place(bytes) ?? allocate(bytes);
   };
@@ -74,4 +82,57 @@ export function runsOf(spans: readonly ByteSpan[]): readonly ByteSpan[] {
   }
   if (first && last) runs.push({ memory: first.memory, start: first.start, end: last.end });
   return runs;
+}
+
+/** Neighbours in a list, in order. */
+interface Run<Span> {
+  readonly spans: Span[];
+  bytes: number;
+}
+
+/**
+ * The stretches of `spans` to be moved, each to a slab of its own: neighbours that lie in several short runs. A run that
+ * fills half a slab stays where it is, so that a change moves no more than what is around it. Runs in memory that
+ * `stays` refuses are always moved.
+ */
+export function* scatteredStretches<Span extends ByteSpan>(
+  spans: Iterable<Span>,
+  stays: (memory: Buffer) => boolean = () => true,
+): IterableIterator<readonly Span[]> {
+  let short: Run<Span>[] = [];
+  let bytes = 0;
+  const taken = (): readonly Span[] | undefined => {
+    const [runs, first] = [short, short[0]?.spans[0]];
+    short = [];
+    bytes = 0;
+    if (runs.length > 1 || (first && !stays(first.memory))) return runs.flatMap(({ spans: each }) => each);
+    return undefined;
+  };
+  for (const run of contiguous(spans)) {
+    const isKept = run.bytes >= slabBytes / 2 && stays((run.spans[0] as Span).memory);
+    if (isKept || bytes + run.bytes > slabBytes) {
+      const stretch = taken();
+      if (stretch) yield stretch;
+    }
+    if (isKept) continue;
+    short.push(run);
+    bytes += run.bytes;
+  }
+  const stretch = taken();
+  if (stretch) yield stretch;
+}
+
+function* contiguous<Span extends ByteSpan>(spans: Iterable<Span>): IterableIterator<Run<Span>> {
+  let run: Run<Span> | undefined;
+  let last: Span | undefined;
+  for (const span of spans) {
+    if (!run || !last || !isNext(last, span)) {
+      if (run) yield run;
+      run = { spans: [], bytes: 0 };
+    }
+    run.spans.push(span);
+    run.bytes += span.end - span.start + 1;
+    last = span;
+  }
+  if (run) yield run;
 }

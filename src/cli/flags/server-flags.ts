@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { limits } from '../../base/limits.ts';
 import { dialectNames } from '../../dialect/dialects.ts';
 import type { ExternalAddress } from '../../server/wiring/config.ts';
@@ -45,6 +46,9 @@ const externalHostname: Flag<ExternalAddress | undefined> = {
 };
 
 /** The flags of every command that starts a server. Names not given by the spec are those of kube-apiserver 1.32. */
+/** One core is left to the data file, large requests and other programs. */
+const threadsByDefault = Math.min(Math.max(1, availableParallelism() - 1), limits.servingThreadsDefaultMax);
+
 export const serverFlags = {
   ...admissionFlags,
   ...agentFlags,
@@ -99,7 +103,8 @@ export const serverFlags = {
   'serving-threads': integer({
     min: 1,
     max: limits.servingThreadsMax,
-    default: 1,
+    default: threadsByDefault,
+    defaultText: `the processor cores but one, at most ${limits.servingThreadsDefaultMax}`,
     help: 'threads that serve requests, each with a server of its own on the same port',
   }),
   'shutdown-delay-duration': duration({

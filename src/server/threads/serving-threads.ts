@@ -5,9 +5,11 @@ import type { Logger } from '../../base/logger.ts';
 import { countedByBoth, type MetricsState } from '../../base/metrics.ts';
 import { Backoff } from '../../base/time/backoff.ts';
 import { pause } from '../../base/time/clock.ts';
+import type { KeyStretch, SharedPlaces } from '../../cache/sharing/shared-entries.ts';
 import type { ListenAddress } from '../wiring/config.ts';
 import type { Environment, LogConfig } from '../wiring/environment.ts';
-import type { FromThread, LogChunk, MainCalls, Outcome, SeatData, ToThread } from './thread-messages.ts';
+import { outcomeOf, PendingCalls } from './calls.ts';
+import type { FromThread, LogChunk, MainCalls, SeatData, ThreadCalls, ToThread } from './thread-messages.ts';
 
 export interface ServingThreadsOptions extends Pick<Environment, 'clock' | 'random' | 'openLog'> {
   readonly logger: Logger;
@@ -34,6 +36,7 @@ interface Seat {
   isReady: boolean;
   /** Why it could not start. */
   failure: string | undefined;
+  readonly calls: PendingCalls<ThreadCalls>;
   /** What it had counted when somebody asked last. */
   counted: MetricsState | undefined;
   /** Ends when the thread has. */
@@ -50,10 +53,8 @@ export class ServingThreads {
   readonly #connections: SharedArrayBuffer;
   readonly #stopping = new AbortController();
   readonly #done = Promise.withResolvers<void>();
-  /** Threads that are asked what they have counted, by call. */
-  readonly #collecting = new Map<number, (state: MetricsState | undefined) => void>();
   readonly #logs: { readonly config: string; readonly output: LogOutput }[] = [];
-  #lastCall = 0;
+  #incarnations = 0;
   #leader: Seat | undefined;
   #listening: Promise<ListenAddress> | undefined;
   #port: number;
@@ -64,10 +65,7 @@ export class ServingThreads {
     this.#options = options;
     this.#port = options.port;
     this.#connections = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * options.threads);
-    this.#seats = Array.from({ length: options.threads }, (_, number) => ({
-      ...{ number, worker: undefined, isReady: false, failure: undefined, counted: undefined },
-      ended: Promise.resolve(),
-    }));
+    this.#seats = Array.from({ length: options.threads }, (_, number) => emptySeat(number));
     this.#done.promise.catch(() => {});
   }
 
@@ -129,9 +127,16 @@ export class ServingThreads {
     const store = this.#options.connectStore?.();
     this.#leader ??= seat;
     const { number } = seat;
+    this.#incarnations += 1;
     const worker = this.#options.startThread(
       {
-        ...{ number, threads: this.#seats.length, leads: this.#leader === seat, port: this.#port },
+        ...{
+          number,
+          incarnation: this.#incarnations,
+          threads: this.#seats.length,
+          leads: this.#leader === seat,
+          port: this.#port,
+        },
         ...{ first: this.#listening === undefined, connections: this.#connections, ...(store && { store }) },
       },
       store ? [store] : [],
@@ -163,6 +168,7 @@ export class ServingThreads {
   #leave(seat: Seat): void {
     seat.worker = undefined;
     seat.isReady = false;
+    seat.calls.end('the thread has ended');
     Atomics.store(new Int32Array(this.#connections), seat.number, 0);
     if (seat.counted) this.#gone = countedByBoth(this.#gone, seat.counted);
     seat.counted = undefined;
@@ -183,9 +189,8 @@ export class ServingThreads {
       case 'failed':
         seat.failure = message.text;
         break;
-      case 'collected':
-        seat.counted = message.state;
-        this.#collecting.get(message.call)?.(message.state);
+      case 'answer':
+        seat.calls.answered(message.call, message.outcome);
         break;
       case 'call':
         void this.#answer(seat, worker, message);
@@ -203,13 +208,9 @@ export class ServingThreads {
       metrics: () => this.#metricsBeside(seat),
       openLog: async (config) => this.openLog(config),
       writeLog: (chunk) => this.#writeLog(chunk),
+      locate: (stretch) => this.#locate(stretch, seat),
     };
-    let outcome: Outcome;
-    try {
-      outcome = { value: await (calls[name] as (input: unknown) => Promise<unknown>)(input) };
-    } catch (error) {
-      outcome = { error: error instanceof Error ? error.message : String(error) };
-    }
+    const outcome = await outcomeOf(() => (calls[name] as (input: unknown) => Promise<unknown>)(input));
     worker.postMessage({ type: 'answer', call, outcome } satisfies ToThread);
   }
 
@@ -227,16 +228,24 @@ export class ServingThreads {
   }
 
   async #collect(seat: Seat): Promise<MetricsState | undefined> {
-    const call = ++this.#lastCall;
-    const { promise, resolve } = Promise.withResolvers<MetricsState | undefined>();
-    this.#collecting.set(call, resolve);
-    seat.worker?.postMessage({ type: 'collect', call } satisfies ToThread);
-    const late = this.#options.clock.after(limits.threadMetricsMsMax, () => resolve(seat.counted));
-    void seat.ended.then(() => resolve(undefined));
-    const state = await promise;
-    late.close();
-    this.#collecting.delete(call);
-    return state;
+    seat.counted = (await this.#inTime(seat.calls.call('collect', undefined))) ?? seat.counted;
+    return seat.counted;
+  }
+
+  async #locate(stretch: KeyStretch, asking: Seat): Promise<SharedPlaces | undefined> {
+    const leader = this.#leader;
+    return leader?.isReady && leader !== asking ? this.#inTime(leader.calls.call('locate', stretch)) : undefined;
+  }
+
+  /** Undefined if the thread is too busy to answer, or ends. */
+  async #inTime<T>(answer: Promise<T>): Promise<T | undefined> {
+    const late = Promise.withResolvers<undefined>();
+    const timer = this.#options.clock.after(limits.threadAnswerMsMax, () => late.resolve(undefined));
+    try {
+      return await Promise.race([answer.catch(() => undefined), late.promise]);
+    } finally {
+      timer.close();
+    }
   }
 
   /** Opens a log for all threads, or finds it open. Throws if it cannot be written. */
@@ -250,4 +259,15 @@ export class ServingThreads {
   async #writeLog({ log, lines }: LogChunk): Promise<void> {
     await this.#logs[log]?.output.write([[lines]]);
   }
+}
+
+function emptySeat(number: number): Seat {
+  const calls = new PendingCalls<ThreadCalls>((call, name, input) =>
+    seat.worker?.postMessage({ type: 'call', call, name, input } satisfies ToThread),
+  );
+  const seat: Seat = {
+    ...{ number, calls, worker: undefined, isReady: false, failure: undefined, counted: undefined },
+    ended: Promise.resolve(),
+  };
+  return seat;
 }

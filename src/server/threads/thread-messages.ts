@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { MetricsState } from '../../base/metrics.ts';
+import type { KeyStretch, SharedPlaces } from '../../cache/sharing/shared-entries.ts';
 import type { ListenAddress } from '../wiring/config.ts';
 import type { LogConfig } from '../wiring/environment.ts';
 
@@ -7,6 +8,8 @@ import type { LogConfig } from '../wiring/environment.ts';
 export interface SeatData {
   /** Of all threads, from 0; a thread that replaces another has its number. */
   readonly number: number;
+  /** Of all threads that ever were, from 1. */
+  readonly incarnation: number;
   readonly threads: number;
   readonly leads: boolean;
   /** No thread serves yet. */
@@ -19,25 +22,42 @@ export interface SeatData {
   readonly connections: SharedArrayBuffer;
 }
 
-/** From the main thread to a serving thread. */
-export type ToThread =
-  | { readonly type: 'lead' }
-  | { readonly type: 'stop' }
-  /** Asks for what the thread has counted. */
-  | { readonly type: 'collect'; readonly call: number }
-  | { readonly type: 'answer'; readonly call: number; readonly outcome: Outcome };
+/** A question to the other side. */
+interface Call<Calls> {
+  readonly type: 'call';
+  readonly call: number;
+  readonly name: keyof Calls;
+  readonly input: unknown;
+}
+
+interface Answer {
+  readonly type: 'answer';
+  readonly call: number;
+  readonly outcome: Outcome;
+}
 
 export type Outcome = { readonly value: unknown } | { readonly error: string };
+
+/** From the main thread to a serving thread. */
+export type ToThread = { readonly type: 'lead' } | { readonly type: 'stop' } | Call<ThreadCalls> | Answer;
 
 /** From a serving thread to the main thread. */
 export type FromThread =
   /** A line of the log. */
   | { readonly type: 'log'; readonly text: string }
-  | { readonly type: 'call'; readonly call: number; readonly name: keyof MainCalls; readonly input: unknown }
-  | { readonly type: 'collected'; readonly call: number; readonly state: MetricsState }
   | { readonly type: 'ready'; readonly listening: ListenAddress }
   /** The thread could not start. `text` is for the user. */
-  | { readonly type: 'failed'; readonly text: string };
+  | { readonly type: 'failed'; readonly text: string }
+  | Call<MainCalls>
+  | Answer;
+
+/** What a serving thread tells the main thread. */
+export interface ThreadCalls {
+  /** What it has counted. */
+  readonly collect: () => Promise<MetricsState>;
+  /** Where entries of its cache lie. */
+  readonly locate: (stretch: KeyStretch) => Promise<SharedPlaces | undefined>;
+}
 
 /** What the main thread does for the others. */
 export interface MainCalls {
@@ -49,6 +69,8 @@ export interface MainCalls {
   readonly openLog: (config: LogConfig) => Promise<number>;
   /** Appends whole lines. */
   readonly writeLog: (chunk: LogChunk) => Promise<void>;
+  /** Where the thread that leads has entries. Undefined if none does, or it gives no answer. */
+  readonly locate: (stretch: KeyStretch) => Promise<SharedPlaces | undefined>;
 }
 
 export interface LogChunk {

@@ -2,22 +2,25 @@ import { isMainThread, type MessagePort, parentPort, type Transferable } from 'n
 import type { LineChunk } from '../../base/line-queue.ts';
 import { LogOutput } from '../../base/log-output.ts';
 import type { Metrics, MetricsState } from '../../base/metrics.ts';
+import type { CacheSharing, KeyStretch, SharedPlaces } from '../../cache/sharing/shared-entries.ts';
+import { SharedSlabs } from '../../cache/sharing/shared-slabs.ts';
 import { joinSqliteStore } from '../../store/drivers/sqlite/sqlite-store.ts';
 import { Lead } from '../upkeep/lead.ts';
 import type { ListenAddress, ServerConfig } from '../wiring/config.ts';
 import { type Environment, type LogConfig, systemEnvironment } from '../wiring/environment.ts';
+import { outcomeOf, PendingCalls } from './calls.ts';
 import { connectionSpread } from './spread.ts';
-import type { FromThread, LogChunk, MainCalls, Outcome, SeatData, ToThread } from './thread-messages.ts';
+import type { FromThread, LogChunk, MainCalls, SeatData, ThreadCalls, ToThread } from './thread-messages.ts';
 
 /** One serving thread, as it sees the others: by way of the main thread. */
 export class ThreadSeat {
   readonly #data: SeatData;
   readonly #port: MessagePort;
-  readonly #calls = new Map<number, (outcome: Outcome) => void>();
+  readonly #main = new PendingCalls<MainCalls>((call, name, input) => this.#send({ type: 'call', call, name, input }));
   readonly #lead: Lead;
   readonly #stop = Promise.withResolvers<void>();
-  #lastCall = 0;
   #metrics: Metrics | undefined;
+  #locate: (stretch: KeyStretch) => SharedPlaces | undefined = () => undefined;
 
   constructor(data: SeatData, port: MessagePort | null = parentPort) {
     if (isMainThread && port === parentPort) throw new Error('a serving thread is not the main thread');
@@ -55,6 +58,7 @@ export class ThreadSeat {
     return {
       ...own,
       lead: this.#lead,
+      sharing: this.#sharing(),
       listen: { ...config.listen, port },
       spread: connectionSpread(this.#data, systemEnvironment.clock),
       requests: {
@@ -67,7 +71,7 @@ export class ThreadSeat {
       otherMetrics: (metrics) => this.#shareMetrics(metrics),
       // Clients of the others are not to find a server that is not ready.
       listensReady: !first,
-      ...(first && { beforeReady: ({ address, port }) => this.#call('listening', { address, port }) }),
+      ...(first && { beforeReady: ({ address, port }) => this.#main.call('listening', { address, port }) }),
     };
   }
 
@@ -79,13 +83,28 @@ export class ThreadSeat {
       openStore(storage, parts) {
         return store ? joinSqliteStore({ ...parts, port: store }) : systemEnvironment.openStore(storage, parts);
       },
-      openLog: (config) => new MainLog(config, this.#call('openLog', config), (chunk) => this.#call('writeLog', chunk)),
+      openLog: (config) =>
+        new MainLog(config, this.#main.call('openLog', config), (chunk) => this.#main.call('writeLog', chunk)),
     };
   }
 
   #shareMetrics(metrics: Metrics): () => Promise<readonly MetricsState[]> {
     this.#metrics = metrics;
-    return () => this.#call('metrics', undefined);
+    return () => this.#main.call('metrics', undefined);
+  }
+
+  #sharing(): CacheSharing {
+    const lead = this.#lead;
+    return {
+      slabs: new SharedSlabs(this.#data.incarnation),
+      get leads() {
+        return lead.leads;
+      },
+      ask: (stretch) => this.#main.call('locate', stretch),
+      answer: (locate) => {
+        this.#locate = locate;
+      },
+    };
   }
 
   async #receive(message: ToThread): Promise<void> {
@@ -96,26 +115,25 @@ export class ThreadSeat {
       case 'stop':
         this.#stop.resolve();
         break;
-      case 'collect':
-        await this.#metrics?.refresh();
-        this.#send({ type: 'collected', call: message.call, state: this.#metrics?.state() ?? new Map() });
+      case 'call': {
+        const { call, name, input } = message;
+        const answer = this.#answers[name] as (input: unknown) => Promise<unknown>;
+        this.#send({ type: 'answer', call, outcome: await outcomeOf(() => answer(input)) });
         break;
+      }
       case 'answer':
-        this.#calls.get(message.call)?.(message.outcome);
-        this.#calls.delete(message.call);
+        this.#main.answered(message.call, message.outcome);
         break;
     }
   }
 
-  #call<Name extends keyof MainCalls>(name: Name, input: Parameters<MainCalls[Name]>[0]): ReturnType<MainCalls[Name]> {
-    const call = ++this.#lastCall;
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#calls.set(call, (outcome) =>
-      'error' in outcome ? reject(new Error(outcome.error)) : resolve(outcome.value),
-    );
-    this.#send({ type: 'call', call, name, input });
-    return promise as ReturnType<MainCalls[Name]>;
-  }
+  readonly #answers: ThreadCalls = {
+    collect: async () => {
+      await this.#metrics?.refresh();
+      return this.#metrics?.state() ?? new Map();
+    },
+    locate: async (stretch) => this.#locate(stretch),
+  };
 
   #send(message: FromThread, transfer: readonly Transferable[] = []): void {
     this.#port.postMessage(message, [...transfer]);

@@ -11,6 +11,7 @@ import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Metrics, MetricsOptions, MetricsState } from '../../base/metrics.ts';
 import type { FileContent } from '../../base/watched-file.ts';
+import type { CacheSharing } from '../../cache/sharing/shared-entries.ts';
 import type { CertificateSigning } from '../../controllers/certificate-signing.ts';
 import type { ControllerName } from '../../controllers/controllers.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
@@ -81,6 +82,8 @@ export interface ApiServerConfig {
   readonly otherMetrics?: (own: Metrics) => () => Promise<readonly MetricsState[]>;
   /** Default: the server leads. */
   readonly lead?: Lead;
+  /** Default: no other thread has a cache of the store. */
+  readonly sharing?: CacheSharing;
   /** Default: requests are not audited. */
   readonly audit?: AuditConfig;
   /** Default: requests are not traced. */

@@ -23,15 +23,16 @@ interface CacheParts {
 interface OpenCacheParts extends CacheParts {
   readonly random: Random;
   readonly historyGrew: NonNullable<WatchCacheOptions['historyGrew']>;
+  readonly sharing: WatchCacheOptions['sharing'];
 }
 
 /** The loaded cache of these kinds, and the tables of resources; initially of the default scope only. */
 export async function openCache(
   kinds: readonly Kind[],
-  { store, clock, random, logger, metrics, historyGrew }: OpenCacheParts,
+  { store, clock, random, logger, metrics, historyGrew, sharing }: OpenCacheParts,
 ): Promise<{ readonly cache: WatchCache; readonly tables: ScopeTables }> {
   const cache = createWatchCache({
-    ...{ store, clock, random, logger, historyGrew },
+    ...{ store, clock, random, logger, historyGrew, sharing },
     resources: cachedResources(defaultScope, kinds),
     metrics: {
       reloads: metrics.count({

@@ -31,11 +31,11 @@ const storageNames = { sqlite: 'sqlite', etcd3: 'etcd', memory: 'memory' } as co
 
 type StorageSettings = Pick<
   ApiServerConfig,
-  'storage' | 'storageMetricsOff' | 'encryption' | 'features' | 'runtimeConfig'
+  'storage' | 'storageMetricsOff' | 'encryption' | 'features' | 'runtimeConfig' | 'sharing'
 >;
 
 export async function openStorage(
-  { storage, storageMetricsOff, encryption, features, runtimeConfig }: StorageSettings,
+  { storage, storageMetricsOff, encryption, features, runtimeConfig, sharing }: StorageSettings,
   basis: Basis,
 ): Promise<Storage> {
   const { environment, clock, random, dialect, logger, metrics, shutdown, held } = basis;
@@ -52,7 +52,7 @@ export async function openStorage(
   const compaction = await leadCompaction(store, basis, windowOf(storage));
   shutdown.add('compactor', () => compaction.close());
   const { cache, tables } = await openCache(served, {
-    ...{ store, clock, random, logger, metrics },
+    ...{ store, clock, random, logger, metrics, sharing },
     historyGrew: (bytes, revision) => compaction.historyGrew(bytes, revision),
   });
   shutdown.add('cache', () => cache.close());
