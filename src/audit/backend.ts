@@ -2,6 +2,8 @@ import type { EncodedEvent } from './event-encoder.ts';
 
 /** Records events. */
 export interface AuditBackend {
+  /** Of an event without objects nothing is needed any more when `process` has returned. */
+  readonly writesAtOnce?: boolean;
   /**
    * False if the event could not be recorded and its request must not go on without; such a loss, like any other, is
    * counted and logged by whoever finds it. A promise if the request must wait. Never throws or rejects.

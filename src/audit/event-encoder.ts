@@ -19,6 +19,11 @@ export class EncodedEvent {
     this.#encoder = encoder;
   }
 
+  /** The event has become another one. */
+  changed(): void {
+    this.#parts = undefined;
+  }
+
   /** Text, and the objects. */
   get parts(): readonly Uint8Array[] {
     this.#parts ??= this.#encoder.parts(this.event);

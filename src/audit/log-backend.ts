@@ -23,6 +23,7 @@ class EventLines {
     this.#format = format;
   }
 
+  /** Events without objects become bytes in a chunk, or a text. */
   append(encoded: EncodedEvent, output: LogOutput, owner: LineOwner): void {
     if (this.#format === 'json' && !encoded.hasObjects) output.appendText(encoded, owner);
     else output.append(this.line(encoded), owner);
@@ -46,6 +47,7 @@ interface BlockingLogParts {
 export function blockingLog({ output, format, lost, strict }: BlockingLogParts): AuditBackend {
   const lines = new EventLines(format);
   return {
+    writesAtOnce: true,
     process(event) {
       if (output.waiting > limits.auditWaitingBytesMax) {
         lost('log', 1, new Error('too many events wait to be written'));
@@ -77,6 +79,7 @@ interface BatchedLogParts {
 
 /** Mode `batch` of a log: lines gather for a while, and requests do not wait for them. */
 export class BatchedLog implements AuditBackend {
+  readonly writesAtOnce = true;
   readonly #parts: BatchedLogParts;
   readonly #lines: EventLines;
   /** Lines that are not written. */

@@ -1,6 +1,7 @@
 import type { TextBytes } from '../base/text-bytes.ts';
 import type { AuditEvent, ObjectReference } from './event.ts';
 import type { MicroTimes } from './micro-times.ts';
+import type { AuditLevel, AuditStage } from './policy.ts';
 
 /** Where in a line the values stand in which requests of a kind differ. Bytes from its start. */
 export interface ValuePlaces {
@@ -24,7 +25,8 @@ interface LineParts {
 
 /**
  * The last line of an origin. Requests come in bursts of a kind: the next line is mostly a copy of it in which few values
- * are replaced by others of the same length. That takes half the time of putting it together.
+ * are replaced by others of the same length. That takes half the time of putting it together. Holds no event: those of
+ * answered requests are made in the place of the one before (`reused-event.ts`).
  */
 export class RepeatedLine {
   readonly #places: ValuePlaces;
@@ -34,48 +36,107 @@ export class RepeatedLine {
   readonly #era: number;
   #start: number;
   readonly #length: number;
-  #event: AuditEvent;
+  readonly #verb: string;
+  readonly #stage: AuditStage;
+  readonly #level: AuditLevel;
+  readonly #code: number | undefined;
+  readonly #allowed: boolean | undefined;
+  readonly #reason: string | undefined;
+  readonly #idLength: number;
+  readonly #refers: boolean;
+  readonly #resource: string;
+  readonly #subresource: string;
+  readonly #apiGroup: string;
+  readonly #apiVersion: string;
+  // Those that may be others in the next line.
+  #uri: string;
+  #namespace: string;
+  #name: string;
 
   constructor({ event, text, places, received, reached }: LineParts) {
-    this.#event = event;
     this.#era = text.era;
     this.#start = text.start;
     this.#length = text.length;
     this.#places = { ...places };
     this.#received = received;
     this.#reached = reached;
+    const { objectRef, responseStatus, decision } = event;
+    this.#verb = event.verb;
+    this.#stage = event.stage;
+    this.#level = event.level;
+    this.#code = responseStatus?.code;
+    this.#allowed = decision?.allowed;
+    this.#reason = decision?.reason;
+    this.#idLength = event.auditId.length;
+    this.#refers = objectRef !== undefined;
+    this.#resource = objectRef?.resource ?? '';
+    this.#subresource = objectRef?.subresource ?? '';
+    this.#apiGroup = objectRef?.apiGroup ?? '';
+    this.#apiVersion = objectRef?.apiVersion ?? '';
+    this.#uri = event.requestUri;
+    this.#namespace = objectRef?.namespace ?? '';
+    this.#name = objectRef?.name ?? '';
   }
 
   /** Adds the line of an event of the same origin. False, and nothing added, if it is of another kind. */
   repeat(event: AuditEvent, text: TextBytes): boolean {
-    const last = this.#event;
     const at = text.end;
-    if (text.era !== this.#era || !isAlike(last, event)) return false;
+    if (text.era !== this.#era || !this.#isAlike(event)) return false;
     const received = this.#received.within(event.requestReceivedMs);
     const reached = this.#reached.within(event.stageMs);
     if (received === undefined || reached === undefined || !text.repeat(this.#start, this.#length)) return false;
-    if (!this.#replace(last, event, text, at)) {
+    if (!this.#replace(event, text, at)) {
       text.end = at;
       return false;
     }
     text.replaceSixDigits(at + this.#places.receivedMicros, received);
     text.replaceSixDigits(at + this.#places.reachedMicros, reached);
     this.#start = at;
-    this.#event = event;
+    this.#uri = event.requestUri;
+    if (event.objectRef) {
+      this.#namespace = event.objectRef.namespace;
+      this.#name = event.objectRef.name;
+    }
     return true;
   }
 
-  /** False if a new value has escapes. */
-  #replace(last: AuditEvent, event: AuditEvent, text: TextBytes, at: number): boolean {
-    const { id, uri, namespace, name } = this.#places;
-    const [before, now] = [last.objectRef, event.objectRef];
+  /** Whether the event differs from that of the line in nothing but times, and in values of the same lengths. */
+  #isAlike(event: AuditEvent): boolean {
+    const { responseStatus, decision, objectRef } = event;
     return (
-      text.replaceJson(at + id, event.auditId) &&
-      (event.requestUri === last.requestUri || text.replaceJson(at + uri, event.requestUri)) &&
-      (!now ||
-        !before ||
-        ((now.namespace === before.namespace || text.replaceJson(at + namespace, now.namespace)) &&
-          (now.name === before.name || text.replaceJson(at + name, now.name))))
+      isPlain(event) &&
+      event.verb === this.#verb &&
+      event.stage === this.#stage &&
+      event.level === this.#level &&
+      responseStatus?.code === this.#code &&
+      decision?.allowed === this.#allowed &&
+      event.auditId.length === this.#idLength &&
+      event.requestUri.length === this.#uri.length &&
+      (objectRef ? this.#refers && this.#isReferenceAlike(objectRef) : !this.#refers) &&
+      decision?.reason === this.#reason
+    );
+  }
+
+  #isReferenceAlike(reference: ObjectReference): boolean {
+    return (
+      reference.namespace.length === this.#namespace.length &&
+      reference.name.length === this.#name.length &&
+      reference.resource === this.#resource &&
+      reference.subresource === this.#subresource &&
+      reference.apiGroup === this.#apiGroup &&
+      reference.apiVersion === this.#apiVersion
+    );
+  }
+
+  /** False if a new value has escapes. */
+  #replace({ auditId, requestUri, objectRef }: AuditEvent, text: TextBytes, at: number): boolean {
+    const { id, uri, namespace, name } = this.#places;
+    return (
+      text.replaceJson(at + id, auditId) &&
+      (requestUri === this.#uri || text.replaceJson(at + uri, requestUri)) &&
+      (!objectRef ||
+        ((objectRef.namespace === this.#namespace || text.replaceJson(at + namespace, objectRef.namespace)) &&
+          (objectRef.name === this.#name || text.replaceJson(at + name, objectRef.name))))
     );
   }
 }
@@ -90,28 +151,3 @@ export const isPlain = ({ impersonatedUser, responseStatus, annotations, objectR
 /** A status of nothing but its code. */
 export const isBare = ({ status, message, reason, details }: NonNullable<AuditEvent['responseStatus']>): boolean =>
   status === undefined && message === undefined && reason === undefined && details === undefined;
-
-/** Whether events of an origin differ in nothing but times, and in values of the same lengths. */
-const isAlike = (last: AuditEvent, event: AuditEvent): boolean =>
-  isPlain(event) &&
-  event.verb === last.verb &&
-  event.stage === last.stage &&
-  event.level === last.level &&
-  event.responseStatus?.code === last.responseStatus?.code &&
-  event.decision?.allowed === last.decision?.allowed &&
-  event.auditId.length === last.auditId.length &&
-  event.requestUri.length === last.requestUri.length &&
-  isReferenceAlike(last.objectRef, event.objectRef) &&
-  event.decision?.reason === last.decision?.reason;
-
-function isReferenceAlike(last: ObjectReference | undefined, now: ObjectReference | undefined): boolean {
-  if (!last || !now) return last === now;
-  return (
-    now.namespace.length === last.namespace.length &&
-    now.name.length === last.name.length &&
-    now.resource === last.resource &&
-    now.subresource === last.subresource &&
-    now.apiGroup === last.apiGroup &&
-    now.apiVersion === last.apiVersion
-  );
-}

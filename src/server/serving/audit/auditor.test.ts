@@ -7,6 +7,7 @@ import { EventEncoder } from '../../../audit/event-encoder.ts';
 import type { AuditLevel } from '../../../audit/policy.ts';
 import { limits } from '../../../base/limits.ts';
 import { Metrics } from '../../../base/metrics.ts';
+import { seededRandom } from '../../../base/random.ts';
 import { ManualClock } from '../../../base/time/clock.ts';
 import { until } from '../../../base/waits-fixture.ts';
 import { orch } from '../../../dialect/orch.ts';
@@ -22,7 +23,7 @@ import { Auditor } from './auditor.ts';
 /** A pipeline with an auditor that records everything, at the level Metadata unless another is given. */
 function audited(
   parts: Partial<PipelineParts> = {},
-  { process, level = 'Metadata' }: { readonly process?: AuditBackend['process']; readonly level?: AuditLevel } = {},
+  { process, level = 'Metadata', ...backend }: Partial<AuditBackend> & { readonly level?: AuditLevel } = {},
 ) {
   const clock = new ManualClock();
   const { counts } = auditMetrics(new Metrics());
@@ -31,6 +32,7 @@ function audited(
     evaluate: () => ({ level, omitStages: new Set(), omitManagedFields: false }),
     encoder: new EventEncoder(orch),
     backend: {
+      ...backend,
       process(encoded) {
         events.push(encoded.event);
         return process?.(encoded) ?? true;
@@ -218,6 +220,50 @@ describe('the auditor', () => {
         resources.close();
       });
     }
+  });
+
+  it('says the same where events are made in the place of others', async () => {
+    const said = async (writesAtOnce: boolean): Promise<readonly string[]> => {
+      const texts: string[] = [];
+      const record = (encoded: Parameters<AuditBackend['process']>[0]): boolean => {
+        texts.push(Buffer.concat([...encoded.parts]).toString());
+        return true;
+      };
+      const answers = [200, 200, 404, 200, 201, 200, 200];
+      const users = [jane, jane, { ...jane, username: 'john' }, jane];
+      const { serve, clock, resources } = audited(
+        {
+          // Of audit IDs.
+          random: seededRandom(1),
+          answer: ({ exchange }) => exchange.respond(answers.shift() ?? 200, {}),
+          authenticator: { authenticate: () => users.shift() ?? jane },
+          authorizer: { authorize: ({ verb }) => ({ verdict: 'allow', reason: `to ${verb}` }) },
+        },
+        { process: record, writesAtOnce },
+      );
+      for (const [method, target, headers] of [
+        ['GET', '/api/v1/namespaces/n/pods/p', {}],
+        ['GET', '/api/v1/namespaces/m/pods/q', { 'user-agent': 'a' }],
+        ['GET', '/version', {}],
+        ['GET', '/apis/apps/v1/deployments?limit=5', { 'x-forwarded-for': '192.0.2.7' }],
+        ['POST', '/api/v1/namespaces/n/pods', {}],
+        ['GET', '/apis/apps/v1/namespaces/n/deployments/d/scale', {}],
+        ['GET', '/api/v1/nodes?access_token=x', {}],
+      ] as const) {
+        const exchange = new ExchangeFixture(method, target, {
+          headers: { ...headers, 'audit-id': `id of ${target}` },
+        });
+        serve(exchange);
+        await until(() => exchange.responded);
+        clock.advance(7);
+        exchange.end();
+      }
+      resources.close();
+      return texts;
+    };
+    const apart = await said(false);
+    assert.equal(apart.filter((text) => text.includes('ResponseComplete')).length, 7, apart.join('\n'));
+    assert.deepEqual(await said(true), apart);
   });
 
   it('has the time of arrival, and that of each stage', () => {

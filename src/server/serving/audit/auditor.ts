@@ -1,8 +1,9 @@
 import type { AuditCounts } from '../../../audit/audit-metrics.ts';
 import type { AuditBackend } from '../../../audit/backend.ts';
 import type { AuditEvent } from '../../../audit/event.ts';
-import type { EventEncoder } from '../../../audit/event-encoder.ts';
+import type { EncodedEvent, EventEncoder } from '../../../audit/event-encoder.ts';
 import type { AuditLevel, PolicyEvaluator } from '../../../audit/policy.ts';
+import { ReusedEvent } from '../../../audit/reused-event.ts';
 import { Roster } from '../../../base/collections/roster.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Clock } from '../../../base/time/clock.ts';
@@ -31,12 +32,17 @@ export class Auditor {
   #encodingBytes = 0;
   /** The annotation of an event whose objects were too large. */
   readonly truncated: readonly [key: string, value: string];
+  /** To be filled for `recordReused`; undefined if events live on. */
+  readonly reused: ReusedEvent | undefined;
+  readonly #encoded: EncodedEvent | undefined;
 
   constructor(parts: AuditorParts) {
     const { clock } = parts;
     this.#parts = parts;
     this.#time = new WallClock(clock);
     this.truncated = parts.encoder.truncatedAnnotation;
+    this.reused = parts.backend.writesAtOnce ? new ReusedEvent() : undefined;
+    this.#encoded = this.reused && parts.encoder.encode(this.reused);
   }
 
   get dialect(): Dialect {
@@ -103,6 +109,15 @@ export class Auditor {
   record(event: AuditEvent): boolean | Promise<boolean> {
     this.#parts.counts.events += 1;
     return this.#parts.backend.process(this.#parts.encoder.encode(event));
+  }
+
+  /** The same for the event that is `reused`. */
+  recordReused(): boolean | Promise<boolean> {
+    const encoded = this.#encoded;
+    if (!encoded) throw new Error('the backend keeps events');
+    this.#parts.counts.events += 1;
+    encoded.changed();
+    return this.#parts.backend.process(encoded);
   }
 
   /**

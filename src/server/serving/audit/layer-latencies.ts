@@ -4,11 +4,14 @@ import type { Dialect } from '../../../dialect/dialect.ts';
 /** Requests that take longer say in which layers. As in kube-apiserver. */
 export const slowMs = 500;
 
+type RequestTimes = Readonly<Record<'receivedMs' | 'endedMs' | 'waitedMs', number>> & {
+  readonly answeredMs: number | undefined;
+};
+
 /** Where a request spent its time. Monotonic milliseconds; only what was noted is shown. */
 export class LayerLatencies {
   #storeSinceMs: number | undefined;
   #storeUntilMs: number | undefined;
-  #answeredMs: number | undefined;
 
   /** The store is asked: by a read that has to wait, or by a write that is sent. The first time counts. */
   storeAsked(nowMs: number): void {
@@ -20,19 +23,14 @@ export class LayerLatencies {
     if (this.#storeSinceMs !== undefined) this.#storeUntilMs ??= nowMs;
   }
 
-  /** The answer, or its first part, was handed over. */
-  answered(nowMs: number): void {
-    this.#answeredMs ??= nowMs;
-  }
-
-  /** The published annotations of a slow request. */
+  /** The published annotations of a slow request. `answeredMs`: its answer, or the first part of that, was handed over. */
   annotations(
     dialect: Dialect,
-    { receivedMs, endedMs, waitedMs }: Readonly<Record<'receivedMs' | 'endedMs' | 'waitedMs', number>>,
+    { receivedMs, endedMs, waitedMs, answeredMs: answered }: RequestTimes,
   ): readonly (readonly [key: string, value: string])[] {
     const totalMs = endedMs - receivedMs;
     if (totalMs <= slowMs) return [];
-    const [since, until, answered] = [this.#storeSinceMs, this.#storeUntilMs, this.#answeredMs];
+    const [since, until] = [this.#storeSinceMs, this.#storeUntilMs];
     const layers = {
       'apf-queue-wait': waitedMs,
       etcd: since === undefined ? 0 : (until ?? endedMs) - since,

@@ -34,12 +34,13 @@ export class RequestAudit {
   readonly #receivedMs: number;
   /** What the body of the request says of the object that it is about. */
   #sent: SentIdentity | undefined;
-  #decision: AuditEvent['decision'];
+  #decision: Decision | undefined;
   #status: ResponseStatus | undefined;
   #last: AuditStage = 'ResponseComplete';
   #started = false;
   #over = false;
   #answered = false;
+  #answeredMs: number | undefined;
   #requestObject: RecordedObject | undefined;
   #responseObject: RecordedObject | undefined;
   #latencies: LayerLatencies | undefined;
@@ -104,8 +105,8 @@ export class RequestAudit {
   }
 
   /** What the authorizer has decided. */
-  noteDecision({ verdict, reason }: Decision): void {
-    this.#decision = { allowed: verdict === 'allow', reason };
+  noteDecision(decision: Decision): void {
+    this.#decision = decision;
   }
 
   /** The response is a Status, whether of a failure or not. */
@@ -137,10 +138,7 @@ export class RequestAudit {
   /** The answer, or its first part, was handed over, or the request refused. */
   answered(): void {
     this.#answered = true;
-    if (!this.#over) {
-      this.#latencies ??= new LayerLatencies();
-      this.#latencies.answered(this.#auditor.now());
-    }
+    if (!this.#over) this.#answeredMs ??= this.#auditor.now();
     if (this.#isLongRunning) void this.#start(this.#context.exchange.status);
     if (this.#context.exchange.ending !== undefined) void this.#complete(this.#context.exchange.status);
   }
@@ -178,8 +176,8 @@ export class RequestAudit {
     if (this.verdict.omitStages.has(this.#last)) return true;
     const endedMs = nowMs ?? this.#auditor.now();
     if (this.#last === 'ResponseComplete' && endedMs - this.#receivedMs > slowMs) this.#noteLatencies(endedMs);
+    if (!this.#requestObject && !this.#responseObject) return this.#recordBare(status, endedMs);
     const event = this.#event(this.#last, endedMs, this.#statusOf(status));
-    if (!this.#requestObject && !this.#responseObject) return this.#auditor.record(event);
     const bytes = (this.#requestObject?.bytes() ?? 0) + (this.#responseObject?.bytes() ?? 0);
     return this.#auditor.encoding(bytes, () => this.#withObjects(event)) ?? this.#withoutObjects(event);
   }
@@ -191,7 +189,7 @@ export class RequestAudit {
 
   #noteLatencies(endedMs: number): void {
     const { waitedMs } = this.#context;
-    const times = { receivedMs: this.#receivedMs, endedMs, waitedMs };
+    const times = { receivedMs: this.#receivedMs, endedMs, waitedMs, answeredMs: this.#answeredMs };
     const latencies = this.#latencies ?? new LayerLatencies();
     for (const [key, value] of latencies.annotations(this.#auditor.dialect, times)) {
       annotate(this.#context, key, value);
@@ -233,12 +231,51 @@ export class RequestAudit {
       responseObject: undefined,
       requestReceivedMs: this.#receivedMs,
       stageMs,
-      decision: this.#decision,
+      decision: this.#decision && decided(this.#decision),
       // What is added later belongs to later events.
       annotations: annotations && [...annotations],
     };
   }
+
+  /** The last event, in the place of that of another request where the backend is done with it at once. */
+  #recordBare(status: number, stageMs: number): boolean | Promise<boolean> {
+    const reused = this.#auditor.reused;
+    const { exchange, info, auditId, impersonatedBy, annotations } = this.#context;
+    const isBare = !this.#status && status !== 0 && !this.#sent && !impersonatedBy && !annotations;
+    if (!reused || !isBare) return this.#auditor.record(this.#event(this.#last, stageMs, this.#statusOf(status)));
+    reused.level = this.verdict.level;
+    reused.auditId = auditId;
+    reused.stage = this.#last;
+    reused.requestUri = withoutTokens(exchange.target);
+    reused.verb = info.verb;
+    reused.user = this.#user;
+    reused.sourceIps = sourceAddresses(exchange);
+    reused.userAgent = shortened(exchange.header('user-agent') ?? '');
+    reused.requestReceivedMs = this.#receivedMs;
+    reused.stageMs = stageMs;
+    reused.responseStatus = reused.status;
+    reused.status.code = status;
+    reused.objectRef = info.type === 'resource' ? reused.reference : undefined;
+    if (info.type === 'resource') {
+      const { reference } = reused;
+      reference.resource = info.resource;
+      reference.namespace = info.namespace;
+      reference.name = info.name;
+      reference.apiGroup = info.group;
+      reference.apiVersion = info.version;
+      reference.subresource = info.subresource;
+    }
+    const decision = this.#decision;
+    reused.decision = decision && reused.decided;
+    if (decision) {
+      reused.decided.allowed = decision.verdict === 'allow';
+      reused.decided.reason = decision.reason;
+    }
+    return this.#auditor.recordReused();
+  }
 }
+
+const decided = ({ verdict, reason }: Decision): AuditEvent['decision'] => ({ allowed: verdict === 'allow', reason });
 
 /** The Status of an answer. */
 export function statusObject(status: Status): RecordedObject {
