@@ -38,15 +38,26 @@ export class Inspector implements Disposable {
 
   /** Makes all threads of the process collect their garbage, all of it, and give memory back. */
   async collectGarbage(): Promise<void> {
+    // The second pass frees what finalizers of the first one let go of.
+    for (let pass = 1; pass <= 2; pass++) await this.#callAll('HeapProfiler.collectGarbage', {});
+  }
+
+  /** Heaps and buffers of all threads. */
+  async engineBytes(): Promise<number> {
+    const expression = '(({ heapUsed, arrayBuffers }) => heapUsed + arrayBuffers)(process.memoryUsage())';
+    const answers = await this.#callAll<Evaluated<number>>('Runtime.evaluate', { expression, returnByValue: true });
+    return answers.reduce((sum, { result }) => sum + result.value, 0);
+  }
+
+  /** Asks all threads. */
+  async #callAll<T>(method: string, params: object): Promise<readonly T[]> {
     // Answered when all threads that are there have been told of.
     await this.#call('NodeWorker.enable', { waitForDebuggerOnStart: false });
-    // The second pass frees what finalizers of the first one let go of.
-    for (let pass = 1; pass <= 2; pass++) {
-      await this.#call('HeapProfiler.collectGarbage', {});
-      for (const worker of this.#workers) await this.#callWorker(worker, 'HeapProfiler.collectGarbage', {});
-    }
+    const answers = [await this.#call<T>(method, params)];
+    for (const worker of this.#workers) answers.push(await this.#callWorker<T>(worker, method, params));
     await this.#call('NodeWorker.disable', {});
     this.#workers.clear();
+    return answers;
   }
 
   /** Runs a function without free variables in the main thread of the process, and gives what it returns, as JSON has it. */
@@ -71,7 +82,7 @@ export class Inspector implements Disposable {
     return this.#answerTo(method, (id) => this.#socket.send(JSON.stringify({ id, method, params })));
   }
 
-  #callWorker(sessionId: string, method: string, params: object): Promise<unknown> {
+  #callWorker<T>(sessionId: string, method: string, params: object): Promise<T> {
     return this.#answerTo(method, (id) => {
       const message = JSON.stringify({ id, method, params });
       void this.#call('NodeWorker.sendMessageToWorker', { sessionId, message });

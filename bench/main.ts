@@ -1,3 +1,4 @@
+import { cpSync } from 'node:fs';
 /** `npm run bench`: measures the product beside what this machine can do at all (design section 8). */
 import { cpus, totalmem } from 'node:os';
 import { resolve } from 'node:path';
@@ -131,6 +132,11 @@ function makeContext(
     filledDirectory() {
       filled ??= fill(workspace, progress, 'ConfigMaps');
       return filled;
+    },
+    async filledCopy() {
+      const copy = workspace.freshPath('filled-copy');
+      cpSync(await this.filledDirectory(), copy, { recursive: true });
+      return copy;
     },
     podsDirectory() {
       pods ??= fill(workspace, progress, 'Pods');

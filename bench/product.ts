@@ -1,4 +1,4 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
@@ -156,6 +156,17 @@ export class Product implements ApiSide, AsyncDisposable {
 
   residentBytes(): number {
     return residentBytes(this.#pid);
+  }
+
+  /** Memory of the JavaScript engine in all threads: heaps and buffers. */
+  async engineBytes(): Promise<number> {
+    const inspector = await this.#inspect();
+    return inspector.engineBytes();
+  }
+
+  /** Lets all of its threads, and those that it starts later, run on one core. */
+  pin(core: number): void {
+    execFileSync('taskset', ['-a', '-c', '-p', String(core), String(this.#pid)], { stdio: 'ignore' });
   }
 
   async collectGarbage(): Promise<void> {

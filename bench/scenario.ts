@@ -13,6 +13,8 @@ export interface BenchContext {
   ceiling(): Promise<Ceiling>;
   /** A data directory with `sizes.filledObjects` ConfigMaps (filled-data.ts), made by who asks first. One product at a time. */
   filledDirectory(): Promise<string>;
+  /** A copy of it, for one more product. */
+  filledCopy(): Promise<string>;
   /** A data directory with as many Pods, on `sizes.nodes` nodes, made by who asks first. One product at a time. */
   podsDirectory(): Promise<string>;
   /** Tells whoever waits what is under way. */
