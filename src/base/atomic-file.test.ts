@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { createFile, makePrivateDirectory, privateMode, replaceFile } from './atomic-file.ts';
+import { createFile, makePrivateDirectory, namesSynced, privateMode, replaceFile } from './atomic-file.ts';
 
 let area: string;
 beforeEach(() => {
@@ -79,7 +79,7 @@ describe('replaceFile', () => {
     chmodSync(at('f'), 0o644);
     replaceFile(at('f'), 'same');
     assert.equal(modeOf(at('f')), privateMode);
-    replaceFile(at('f'), 'same', 0o400);
+    replaceFile(at('f'), 'same', { mode: 0o400 });
     assert.equal(modeOf(at('f')), 0o400);
   });
 
@@ -116,5 +116,21 @@ describe('createFile', () => {
 
   test('fails where the file cannot be made at all', () => {
     assert.throws(() => createFile(at('nowhere/f'), 'x'), /nowhere\/f cannot be written: .*ENOENT/);
+  });
+});
+
+describe('namesSynced', () => {
+  test('resolves when directories are synced, and tells once of one that is not', async () => {
+    // Directories of the tests before are gone.
+    await namesSynced().catch(() => {});
+    createFile(at('f'), 'x');
+    replaceFile(at('g'), 'y');
+    await namesSynced();
+    makePrivateDirectory(at('gone'));
+    createFile(at('gone/f'), 'x');
+    replaceFile(at('gone/g'), 'y', { isTransient: true });
+    rmSync(at('gone'), { recursive: true });
+    await assert.rejects(namesSynced(), { code: 'ENOENT' });
+    await namesSynced();
   });
 });

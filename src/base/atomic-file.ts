@@ -10,7 +10,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemRandom } from './random.ts';
 
 /** Permissions of a file that only its owner may read. */
@@ -39,13 +41,24 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+interface ReplaceOptions {
+  /** Default: only the owner may read it. */
+  readonly mode?: number;
+  /** The file is made anew at each start: what a crash leaves of it does not matter, and nothing is waited for. */
+  readonly isTransient?: boolean;
+}
+
 /**
- * Replaces a file atomically, even if the machine crashes: readers see either the old content or the new. Synchronous:
- * it is used for small files while a server starts.
+ * Replaces a file atomically, even if the machine crashes: readers see either the old content or the new one, which is
+ * there for certain once `namesSynced` has resolved. Synchronous: it is used for small files while a server starts.
  */
-export function replaceFile(path: string, content: string, mode: number = privateMode): void {
+export function replaceFile(
+  path: string,
+  content: string,
+  { mode = privateMode, isTransient = false }: ReplaceOptions = {},
+): void {
   if (hasContent(path, content, mode)) return; // a full disk must not prevent a start
-  withTemporary(path, content, mode, (temporary) => renameSync(temporary, path));
+  withTemporary(path, { content, mode, isTransient }, (temporary) => renameSync(temporary, path));
 }
 
 function hasContent(path: string, content: string, mode: number): boolean {
@@ -59,7 +72,7 @@ function hasContent(path: string, content: string, mode: number): boolean {
  */
 export function createFile(path: string, content: string, mode: number = privateMode): boolean {
   try {
-    withTemporary(path, content, mode, (temporary) => {
+    withTemporary(path, { content, mode, isTransient: false }, (temporary) => {
       linkSync(temporary, path);
       rmSync(temporary);
     });
@@ -71,13 +84,23 @@ export function createFile(path: string, content: string, mode: number = private
   }
 }
 
-function withTemporary(path: string, content: string, mode: number, place: (temporary: string) => void): void {
+interface NewFile {
+  readonly content: string;
+  readonly mode: number;
+  readonly isTransient: boolean;
+}
+
+function withTemporary(
+  path: string,
+  { content, mode, isTransient }: NewFile,
+  place: (temporary: string) => void,
+): void {
   const temporary = `${path}.${systemRandom.uuid()}.tmp`;
   try {
     const descriptor = openSync(temporary, 'wx', mode);
     try {
       writeFileSync(descriptor, content);
-      fsyncSync(descriptor);
+      if (!isTransient) fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);
     }
@@ -86,15 +109,42 @@ function withTemporary(path: string, content: string, mode: number, place: (temp
     rmSync(temporary, { force: true });
     throw new Error(`${path} cannot be written: ${error instanceof Error ? error.message : error}`, { cause: error });
   }
-  syncDirectory(dirname(path));
+  if (!isTransient) syncLater(dirname(path));
 }
 
-/** A new name is durable only once its directory is synced. */
-function syncDirectory(path: string): void {
-  const descriptor = openSync(path, 'r');
+/** Directories to be synced in the next turn. */
+const due = new Set<string>();
+/** Ends with those that are due, or being synced. */
+let syncing = Promise.resolve();
+
+/** One sync for all files that are made in a turn, which does not wait for it: it takes some milliseconds. */
+function syncLater(directory: string): void {
+  due.add(directory);
+  if (due.size > 1) return;
+  const synced = nextTurn().then(async () => {
+    const directories = [...due];
+    due.clear();
+    await Promise.all(directories.map(sync));
+  });
+  syncing = Promise.all([syncing, synced]).then(() => {});
+  syncing.catch(() => {}); // For whoever waits.
+}
+
+async function sync(directory: string): Promise<void> {
+  const opened = await open(directory, 'r');
   try {
-    fsyncSync(descriptor);
+    await opened.sync();
   } finally {
-    closeSync(descriptor);
+    await opened.close();
+  }
+}
+
+/** Resolves when all files that were made so far are there after a crash too. Rejects, once, if one may not be. */
+export async function namesSynced(): Promise<void> {
+  const current = syncing;
+  try {
+    await current;
+  } finally {
+    if (syncing === current) syncing = Promise.resolve();
   }
 }

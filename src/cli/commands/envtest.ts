@@ -57,7 +57,7 @@ function writeProgram(path: string, { command, help }: { readonly command: strin
     `exec ${quoted(launcher())} ${command} "$@"`,
     '',
   ];
-  replaceFile(path, lines.join('\n'), 0o755);
+  replaceFile(path, lines.join('\n'), { mode: 0o755 });
   // Whatever the mask of the process says.
   chmodSync(path, 0o755);
 }

@@ -141,7 +141,7 @@ export class UpCertificates implements Closable {
     if (!this.#listening) return;
     const host = localAddress(this.#values['bind-address']);
     const text = adminKubeconfig({ ...this.#access({ host }, this.#listening), client: this.#admin });
-    replaceFile(this.kubeconfig, text);
+    replaceFile(this.kubeconfig, text, { isTransient: true });
   }
 
   /** How clients reach the listener by that address and verify it. */

@@ -1,3 +1,4 @@
+import { namesSynced } from '../../base/atomic-file.ts';
 import type { Closable } from '../../base/disposable.ts';
 import { sendStatus } from '../../content/status.ts';
 import { type Listener, listen } from '../../http/listener.ts';
@@ -29,6 +30,8 @@ export async function startServer(
     const publish = (listener: Listener): Promise<void> =>
       publishClusterInfo(server, config, { ...environment, listener });
     await server.start(async () => {
+      // Keys and certificates that were made are to outlive a crash, like objects.
+      await namesSynced();
       if (!early) return;
       await config.beforeReady?.(early);
       if (lead.leads) await publish(early);
