@@ -1,10 +1,23 @@
 /** A serving thread: runs the command line of the process as one of several servers. */
+import { enableCompileCache } from 'node:module';
 import { workerData } from 'node:worker_threads';
 import type { SeatData } from '../server/threads/thread-messages.ts';
-import { ThreadSeat } from '../server/threads/thread-seat.ts';
-import { runCommandLine } from './run-command-line.ts';
 
-const { args, seat: data } = workerData as { readonly args: readonly string[]; readonly seat: SeatData };
+/** What the main thread hands over. */
+export interface ServingThreadData {
+  readonly args: readonly string[];
+  readonly seat: SeatData;
+  /** Where the process keeps compiled code; threads do not know by themselves. */
+  readonly compileCache: string | undefined;
+}
+
+const { args, seat: data, compileCache } = workerData as ServingThreadData;
+// Before anything else is loaded.
+if (compileCache !== undefined) enableCompileCache(compileCache);
+const [{ ThreadSeat }, { runCommandLine }] = [
+  await import('../server/threads/thread-seat.ts'),
+  await import('./run-command-line.ts'),
+];
 const seat = new ThreadSeat(data);
 const code = await runCommandLine(args, {
   out: () => {},

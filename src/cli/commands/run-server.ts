@@ -53,7 +53,9 @@ async function serveOnThread(given: ServerConfig, seat: ThreadSeat): Promise<num
   try {
     const server = await startServer(config, seat.environment());
     seat.ready(server);
+    const kept = systemClock.after(keepCompiledMs, flushCompileCache);
     await Promise.race([seat.stopped, server.done]);
+    kept.close();
     await server.stop();
     await server.done;
     return 0;
