@@ -217,6 +217,13 @@ export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
   readonly deprecated?: boolean;
   /** Feature gate; while it is off, the field is dropped on write (`feature-gates.ts`). */
   readonly gate?: string;
+  /**
+   * What a gate that is off does in the place of dropping the field: it gets that value, or the whole item of a list that has
+   * it goes, with those that refer to it (`refersTo`).
+   */
+  readonly whileOff?: 'itemGoes' | { readonly becomes: unknown };
+  /** The value is the `name` of an item of that struct in the same object. */
+  readonly refersTo?: string;
   /** `replace`/`retainKeys` for struct fields in strategic merge patches. */
   readonly patchStrategy?: 'replace' | 'retainKeys';
   /** The parts of a struct that is atomic elsewhere have owners of their own here. */
@@ -232,6 +239,8 @@ type FieldOptions = Partial<
     | 'onlyWith'
     | 'deprecated'
     | 'gate'
+    | 'whileOff'
+    | 'refersTo'
     | 'patchStrategy'
     | 'documented'
     | 'structType'

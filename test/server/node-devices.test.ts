@@ -28,7 +28,8 @@ const podOf = (name: string, nodeName: string, claim: object) => ({
 
 before(async () => {
   const agents = { [one]: ['system:nodes'], [two]: ['system:nodes'] };
-  const flags = [folder.tokens(agents), '--runtime-config=resource.orch.io/v1beta1'];
+  const gate = '--feature-gates=DynamicResourceAllocation=true';
+  const flags = [folder.tokens(agents), '--runtime-config=resource.orch.io/v1beta1', gate];
   server = held.use(await OrchProcess.start({ flags }));
   await make(server, '/api/v1/namespaces', { metadata: { name: 'team' } });
   const account = `${team}/serviceaccounts/default`;

@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { RegistryFixture } from '../../registry/registry-fixture.ts';
 import { dropDisabledFields } from '../../schema/feature-gates.ts';
 import type { StructSchema } from '../../schema/schema.ts';
+import { type FeatureName, featureGates } from '../../server/wiring/features.ts';
+import { nodeStatus } from './node-status.ts';
 import { persistentVolumeSpec } from './persistent-volume/persistent-volume-spec.ts';
 import { persistentVolumeClaimSchema } from './persistent-volume-claim-schema.ts';
+import { podStatus } from './pod/pod-status.ts';
 import { podTemplateSpec } from './pod/pod-template-spec.ts';
 
 const className = { volumeAttributesClassName: 'c' };
-const rows: readonly (readonly [gate: string, schema: StructSchema, value: object, left: object])[] = [
+const ofContainer = (value: object) => ({ spec: { containers: [{ name: 'c', ...value }] } });
+const ofStatus = (value: object) => ({ containerStatuses: [{ name: 'c', ...value }] });
+const mounts = (...names: string[]) => names.map((name) => ({ name, mountPath: `/${name}` }));
+
+const rows: readonly (readonly [gate: FeatureName, schema: StructSchema, value: object, left: object])[] = [
   [
     'InPlacePodVerticalScaling',
     podTemplateSpec,
@@ -28,6 +36,61 @@ const rows: readonly (readonly [gate: string, schema: StructSchema, value: objec
     { spec: { securityContext: { seLinuxChangePolicy: 'Recursive' } } },
     { spec: { securityContext: {} } },
   ],
+  [
+    'DynamicResourceAllocation',
+    podTemplateSpec,
+    {
+      spec: {
+        resourceClaims: [{ name: 'gpu', resourceClaimName: 'one' }],
+        containers: [{ name: 'c', resources: { claims: [{ name: 'gpu' }], limits: { cpu: '1' } } }],
+      },
+    },
+    ofContainer({ resources: { limits: { cpu: '1' } } }),
+  ],
+  ['DynamicResourceAllocation', podStatus, { resourceClaimStatuses: [{ name: 'gpu', resourceClaimName: 'c' }] }, {}],
+  [
+    'ImageVolume',
+    podTemplateSpec,
+    {
+      spec: {
+        volumes: [
+          { name: 'v', image: { reference: 'registry/data:1' } },
+          { name: 'w', emptyDir: {} },
+        ],
+        initContainers: [{ name: 'i', volumeMounts: mounts('v') }],
+        containers: [{ name: 'c', volumeMounts: mounts('v', 'w') }],
+      },
+    },
+    {
+      spec: {
+        volumes: [{ name: 'w', emptyDir: {} }],
+        initContainers: [{ name: 'i' }],
+        containers: [{ name: 'c', volumeMounts: mounts('w') }],
+      },
+    },
+  ],
+  [
+    'ClusterTrustBundleProjection',
+    podTemplateSpec,
+    { spec: { volumes: [{ name: 'v', projected: { sources: [{ clusterTrustBundle: { name: 'b', path: 'p' } }] } }] } },
+    { spec: { volumes: [{ name: 'v', projected: { sources: [{}] } }] } },
+  ],
+  [
+    'ProcMountType',
+    podTemplateSpec,
+    ofContainer({ securityContext: { procMount: 'Unmasked' } }),
+    ofContainer({ securityContext: { procMount: 'Default' } }),
+  ],
+  [
+    'InPlacePodVerticalScaling',
+    podStatus,
+    { resize: 'Proposed', ...ofStatus({ resources: { limits: { cpu: '1' } } }) },
+    ofStatus({}),
+  ],
+  ['InPlacePodVerticalScalingAllocatedStatus', podStatus, ofStatus({ allocatedResources: { cpu: '1' } }), ofStatus({})],
+  ['ResourceHealthStatus', podStatus, ofStatus({ allocatedResourcesStatus: [{ name: 'gpu' }] }), ofStatus({})],
+  ['SupplementalGroupsPolicy', podStatus, ofStatus({ user: { linux: { uid: 1, gid: 2 } } }), ofStatus({})],
+  ['SupplementalGroupsPolicy', nodeStatus, { features: { supplementalGroupsPolicy: true } }, {}],
   ['VolumeAttributesClass', persistentVolumeSpec, className, {}],
   ['VolumeAttributesClass', persistentVolumeClaimSchema, { spec: className }, { spec: {} }],
   [
@@ -45,9 +108,21 @@ for (const [gate, schema, value, left] of rows) {
     return copy;
   };
   test(`${gate}: ${JSON.stringify(value)} needs the feature`, () => {
+    assert.equal(featureGates[gate].default, false);
     assert.deepEqual(changed(undefined, []), left);
     assert.deepEqual(changed(left, []), left);
     assert.deepEqual(changed(value, []), value, 'an object that has the fields keeps them');
     assert.deepEqual(changed(undefined, [gate]), value);
   });
 }
+
+test('a pod that may not see the process file system unmasked is made with it masked', async () => {
+  await using fixture = await RegistryFixture.open();
+  const container = { name: 'c', image: 'i', securityContext: { procMount: 'Unmasked' } };
+  const made = await fixture.object('POST', '/api/v1/namespaces/n/pods', {
+    metadata: { name: 'p' },
+    spec: { hostUsers: false, containers: [container] },
+  });
+  const { hostUsers, containers } = made['spec'] as { hostUsers?: boolean; containers: (typeof container)[] };
+  assert.deepEqual([hostUsers, containers[0]?.securityContext], [undefined, { procMount: 'Default' }]);
+});

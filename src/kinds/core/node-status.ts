@@ -81,5 +81,5 @@ export const nodeStatus = struct('api.core.v1.NodeStatus', 'The state of a node.
   volumesAttached: opt(10, list(attachedVolume), 'Volumes that are attached to the node.'),
   config: ptr(11, nodeConfigStatus, 'Which configuration the node agent uses; no longer used.', { deprecated: true }),
   runtimeHandlers: opt(12, list(nodeRuntimeHandler), 'Ways to run containers on the node.'),
-  features: ptr(13, nodeFeatures, 'What the container runtime of the node can do.'),
+  features: ptr(13, nodeFeatures, 'What the container runtime of the node can do.', { gate: 'SupplementalGroupsPolicy' }),
 });

@@ -36,6 +36,11 @@ export const featureGates = {
     stage: 'alpha',
     help: 'read and write CBOR where the client asks for it (spec section 4.3); storage stays as it is',
   },
+  ClusterTrustBundleProjection: {
+    default: false,
+    stage: 'alpha',
+    help: 'volumes with the certificates of trust bundles (KEP-3257)',
+  },
   CoordinatedLeaderElection: {
     default: false,
     stage: 'alpha',
@@ -56,15 +61,30 @@ export const featureGates = {
     stage: 'alpha',
     help: 'what drivers tell of allocated devices (KEP-4817)',
   },
+  DynamicResourceAllocation: {
+    default: false,
+    stage: 'beta',
+    help: 'pods that name resource claims (KEP-4381); --runtime-config serves the claims themselves',
+  },
   HPAScaleToZero: {
     default: false,
     stage: 'alpha',
     help: 'autoscalers by metrics of objects and of others may have no replicas (KEP-2021)',
   },
+  ImageVolume: {
+    default: false,
+    stage: 'alpha',
+    help: 'volumes with the content of an image (KEP-4639)',
+  },
   InPlacePodVerticalScaling: {
     default: false,
     stage: 'alpha',
-    help: 'containers that say whether a change of a resource restarts them (KEP-1287)',
+    help: 'containers that say whether a change of a resource restarts them, and which they have (KEP-1287)',
+  },
+  InPlacePodVerticalScalingAllocatedStatus: {
+    default: false,
+    stage: 'alpha',
+    help: 'statuses that say which resources the node has set aside for a container (KEP-1287)',
   },
   MaxUnavailableStatefulSet: {
     default: false,
@@ -86,10 +106,20 @@ export const featureGates = {
     stage: 'alpha',
     help: 'show the standard output or the standard error of a log alone (KEP-3288)',
   },
+  ProcMountType: {
+    default: false,
+    stage: 'beta',
+    help: 'containers that see the process file system unmasked (KEP-4265)',
+  },
   RemoteRequestHeaderUID: {
     default: false,
     stage: 'alpha',
     help: 'take the uid of a user from a proxy (--requestheader-uid-headers)',
+  },
+  ResourceHealthStatus: {
+    default: false,
+    stage: 'alpha',
+    help: 'statuses that say whether devices of containers are healthy (KEP-4680)',
   },
   SELinuxChangePolicy: {
     default: false,
@@ -99,7 +129,7 @@ export const featureGates = {
   SupplementalGroupsPolicy: {
     default: false,
     stage: 'alpha',
-    help: 'pods that say which further groups their users have (KEP-3619)',
+    help: 'pods that say which further groups their users have, and statuses that say so (KEP-3619)',
   },
   UserNamespacesSupport: {
     default: false,

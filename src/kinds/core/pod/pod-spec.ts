@@ -71,7 +71,9 @@ export const podSpec = struct('api.core.v1.PodSpec', 'What a pod should run, whe
   os: ptr(36, podOS, 'Operating system that the containers need.'),
   hostUsers: ptr(37, bool(), 'Use the user ids of the node; false gives the pod user ids of its own.', { gate: 'UserNamespacesSupport' }),
   schedulingGates: opt(38, mergeList('name', podSchedulingGate), 'Gates that keep the pod from being scheduled until all of them are removed.'),
-  resourceClaims: opt(39, list(podResourceClaim, { patchStrategy: 'merge,retainKeys', patchMergeKey: 'name' }), 'Resource claims that must be allocated before the pod may start.'),
+  resourceClaims: opt(39, list(podResourceClaim, { patchStrategy: 'merge,retainKeys', patchMergeKey: 'name' }), 'Resource claims that must be allocated before the pod may start.', {
+    gate: 'DynamicResourceAllocation',
+  }),
   resources: ptr(40, resourceRequirements, 'Computing resources of the pod as a whole, shared by its containers.', { gate: 'PodLevelResources' }),
 });
 

@@ -38,8 +38,10 @@ export const podStatus = struct('api.core.v1.PodStatus', 'What was last observed
   containerStatuses: opt(8, list(containerStatus), 'States of the main containers.'),
   qosClass: opt(9, documentedEnum('BestEffort', 'Burstable', 'Guaranteed'), 'Class of service, which follows from the resources of the containers.', { immutable: 'always' }),
   ephemeralContainerStatuses: opt(13, list(containerStatus), 'States of the ephemeral containers.'),
-  resize: opt(14, string(), 'How far a change of the resources of the containers has got.'),
-  resourceClaimStatuses: opt(15, list(podResourceClaimStatus, { patchStrategy: 'merge,retainKeys', patchMergeKey: 'name' }), 'Resource claims that were made for the pod.'),
+  resize: opt(14, string(), 'How far a change of the resources of the containers has got.', { gate: 'InPlacePodVerticalScaling' }),
+  resourceClaimStatuses: opt(15, list(podResourceClaimStatus, { patchStrategy: 'merge,retainKeys', patchMergeKey: 'name' }), 'Resource claims that were made for the pod.', {
+    gate: 'DynamicResourceAllocation',
+  }),
 });
 
 export type PodStatus = Infer<typeof podStatus>;

@@ -16,6 +16,7 @@ export const resourceRequirements = struct('api.core.v1.ResourceRequirements', '
       unique: { by: ['name', 'request'], shows: 'firstKey' },
     }),
     'Resource claims of the pod that are used here.',
+    { gate: 'DynamicResourceAllocation' },
   ),
 });
 

@@ -63,11 +63,11 @@ export const containerStatus = struct('api.core.v1.ContainerStatus', 'What was l
   imageID: always(7, string(), 'Id of the image that the container runs.'),
   containerID: opt(8, string(), 'Id of the container, as `<runtime>://<id>`.'),
   started: ptr(9, bool(), 'Whether the container has passed its startup check.'),
-  allocatedResources: opt(10, map(quantity()), 'Resources that the node has set aside for the container.'),
-  resources: ptr(11, resourceRequirements, 'Requests and limits that are in force for the running container.'),
+  allocatedResources: opt(10, map(quantity()), 'Resources that the node has set aside for the container.', { gate: 'InPlacePodVerticalScalingAllocatedStatus' }),
+  resources: ptr(11, resourceRequirements, 'Requests and limits that are in force for the running container.', { gate: 'InPlacePodVerticalScaling' }),
   volumeMounts: opt(12, mergeList('mountPath', volumeMountStatus, { duplicatesAllowed: true }), 'How volumes are mounted in the container.'),
-  user: ptr(13, containerUser, 'User and groups that the first process of the container started with.'),
-  allocatedResourcesStatus: opt(14, mergeList('name', resourceStatus, { duplicatesAllowed: true }), 'Health of resources that the container was given.'),
+  user: ptr(13, containerUser, 'User and groups that the first process of the container started with.', { gate: 'SupplementalGroupsPolicy' }),
+  allocatedResourcesStatus: opt(14, mergeList('name', resourceStatus, { duplicatesAllowed: true }), 'Health of resources that the container was given.', { gate: 'ResourceHealthStatus' }),
 });
 
 export type ContainerStatus = Infer<typeof containerStatus>;

@@ -63,7 +63,10 @@ export const securityContext = struct('api.core.v1.SecurityContext', 'Security s
   runAsNonRoot: ptr(5, bool(), 'Refuse to start the container if it would run as user 0.'),
   readOnlyRootFilesystem: ptr(6, bool(), 'Mount the root file system of the container read-only.'),
   allowPrivilegeEscalation: ptr(7, bool(), 'Whether a program may gain more rights than the one that started it.'),
-  procMount: ptr(9, enumOf('Default', 'Unmasked'), 'How the process file system appears in the container.'),
+  procMount: ptr(9, enumOf('Default', 'Unmasked'), 'How the process file system appears in the container.', {
+    gate: 'ProcMountType',
+    whileOff: { becomes: 'Default' },
+  }),
   seccompProfile: ptr(11, seccompProfile, 'Filter for system calls.'),
   appArmorProfile: ptr(12, appArmorProfile, 'AppArmor profile of the container.'),
 });

@@ -1,7 +1,7 @@
 import { bool, enumOf, type Infer, opt, ptr, req, string, struct } from '../../../../schema/schema.ts';
 
 export const volumeMount = struct('api.core.v1.VolumeMount', 'Where and how a volume appears in a container.', {
-  name: req(1, string(), 'Name of a volume of the pod.'),
+  name: req(1, string(), 'Name of a volume of the pod.', { refersTo: 'api.core.v1.Volume' }),
   readOnly: opt(2, bool(), 'Mount without permission to write.'),
   recursiveReadOnly: ptr(7, enumOf('Disabled', 'Enabled', 'IfPossible'), 'Whether mounts below this one are read-only too.'),
   mountPath: req(3, string(), 'Path in the container; it contains no colon.'),

@@ -76,7 +76,7 @@ const volumeProjection = struct(
     downwardAPI: ptr(2, downwardAPIProjection, 'Fields of the pod.'),
     configMap: ptr(3, configMapProjection, 'Entries of a config map.'),
     serviceAccountToken: ptr(4, serviceAccountTokenProjection, "A token of the pod's service account."),
-    clusterTrustBundle: ptr(5, clusterTrustBundleProjection, 'Certificates of trust bundles.'),
+    clusterTrustBundle: ptr(5, clusterTrustBundleProjection, 'Certificates of trust bundles.', { gate: 'ClusterTrustBundleProjection' }),
   },
   {
     union: {

@@ -44,7 +44,7 @@ const volumeSource = struct('api.core.v1.VolumeSource', 'Where the content of a 
   storageos: ptr(27, storageOSVolumeSource, 'A StorageOS volume.'),
   csi: ptr(28, csiVolumeSource, 'A volume of a container storage interface driver that lives as long as the pod.'),
   ephemeral: ptr(29, ephemeralVolumeSource, 'A volume made for the pod from a claim template, and removed with it.'),
-  image: ptr(30, imageVolumeSource, 'The content of an image, mounted read-only.'),
+  image: ptr(30, imageVolumeSource, 'The content of an image, mounted read-only.', { gate: 'ImageVolume', whileOff: 'itemGoes' }),
 });
 
 type SourceName = keyof typeof volumeSource.fields;
