@@ -143,8 +143,11 @@ export interface RelatedResource extends ResourceName {
 export interface ActionSubresource {
   readonly type: 'action';
   readonly name: string;
-  /** The kind of the body. */
-  readonly body: GroupVersionKind & { readonly schema: StructSchema };
+  /** The kind of the body, and further versions in which it may be sent, with the same fields. Admission sees the first one. */
+  readonly body: GroupVersionKind & {
+    readonly schema: StructSchema;
+    readonly alsoFrom?: readonly Pick<GroupVersionKind, 'group' | 'version'>[];
+  };
   /** The action does not write to the store, so it takes no place from mutating requests. */
   readonly writesNothing?: boolean;
   /** Keeps server-set metadata in the body, such as `uid`, which the action uses. Default: it is cleared. */

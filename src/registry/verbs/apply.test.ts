@@ -189,7 +189,7 @@ const refusedApplies: readonly RefusedApply[] = [
     what: 'of another version',
     body: { ...intent(configMap, {}), apiVersion: 'v2' },
     code: 400,
-    message: /API version/,
+    message: /^Incorrect version specified in apply patch\. Specified patch version: v2, expected: v1$/,
   },
   { what: 'of another name', body: intent(configMap, { metadata: { name: 'b' } }), code: 400, message: /\(b\).*\(a\)/ },
   {

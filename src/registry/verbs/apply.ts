@@ -63,7 +63,7 @@ export function readConfiguration(request: VerbRequest, { value }: RequestBody, 
   const { info } = request;
   if (!isRecord(value)) throw badRequest('the body of an apply must be an object');
   if (!value['apiVersion'] || !value['kind']) throw badRequest('the body of an apply must have apiVersion and kind');
-  const config = withKind(value, kind);
+  const config = withKind(value, kind, otherVersion);
   const metadata = isRecord(config['metadata']) ? { ...config['metadata'] } : {};
   if (metadata['name'] !== undefined && metadata['name'] !== info.name) {
     throw badRequest(`the name of the object (${metadata['name']}) does not match the name on the URL (${info.name})`);
@@ -72,6 +72,9 @@ export function readConfiguration(request: VerbRequest, { value }: RequestBody, 
   placeInNamespace({ metadata }, request);
   return { ...config, metadata };
 }
+
+const otherVersion = (sent: string, wanted: string): string =>
+  `Incorrect version specified in apply patch. Specified patch version: ${sent}, expected: ${wanted}`;
 
 /** A configuration may require a resourceVersion or a uid. */
 export function checkIdentity({ served, info }: VerbRequest, config: Configuration, stored: Stored | undefined): void {

@@ -9,9 +9,15 @@ import type { VerbRequest } from '../verb.ts';
 import type { WriteOptions } from './write-options.ts';
 
 /** Expected kind of a body. */
-interface ExpectedKind extends GroupVersionKind {
+interface ExpectedKind extends NamedKind {
   readonly schema: StructSchema;
   readonly storedAs?: StoredAs;
+}
+
+/** What a value may say that it is. */
+interface NamedKind extends GroupVersionKind {
+  /** Further versions in which it may be sent, with the same fields. */
+  readonly alsoFrom?: readonly Pick<GroupVersionKind, 'group' | 'version'>[];
 }
 
 /**
@@ -68,16 +74,19 @@ export const duplicateFields = (paths: readonly string[]): readonly string[] =>
   paths.map((path) => `duplicate field "${path}"`);
 
 /** The value as an object of the expected kind; `kind` and `apiVersion` may be omitted. */
-export function withKind(value: unknown, expected: GroupVersionKind): Record<string, unknown> {
+export function withKind(
+  value: unknown,
+  expected: NamedKind,
+  otherVersion: (sent: string, wanted: string) => string = differentVersion,
+): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw badRequest(`the body of the request must be an object of kind ${expected.kind}`);
   }
   const { kind, apiVersion, ...rest } = value as Record<string, unknown>;
   const expectedVersion = apiVersionOf(expected);
-  if (apiVersion !== undefined && apiVersion !== '' && apiVersion !== expectedVersion) {
-    throw badRequest(
-      `the API version in the data (${JSON.stringify(apiVersion)}) does not match the expected API version (${expectedVersion})`,
-    );
+  const accepted = [expected, ...(expected.alsoFrom ?? [])].map(apiVersionOf);
+  if (apiVersion !== undefined && apiVersion !== '' && !accepted.some((version) => version === apiVersion)) {
+    throw badRequest(otherVersion(typeof apiVersion === 'string' ? apiVersion : typeof apiVersion, expectedVersion));
   }
   if (kind !== undefined && kind !== '' && kind !== expected.kind) {
     throw badRequest(
@@ -86,6 +95,9 @@ export function withKind(value: unknown, expected: GroupVersionKind): Record<str
   }
   return { kind: expected.kind, apiVersion: expectedVersion, ...rest };
 }
+
+const differentVersion = (sent: string, wanted: string): string =>
+  `the API version in the data (${sent}) does not match the expected API version (${wanted})`;
 
 /**
  * Spec section 4.6: `Ignore` drops silently, `Warn` sends warnings, `Strict` rejects the request with what `refusal` makes of

@@ -27,7 +27,11 @@ type Options = Infer<typeof deleteOptions>;
 export const podEviction = (dialect: Dialect): ActionSubresource => ({
   type: 'action',
   name: 'eviction',
-  body: { group: dialect.group('policy'), version: 'v1', kind: 'Eviction', schema },
+  body: {
+    ...{ group: dialect.group('policy'), version: 'v1', kind: 'Eviction', schema },
+    // Clients of former releases send this one, which is no longer served.
+    alsoFrom: [{ group: dialect.group('policy'), version: 'v1beta1' }],
+  },
   prepare: ({ metadata }, { name }) => {
     if (metadata.name !== name) throw badRequest('name in URL does not match name in Eviction object');
   },

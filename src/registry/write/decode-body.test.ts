@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RegistryFixture } from '../registry-fixture.ts';
+import { withKind } from './decode-body.ts';
+
+/** What a body says that it is: published texts. */
+
+const kind = { group: 'apps', version: 'v1', kind: 'Deployment' };
+const alsoFrom = [{ group: 'apps', version: 'v1beta2' }];
+const is = { apiVersion: 'apps/v1', kind: 'Deployment', spec: {} };
+const differs = (sent: string) =>
+  `the API version in the data (${sent}) does not match the expected API version (apps/v1)`;
+
+const rows: readonly (readonly [sent: object, outcome: object | string])[] = [
+  [{ apiVersion: 'apps/v1', kind: 'Deployment', spec: {} }, is],
+  [{ spec: {} }, is],
+  [{ apiVersion: '', kind: '', spec: {} }, is],
+  [{ apiVersion: 'apps/v1beta2', kind: 'Deployment', spec: {} }, is],
+  [{ apiVersion: 'apps/v1beta1', kind: 'Deployment' }, differs('apps/v1beta1')],
+  [{ apiVersion: 'v1' }, differs('v1')],
+  [{ apiVersion: 1 }, differs('number')],
+  [{ kind: 'Pod' }, 'the kind in the data ("Pod") does not match the expected kind (Deployment)'],
+];
+
+for (const [sent, outcome] of rows) {
+  test(`the kind of a body: ${JSON.stringify(sent)}`, () => {
+    const read = () => withKind(sent, { ...kind, alsoFrom });
+    if (typeof outcome === 'object') assert.deepEqual(read(), outcome);
+    else assert.throws(read, { message: outcome });
+  });
+}
+
+test('the kind of a body: an apply of another version', async () => {
+  await using fixture = await RegistryFixture.open();
+  fixture.patchType = 'apply';
+  const { code, message } = await fixture.refusal('PATCH', '/apis/apps/v1/namespaces/n/deployments/d?fieldManager=me', {
+    ...{ apiVersion: 'apps/v1beta1', kind: 'Deployment' },
+  });
+  assert.deepEqual(
+    [code, message],
+    [400, 'Incorrect version specified in apply patch. Specified patch version: apps/v1beta1, expected: apps/v1'],
+  );
+});
+
+for (const apiVersion of ['policy/v1', 'policy/v1beta1', undefined]) {
+  test(`an eviction of ${apiVersion ?? 'no version'} deletes a pod`, async () => {
+    await using fixture = await RegistryFixture.open();
+    const spec = { containers: [{ name: 'c', image: 'i' }] };
+    await fixture.object('POST', '/api/v1/namespaces/n/pods', { metadata: { name: 'p' }, spec });
+    const body = { ...(apiVersion && { apiVersion, kind: 'Eviction' }), metadata: { name: 'p' } };
+    const answer = await fixture.object('POST', '/api/v1/namespaces/n/pods/p/eviction', body);
+    assert.equal(answer['status'], 'Success');
+    assert.equal((await fixture.refusal('GET', '/api/v1/namespaces/n/pods/p')).code, 404);
+  });
+}
+
+test('an eviction of another version is refused', async () => {
+  await using fixture = await RegistryFixture.open();
+  const body = { apiVersion: 'policy/v2', kind: 'Eviction', metadata: { name: 'p' } };
+  const { message } = await fixture.refusal('POST', '/api/v1/namespaces/n/pods/p/eviction', body);
+  assert.equal(message, 'the API version in the data (policy/v2) does not match the expected API version (policy/v1)');
+});
