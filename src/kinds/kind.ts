@@ -33,6 +33,8 @@ export interface StrategyContext {
   readonly inline?: boolean | undefined;
   /** Enabled feature gates. Default: none. Fields of others are dropped before. */
   readonly features?: ReadonlySet<string>;
+  /** Adds a `Warning` header, in `prepareForCreate`: of what the object shows no more when it has been prepared. Equal ones are one. */
+  readonly warn?: (text: string) => void;
   /** The version that the client writes. The objects passed to the strategy are in the stored form. */
   readonly requested: Pick<GroupVersionKind, 'group' | 'version'>;
 }

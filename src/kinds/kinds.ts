@@ -75,10 +75,8 @@ export function kinds(dialect: Dialect): readonly Kind[] {
   const autoscaler = refusingFinalizers(horizontalPodAutoscaler(dialect));
   return [
     ...[configMap, namespace, node, pod, secret].map((make) => refusingFinalizers(make(dialect))),
-    refusingFinalizers(podTemplate()),
-    refusingFinalizers(replicationController()),
-    ...[limitRange, persistentVolume, persistentVolumeClaim, resourceQuota].map((make) =>
-      refusingFinalizers(make(dialect)),
+    ...[podTemplate, replicationController, limitRange, persistentVolume, persistentVolumeClaim, resourceQuota].map(
+      (make) => refusingFinalizers(make(dialect)),
     ),
     refusingFinalizers(serviceAccount(dialect)),
     refusingFinalizers(service(dialect)),

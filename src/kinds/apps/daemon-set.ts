@@ -142,7 +142,7 @@ export const daemonSet = (dialect: Dialect): Kind =>
       prepareForUpdate: countTemplates,
       validateCreate: validate,
       validateUpdate: (object, _old, context) => validate(object, context),
-      warnings: (object, old) => (old && sameTemplate(object, old) ? [] : templateWarnings(templateOf(object), 'spec.template')),
+      warnings: (object, old) => (old && sameTemplate(object, old) ? [] : templateWarnings(templateOf(object), 'spec.template', dialect)),
     },
     subresources: [
       {

@@ -141,7 +141,7 @@ export const deployment = (dialect: Dialect): Kind =>
       prepareForCreate: clearStatus(schema),
       validateCreate: validate,
       validateUpdate: (object, _old, context) => validate(object, context),
-      warnings: ownerWarnings(templateOf),
+      warnings: ownerWarnings(templateOf, dialect),
     },
     subresources: [
       {

@@ -50,7 +50,7 @@ export const replicaSet = (dialect: Dialect): Kind =>
       prepareForCreate: clearStatus(schema),
       validateCreate: validate,
       validateUpdate: (object, _old, context) => validate(object, context),
-      warnings: ownerWarnings(templateOf),
+      warnings: ownerWarnings(templateOf, dialect),
     },
     subresources: [statusView((object) => validateCountParts(object, replicaParts)), replicasScale('labelSelector')],
     generation: true,

@@ -214,3 +214,14 @@ test('StatefulSet: columns', () => {
     '*Images': 'img:1',
   });
 });
+
+test('StatefulSet: claims that ask for parts of bytes get a warning at each write', () => {
+  const volumeClaimTemplates = [{ ...claim, spec: { ...claim.spec, resources: { requests: { storage: '1500m' } } } }];
+  const { object } = create(kind, filled(kind, { spec: { ...valid, volumeClaimTemplates } }));
+  const text = 'fractional byte value "1500m" is invalid, must be an integer';
+  const { warnings = () => [] } = kind.strategy;
+  assert.deepEqual(warnings(object, undefined), [`spec.volumeClaimTemplates[0].resources.requests[storage]: ${text}`]);
+  assert.deepEqual(warnings(object, object), [
+    `spec.volumeClaimTemplates[0].Spec.resources.requests[storage]: ${text}`,
+  ]);
+});

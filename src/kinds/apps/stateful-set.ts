@@ -6,6 +6,7 @@ import { always, documentedEnum, type Infer, int32, int64, intOrString, list, me
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import { persistentVolumeClaimSchema } from '../core/persistent-volume-claim-schema.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec, podTemplateSpec, templateWarnings, validateTemplateMetadata } from '../core/pod/pod-template-spec.ts';
+import { fractionalStorage } from '../core/pod/pod-warnings.ts';
 import { amountOf, replicasScale, validateAtMostAll, validateIntOrPercent, validateNotEmpty, validateReplaced, validateSelected } from '../core/pod/replaced-pods.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
@@ -105,6 +106,10 @@ function validate(object: ApiObject, { dialect }: StrategyContext): FieldError[]
   ];
 }
 
+/** The paths are the published ones: without the field, and of an update with its name in Go. */
+const claimWarnings = (object: ApiObject, old: ApiObject | undefined): readonly string[] =>
+  (specOf(object).volumeClaimTemplates ?? []).flatMap(({ spec: claim }, index) => fractionalStorage(claim?.resources, `spec.volumeClaimTemplates[${index}]${old ? '.Spec' : ''}`));
+
 const validateRetention = (policy: string | undefined, path: string): FieldError[] =>
   policy === undefined || policy === 'Retain' || policy === 'Delete' ? [] : [notSupported(path, policy, ['Retain', 'Delete'])];
 
@@ -159,7 +164,7 @@ export const statefulSet = (dialect: Dialect): Kind =>
       prepareForCreate: clearStatus(schema),
       validateCreate: validate,
       validateUpdate: (object, old, context) => [...validate(object, context), ...validateKept(object, old)],
-      warnings: (object, old) => (old && equalValues(object['spec'], old['spec']) ? [] : templateWarnings(templateOf(object), 'spec.template')),
+      warnings: (object, old) => [...(old && equalValues(object['spec'], old['spec']) ? [] : templateWarnings(templateOf(object), 'spec.template', dialect)), ...claimWarnings(object, old)],
     },
     subresources: [statusView((object, old) => [...validateCountParts(object, parts), ...validateCollisionCount(object, old)]), replicasScale('labelSelector')],
     generation: true,

@@ -105,12 +105,12 @@ function validateName({ metadata: { name = '' } }: ApiObject): FieldError[] {
   return name.length > most ? [invalid('metadata.name', name, `must be no more than ${most} characters`)] : [];
 }
 
-function warnings(object: ApiObject, old: ApiObject | undefined): readonly string[] {
+function warnings(object: ApiObject, old: ApiObject | undefined, dialect: Dialect): readonly string[] {
   const path = 'spec.jobTemplate.spec';
   const changed = !old || !equalValues(object['spec'], old['spec']);
   return [
     ...(old ? [] : nameWarnings(object.metadata.name ?? '', 'Pod names and hostnames')),
-    ...(changed ? [...jobSpecWarnings(jobOf(object), path), ...templateWarnings(templateOf(object), `${path}.template`)] : []),
+    ...(changed ? [...jobSpecWarnings(jobOf(object), path), ...templateWarnings(templateOf(object), `${path}.template`, dialect)] : []),
     ...(old && specOf(object).schedule?.includes('TZ') ? ['cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead'] : []),
   ];
 }
@@ -143,7 +143,7 @@ export const cronJob = (dialect: Dialect): Kind =>
       prepareForCreate: clearStatus(schema),
       validateCreate: (object, { dialect }) => [...validate(object, dialect), ...validateName(object)],
       validateUpdate: (object, old, { dialect }) => validate(object, dialect, old),
-      warnings,
+      warnings: (object, old) => warnings(object, old, dialect),
     },
     subresources: [statusView()],
     generation: true,

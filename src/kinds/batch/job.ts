@@ -145,9 +145,9 @@ function assign(target: Record<string, unknown>, name: string, value: unknown): 
   else target[name] = value;
 }
 
-const warnings: NonNullable<Kind['strategy']['warnings']> = (object, old) => [
+const warnings = (object: ApiObject, old: ApiObject | undefined, dialect: Dialect): readonly string[] => [
   ...(old && equalValues(object['spec'], old['spec']) ? [] : jobSpecWarnings(specOf(object), 'spec')),
-  ...ownerWarnings(templateOf)(object, old),
+  ...ownerWarnings(templateOf, dialect)(object, old),
 ];
 
 function completions(object: ApiObject): string {
@@ -194,7 +194,7 @@ export const job = (dialect: Dialect): Kind =>
       completeNew: makeSelector,
       validateCreate: (object, context) => validate(object, context),
       validateUpdate: (object, old, context) => [...validate(object, context, old), ...validateChanges(object, old)],
-      warnings,
+      warnings: (object, old) => warnings(object, old, dialect),
     },
     subresources: [statusView(validateJobStatus)],
     generation: true,

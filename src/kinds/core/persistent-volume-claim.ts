@@ -12,7 +12,7 @@ import { statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 import { shownModes, validateAccessModes } from './access-modes.ts';
 import { type PersistentVolumeClaim, persistentVolumeClaimSchema as schema } from './persistent-volume-claim-schema.ts';
-import { fractionalBytes } from './pod/pod-warnings.ts';
+import { fractionalStorage } from './pod/pod-warnings.ts';
 import { failing } from './pod/validation/field-checks.ts';
 import { roundUpAmounts } from './resource-amounts.ts';
 import { isNative, validateResourceAmount } from './resource-names.ts';
@@ -147,12 +147,8 @@ const validateGiven = (object: ApiObject): FieldError[] =>
 
 function warnings(object: ApiObject, dialect: Dialect): readonly string[] {
   const annotation = storageClassAnnotation(dialect);
-  const { requests, limits } = specOf(object).resources ?? {};
   const aged = Object.hasOwn(object.metadata.annotations ?? {}, annotation);
-  return [
-    ...(aged ? [`metadata.annotations[${annotation}]: deprecated since v1.8; use "storageClassName" attribute instead`] : []),
-    ...Object.entries({ requests, limits }).flatMap(([name, amounts]) => fractionalBytes(amounts, `spec.resources.${name}`, ['storage'])),
-  ];
+  return [...(aged ? [`metadata.annotations[${annotation}]: deprecated since v1.8; use "storageClassName" attribute instead`] : []), ...fractionalStorage(specOf(object).resources, 'spec')];
 }
 
 const ofVolume = (object: ApiObject, show: (status: Status) => string): string => (specOf(object).volumeName ? show(statusOf(object)) : '');

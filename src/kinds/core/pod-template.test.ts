@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { orch } from '../../dialect/orch.ts';
 import { create, filled, row, type Sent, update } from '../strategy-fixture.ts';
 import { podTemplate } from './pod-template.ts';
 
-const kind = podTemplate();
+const kind = podTemplate(orch);
 const container = { name: 'c', image: 'img:1' };
 const templateOf = (spec: Sent, metadata: Sent = { labels: { app: 'x' } }): Sent =>
   filled(kind, { template: { metadata, spec: { containers: [container], ...spec } } });

@@ -1,3 +1,4 @@
+import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { always } from '../../schema/schema.ts';
@@ -15,7 +16,7 @@ const schema = kindSchema('api.core.v1.PodTemplate', 'A template of pods, for wh
 const templateOf = (object: ApiObject): PodTemplateSpec => typed(schema, object).template ?? {};
 const validate = (object: ApiObject, { dialect }: StrategyContext) => validatePodTemplate(templateOf(object), 'template', dialect);
 
-export const podTemplate = (): Kind =>
+export const podTemplate = (dialect: Dialect): Kind =>
   defineKind({
     kind: 'PodTemplate',
     schema,
@@ -24,7 +25,7 @@ export const podTemplate = (): Kind =>
       default: (object) => defaultPodTemplate(templateOf(object)),
       validateCreate: validate,
       validateUpdate: (object, _old, context) => validate(object, context),
-      warnings: (object, old) => (old && equalValues(old['template'], object['template']) ? [] : templateWarnings(templateOf(object), 'template')),
+      warnings: (object, old) => (old && equalValues(old['template'], object['template']) ? [] : templateWarnings(templateOf(object), 'template', dialect)),
     },
     deleteReturnsObject: true,
     generation: true,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { orch } from '../../dialect/orch.ts';
 import { scaleOf } from '../autoscaling/scale.ts';
 import { create, filled, row, update } from '../strategy-fixture.ts';
 import {
@@ -14,7 +15,7 @@ import {
 } from './pod/owner-rules-fixture.ts';
 import { replicationController } from './replication-controller.ts';
 
-const kind = replicationController();
+const kind = replicationController(orch);
 const valid = { template: template() };
 
 fills(kind, valid, {

@@ -1,3 +1,4 @@
+import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, required } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
@@ -45,7 +46,7 @@ function validate(object: ApiObject, { dialect }: StrategyContext): FieldError[]
   ];
 }
 
-export const replicationController = (): Kind =>
+export const replicationController = (dialect: Dialect): Kind =>
   defineKind({
     kind: 'ReplicationController',
     shortNames: ['rc'],
@@ -58,7 +59,7 @@ export const replicationController = (): Kind =>
       prepareForCreate: clearStatus(schema),
       validateCreate: validate,
       validateUpdate: (object, _old, context) => validate(object, context),
-      warnings: ownerWarnings((object) => specOf(object).template),
+      warnings: ownerWarnings((object) => specOf(object).template, dialect),
     },
     subresources: [statusView((object) => validateCountParts(object, replicaParts)), replicasScale('labels')],
     generation: true,

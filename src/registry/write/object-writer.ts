@@ -161,7 +161,8 @@ export class ObjectWriter {
   /** The stages of a new object up to mutating admission, which sees neither a generated name nor a uid, as in kube-apiserver. */
   async #prepareCreate(context: WriteContext, object: ApiObject): Promise<void> {
     const kind = context.served.written;
-    const strategyContext = this.strategyContext(context);
+    const warn = (text: string): void => context.request.warn(text);
+    const strategyContext = { ...this.strategyContext(context), warn };
     clearServerMetadata(object);
     delete object.metadata.resourceVersion;
     startGeneration(kind, object);

@@ -1,4 +1,3 @@
-import { deprecatedNodeLabel } from '../../../dialect/deprecated-node-labels.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { type FieldError, forbidden, invalid } from '../../../meta/field-error.ts';
@@ -12,7 +11,7 @@ import type { Column, Kind, StrategyContext } from '../../kind.ts';
 import { kindSchema } from '../../meta/kind-schema.ts';
 import { typed } from '../../typed.ts';
 import { shownModes } from '../access-modes.ts';
-import { agingSources, shownAs } from '../pod/pod-warnings.ts';
+import { agingSources, nodeTermWarnings, shownAs } from '../pod/pod-warnings.ts';
 import { roundUpAmounts } from '../resource-amounts.ts';
 import { storageClassAnnotation, storageClassNameOf } from '../storage-class-name.ts';
 import { type PersistentVolumeSpec, persistentVolumeSpec, sourceNames } from './persistent-volume-spec.ts';
@@ -93,12 +92,7 @@ function warnings(object: ApiObject, dialect: Dialect): string[] {
     ...(persistentVolumeReclaimPolicy === 'Recycle'
       ? ['spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.']
       : []),
-    ...terms.flatMap(({ matchExpressions = [] }, index) =>
-      matchExpressions.flatMap(({ key = '' }, i) => {
-        const text = deprecatedNodeLabel(dialect, key);
-        return text === undefined ? [] : [`spec.nodeAffinity.required.nodeSelectorTerms[${index}].matchExpressions[${i}].key: ${key} is ${text}`];
-      }),
-    ),
+    ...terms.flatMap((term, index) => nodeTermWarnings(term, `spec.nodeAffinity.required.nodeSelectorTerms[${index}]`, dialect)),
     ...agedSources.flatMap((source) => (specOf(object)[source] ? [`spec.${shownAs[source] ?? source}: ${agingSources[source]}`] : [])),
   ];
 }

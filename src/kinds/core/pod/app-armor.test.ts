@@ -15,6 +15,8 @@ interface Row {
   readonly os?: string;
   /** The annotation and the profile of the container that are stored. */
   readonly stored: readonly [annotation: string | undefined, profile: Profile | undefined];
+  /** Whoever sent it is told that it is a former form. */
+  readonly warned?: true;
 }
 
 const rows: readonly Row[] = [
@@ -27,9 +29,9 @@ const rows: readonly Row[] = [
     ofContainer: { type: 'RuntimeDefault' },
     stored: ['runtime/default', { type: 'RuntimeDefault' }],
   },
-  { why: 'an annotation', annotation: 'localhost/p', stored: ['localhost/p', local] },
-  { why: 'an annotation that is no profile', annotation: 'x', stored: ['x', undefined] },
-  { why: 'an annotation without a profile', annotation: 'localhost/', stored: ['localhost/', undefined] },
+  { why: 'an annotation', annotation: 'localhost/p', stored: ['localhost/p', local], warned: true },
+  { why: 'an annotation that is no profile', annotation: 'x', stored: ['x', undefined], warned: true },
+  { why: 'an annotation without a profile', annotation: 'localhost/', stored: ['localhost/', undefined], warned: true },
   {
     why: 'an annotation with the profile of the pod',
     annotation: 'unconfined',
@@ -45,9 +47,9 @@ const rows: readonly Row[] = [
   { why: 'another system', os: 'windows', annotation: 'unconfined', stored: ['unconfined', undefined] },
 ];
 
-for (const { why, annotation, ofPod, ofContainer, os, stored } of rows) {
+for (const { why, annotation, ofPod, ofContainer, os, stored, warned } of rows) {
   test(`AppArmor: ${why}`, () => {
-    const { pod } = created({
+    const { pod, warnings } = created({
       ...(annotation !== undefined && { metadata: { annotations: { [`${key}/c`]: annotation } } }),
       spec: {
         containers: [
@@ -59,5 +61,10 @@ for (const { why, annotation, ofPod, ofContainer, os, stored } of rows) {
     });
     const profile = pod.spec?.containers?.[0]?.securityContext?.appArmorProfile;
     assert.deepEqual([pod.metadata?.annotations?.[`${key}/c`], profile && { ...profile }], stored);
+    const text = `metadata.annotations[${key}/c]: deprecated since v1.30; use the "appArmorProfile" field instead`;
+    assert.deepEqual(
+      warnings?.filter((each) => each.includes('annotations')),
+      warned ? [text] : [],
+    );
   });
 }

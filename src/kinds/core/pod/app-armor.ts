@@ -1,7 +1,14 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
+import type { StrategyContext } from '../../kind.ts';
 import type { Container } from './container/container.ts';
 import { asPod } from './pod-schema.ts';
+
+/** The annotation that has the profile of a container. */
+export const appArmorAnnotation = ({ domain }: Dialect, container: string): string => `container.apparmor.security.beta.${domain}/${container}`;
+
+/** What is said of such an annotation without a field. */
+export const formerAppArmor = 'deprecated since v1.30; use the "appArmorProfile" field instead';
 
 type Profile = NonNullable<NonNullable<Container['securityContext']>['appArmorProfile']>;
 
@@ -9,12 +16,12 @@ type Profile = NonNullable<NonNullable<Container['securityContext']>['appArmorPr
  * Writes the AppArmor profiles of a new pod in their former form too, an annotation for each container, and the other way
  * round: node agents of other releases read one of them (KEP-24).
  */
-export function syncAppArmor(object: ApiObject, { domain }: Dialect): void {
+export function syncAppArmor(object: ApiObject, { dialect, warn }: Pick<StrategyContext, 'dialect' | 'warn'>): void {
   const { spec } = asPod(object);
   if (!spec || spec.os?.name === 'windows') return;
   const ofPod = spec.securityContext?.appArmorProfile;
   for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
-    const key = `container.apparmor.security.beta.${domain}/${container.name}`;
+    const key = appArmorAnnotation(dialect, container.name);
     const annotation = object.metadata.annotations?.[key];
     const profile = container.securityContext?.appArmorProfile;
     if (annotation === undefined) {
@@ -22,7 +29,9 @@ export function syncAppArmor(object: ApiObject, { domain }: Dialect): void {
       if (text !== '') object.metadata.annotations = { ...object.metadata.annotations, [key]: text };
     } else if (!profile) {
       const read = profileOf(annotation);
-      if (read && !isSame(read, ofPod)) container.securityContext = { ...container.securityContext, appArmorProfile: read };
+      if (read && isSame(read, ofPod)) continue;
+      if (read) container.securityContext = { ...container.securityContext, appArmorProfile: read };
+      warn?.(`metadata.annotations[${key}]: ${formerAppArmor}`);
     }
   }
 }

@@ -41,14 +41,18 @@ interface Outcome {
   readonly object: ApiObject;
   readonly pod: Pod;
   readonly errors: readonly FieldError[];
+  /** Of a creation: those that were given while it was prepared, and those of the strategy. */
+  readonly warnings?: readonly string[];
 }
 
 export function created(sent: Sent): Outcome {
   const object = decoded(sent);
   kind.strategy.default?.(object, context);
-  kind.strategy.prepareForCreate?.(object, context);
+  const warnings: string[] = [];
+  kind.strategy.prepareForCreate?.(object, { ...context, warn: (text) => void warnings.push(text) });
   const errors = [...validate(podSchema, object), ...immediate(kind.strategy.validateCreate?.(object, context))];
-  return { object, pod: asPod(object), errors };
+  warnings.push(...(kind.strategy.warnings?.(object, undefined) ?? []));
+  return { object, pod: asPod(object), errors, warnings };
 }
 
 /** Updates `old`, a stored pod, through the pod itself or a subresource. */

@@ -1,4 +1,5 @@
 import { limits } from '../../../base/limits.ts';
+import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import type { Strategy, StrategyContext } from '../../kind.ts';
 import type { Affinity } from './affinity.ts';
@@ -7,27 +8,27 @@ import { validateMirrorUpdate } from './mirror-pod.ts';
 import { setCondition } from './pod-conditions.ts';
 import { defaultPod } from './pod-defaults.ts';
 import { asPod } from './pod-schema.ts';
-import { nameWarnings, podSpecWarnings } from './pod-warnings.ts';
+import { nameWarnings, podWarnings } from './pod-warnings.ts';
 import { qosClass } from './qos-class.ts';
 import { validatePodUpdate } from './validation/pod-update-validation.ts';
 import { validatePodCreate } from './validation/pod-validation.ts';
 
-export const podStrategy: Strategy = {
+export const podStrategy = (dialect: Dialect): Strategy => ({
   default: defaultPod,
   prepareForCreate,
   completeNew: classify,
-  validateCreate: (object, { dialect }) => validatePodCreate(object, dialect),
+  validateCreate: (object) => validatePodCreate(object, dialect),
   prepareForUpdate: (object, old) => {
     object['status'] = old['status'];
   },
-  validateUpdate: (object, old, { dialect }) => validatePodUpdate(object, old, dialect),
-  validateEveryUpdate: (object, old, { dialect }) => validateMirrorUpdate(object, old, dialect),
-  warnings: (object, old) => (old ? [] : warningsOnCreate(object)),
+  validateUpdate: (object, old) => validatePodUpdate(object, old, dialect),
+  validateEveryUpdate: (object, old) => validateMirrorUpdate(object, old, dialect),
+  warnings: (object, old) => (old ? [] : warningsOnCreate(object, dialect)),
   gracePeriodSeconds,
-};
+});
 
 /** Resets status to Pending with the QoS class; a pod with scheduling gates gets the condition for them. */
-function prepareForCreate(object: ApiObject, { dialect }: StrategyContext): void {
+function prepareForCreate(object: ApiObject, context: StrategyContext): void {
   const pod = asPod(object);
   const { spec = { containers: [] } } = pod;
   pod.status = { phase: 'Pending', qosClass: qosClass(spec) };
@@ -35,7 +36,7 @@ function prepareForCreate(object: ApiObject, { dialect }: StrategyContext): void
     const message = 'Scheduling is blocked due to non-empty scheduling gates';
     setCondition(pod.status, { type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message }, null);
   }
-  syncAppArmor(object, dialect);
+  syncAppArmor(object, context);
   if (spec.affinity) selectByOwnLabels(spec.affinity, object.metadata.labels ?? {});
 }
 
@@ -85,7 +86,7 @@ function gracePeriodSeconds(object: ApiObject, requested: number | undefined): n
 }
 
 /** Updates get none: pods are rarely written by hand. */
-const warningsOnCreate = (object: ApiObject): readonly string[] => [
+const warningsOnCreate = (object: ApiObject, dialect: Dialect): readonly string[] => [
   ...nameWarnings(object.metadata.name ?? '', "the Pod's hostname"),
-  ...podSpecWarnings(asPod(object).spec ?? { containers: [] }, 'spec'),
+  ...podWarnings(asPod(object), { path: '', dialect }),
 ];

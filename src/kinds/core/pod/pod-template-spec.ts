@@ -9,7 +9,7 @@ import { objectMeta } from '../../meta/object-meta.ts';
 import { mirrorAnnotation } from './mirror-pod.ts';
 import { defaultPodSpec } from './pod-defaults.ts';
 import { podSpec } from './pod-spec.ts';
-import { podSpecWarnings } from './pod-warnings.ts';
+import { podWarnings } from './pod-warnings.ts';
 import { validateCounts, validatePodSpec } from './validation/pod-validation.ts';
 
 /** The template of which pods are made, in all kinds that make pods. */
@@ -51,9 +51,7 @@ export function validateTemplateMetadata({ metadata = {}, spec }: PodTemplateSpe
 }
 
 /** Warnings about a template, of new objects and of those whose desired state changed. */
-export function templateWarnings(template: PodTemplateSpec | undefined, path: string): readonly string[] {
-  return template?.spec ? podSpecWarnings(template.spec, `${path}.spec`) : [];
-}
+export const templateWarnings = (template: PodTemplateSpec | undefined, path: string, dialect: Dialect): readonly string[] => (template ? podWarnings(template, { path, dialect }) : []);
 
 type Template = (object: ApiObject) => PodTemplateSpec | undefined;
 

@@ -30,7 +30,7 @@ export const pod = (dialect: Dialect): Kind =>
       selectable('status.nominatedNodeName'),
     ],
     columns: podColumns,
-    strategy: podStrategy,
+    strategy: podStrategy(dialect),
     subresources: [...[podStatusView, podEphemeralContainersView, podBinding, podEviction(dialect)], ...[podLog, ...podStreams, podProxy]],
     deleteReturnsObject: true,
   });

@@ -39,10 +39,10 @@ export const validateNotEmpty = (selector: LabelSelector | undefined, owner: str
 
 /** Warnings about the name of a new object, and about the template of one that is new or whose spec changes. */
 export const ownerWarnings =
-  (template: (object: ApiObject) => PodTemplateSpec | undefined): NonNullable<Strategy['warnings']> =>
+  (template: (object: ApiObject) => PodTemplateSpec | undefined, dialect: Dialect): NonNullable<Strategy['warnings']> =>
   (object, old) => [
     ...(old ? [] : nameWarnings(object.metadata.name ?? '', 'Pod names and hostnames')),
-    ...(old && equalValues(object['spec'], old['spec']) ? [] : templateWarnings(template(object), 'spec.template')),
+    ...(old && equalValues(object['spec'], old['spec']) ? [] : templateWarnings(template(object), 'spec.template', dialect)),
   ];
 
 /** A percentage, or a number that is not negative. */
