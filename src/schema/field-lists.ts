@@ -14,6 +14,12 @@ interface FieldLists {
 
 const known = new WeakMap<StructSchema['fields'], FieldLists>();
 
+/** The names of the fields in the order in which they are checked. */
+export function checkOrder({ fields, checkedFirst = [] }: StructSchema): readonly string[] {
+  const names = Object.keys(fields);
+  return checkedFirst.length === 0 ? names : [...checkedFirst, ...names.filter((name) => !checkedFirst.includes(name))];
+}
+
 /** Found once: a struct may have tens of thousands of fields. */
 export const fieldListsOf = ({ fields }: StructSchema): FieldLists => getOrAdd(known, fields, () => listsOf(fields));
 

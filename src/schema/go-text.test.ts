@@ -85,6 +85,11 @@ const unversioned: readonly (readonly [what: string, form: GoForm, text: string]
     'core.Unit{CephFS:(*string)(nil), Mode:(*core.Mode)(nil)}',
   ],
   [
+    'a value in the place of a pointer',
+    { order: ['name', 'cephfs'], values: ['cephfs'] },
+    'core.Unit{Name:"a", Cephfs:""}',
+  ],
+  [
     'an embedded struct at the end',
     { order: ['name', 'rest'], embedded: { type: 'UnitSource', beside: 'first' } },
     'core.Unit{Name:"a", UnitSource:core.UnitSource{Rest:"b"}}',

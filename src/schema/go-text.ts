@@ -1,3 +1,4 @@
+import type { FieldError } from '../meta/field-error.ts';
 import { goQuantity } from '../meta/go-values.ts';
 import { getOwn, isRecord } from './own-property.ts';
 import { type Field, type Schema, type StructSchema, schemaOf } from './schema.ts';
@@ -13,9 +14,15 @@ export interface GoForm {
   readonly names?: Readonly<Record<string, string>>;
   /** Types of pointers to named strings. */
   readonly types?: Readonly<Record<string, string>>;
+  /** Fields that are pointers in the schema and values in Go. */
+  readonly values?: readonly string[];
   /** The struct that is embedded, with all fields but those `beside` it, which stand before or after it. */
   readonly embedded?: { readonly type: string; readonly beside: 'first' | 'last' };
 }
+
+/** An error that shows its value as Go prints it. A pointer to nothing is shown as any nothing. */
+export const shownAsGo = (error: FieldError, schema: Schema, forms?: GoForms): FieldError =>
+  error.value === undefined || error.value === null ? error : { ...error, shown: goText(schema, error.value, forms) };
 
 /** By the name of the struct: `api.core.v1.Volume`. */
 export type GoForms = Readonly<Record<string, GoForm>>;
@@ -68,7 +75,11 @@ function fieldsText(struct: StructSchema, value: Readonly<Record<string, unknown
     const field = struct.fields[name];
     if (!field) return [];
     const shown = embeddedName(field) ?? form.names?.[name] ?? goName(name);
-    return [`${shown}:${fieldText(field, getOwn(value, name) ?? undefined, form.types?.[name], forms)}`];
+    const part = getOwn(value, name) ?? undefined;
+    const text = form.values?.includes(name)
+      ? goText(schemaOf(field), part, forms)
+      : fieldText(field, part, form.types?.[name], forms);
+    return [`${shown}:${text}`];
   });
   if (!form.embedded) return texts.join(', ');
   const { type, beside } = form.embedded;

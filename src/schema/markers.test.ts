@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeFieldError, type FieldError } from '../meta/field-error.ts';
-import { always, bool, list, map, opt, ptr, type StructSchema, string, struct } from './schema.ts';
+import { isLabelValue } from '../meta/formats.ts';
+import { always, bool, enumOf, list, map, opt, ptr, type StructSchema, string, struct } from './schema.ts';
 import { validate } from './validate.ts';
 import { validateUpdate } from './validate-update.ts';
 
@@ -41,9 +42,36 @@ const dependent = struct('test.Dependent', 'Depends.', {
   d: opt(4, bool(), 'A flag.'),
 });
 
+const conditional = struct(
+  'test.Conditional',
+  'Checked in parts.',
+  {
+    part: opt(1, enumOf('x', 'y'), 'Part.', { checkedWhile: { valid: 'selector' } }),
+    other: opt(2, enumOf('x', 'y'), 'Other.', { checkedWhile: { field: 'mode', is: 'strict' } }),
+    mode: opt(3, enumOf('strict', 'loose'), 'Mode.'),
+    selector: ptr(4, selector, 'Selector.'),
+  },
+  { checkedFirst: ['selector', 'mode'] },
+);
+
 const rows: Readonly<
   Record<string, { schema: StructSchema; rows: readonly (readonly [value: unknown, ...errors: string[]])[] }>
 > = {
+  'checked on a condition, in an order of its own': {
+    schema: conditional,
+    rows: [
+      [{ part: 'z' }, 'it.part: Unsupported value: "z": supported values: "x", "y"'],
+      [{ part: 'z', selector: {} }, 'it.part: Unsupported value: "z": supported values: "x", "y"'],
+      [{ other: 'z' }],
+      [{ other: 'z', mode: 'loose' }],
+      [{ other: 'z', mode: 'strict' }, 'it.other: Unsupported value: "z": supported values: "x", "y"'],
+      [
+        { part: 'z', mode: 'odd', selector: { matchLabels: { a: 'a b' } } },
+        `it.selector.matchLabels: Invalid value: "a b": ${isLabelValue('a b').join()}`,
+        'it.mode: Unsupported value: "odd": supported values: "loose", "strict"',
+      ],
+    ],
+  },
   'at most one of': {
     schema: struct('test.VolumeSource', 'One of several.', members, { union: { fields: ['b', 'a', 'c'] } }),
     rows: [

@@ -12,6 +12,22 @@ const schema = struct('test.Object', '', {
   last: opt(4, string(), ''),
 });
 
+const other = struct(
+  'test.Other',
+  '',
+  { name: opt(1, string(), ''), kind: opt(2, string(), ''), last: opt(3, string(), '') },
+  { checkedFirst: ['last', 'kind'] },
+);
+
+test('errors are merged in the order in which a struct is checked', () => {
+  const fields = (...names: string[]) => names.map((name) => required(name));
+  const merged = mergeErrors(other, fields('last', 'name'), fields('kind'));
+  assert.deepEqual(
+    merged.map(({ field }) => field),
+    ['last', 'kind', 'name'],
+  );
+});
+
 const rows: readonly { rule: string; ofSchema: string[]; ofKind: string[]; merged: string[] }[] = [
   { rule: 'fields, in the order of the schema', ofSchema: ['last'], ofKind: ['name'], merged: ['name', 'last'] },
   { rule: 'those of the schema first', ofSchema: ['name'], ofKind: ['name'], merged: ['name', 'name'] },

@@ -1,4 +1,5 @@
 import type { FieldError } from '../meta/field-error.ts';
+import { checkOrder } from './field-lists.ts';
 import { type Schema, schemaOf } from './schema.ts';
 
 /**
@@ -46,7 +47,7 @@ const stepsOf = (path: string): readonly string[] => path.match(/\[[^\]]*\]|[^.[
 function compareSteps(schema: Schema, one: string, other: string): number {
   if (schema.type === 'list') return Number(one.slice(1, -1)) - Number(other.slice(1, -1));
   if (schema.type !== 'struct') return 0;
-  const names = Object.keys(schema.fields);
+  const names = checkOrder(schema);
   const [first, second] = [names.indexOf(one), names.indexOf(other)];
   return first < 0 || second < 0 ? 0 : first - second;
 }

@@ -158,6 +158,8 @@ export interface StructSchema<F extends Fields = Fields> extends Assertions {
   readonly freeze?: Freeze;
   /** `labels`: a label selector, whose `matchLabels` and `matchExpressions` are validated. */
   readonly selects?: 'labels';
+  /** Fields that are checked before the others, in this order. Default: all in the order of the schema. */
+  readonly checkedFirst?: readonly string[];
 }
 
 /** Any JSON value, kept unchanged: RawExtension, FieldsV1, custom resources without a schema. */
@@ -222,6 +224,8 @@ export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
    * it goes, with those that refer to it (`refersTo`).
    */
   readonly whileOff?: 'itemGoes' | { readonly becomes: unknown };
+  /** The value is not checked unless another field of the struct is valid (or absent), or has that value. */
+  readonly checkedWhile?: { readonly valid: string } | { readonly field: string; readonly is: string };
   /** The value is the `name` of an item of that struct in the same object. */
   readonly refersTo?: string;
   /** `replace`/`retainKeys` for struct fields in strategic merge patches. */
@@ -240,6 +244,7 @@ type FieldOptions = Partial<
     | 'deprecated'
     | 'gate'
     | 'whileOff'
+    | 'checkedWhile'
     | 'refersTo'
     | 'patchStrategy'
     | 'documented'
@@ -359,7 +364,7 @@ export const struct = <const F extends Fields>(
   name: string,
   description: string,
   fields: F,
-  options: Partial<Pick<StructSchema, 'structType' | 'union' | 'freeze' | 'selects'>> = {},
+  options: Partial<Pick<StructSchema, 'structType' | 'union' | 'freeze' | 'selects' | 'checkedFirst'>> = {},
 ): StructSchema<F> => ({ type: 'struct', name, description, fields, structType: 'granular', ...options });
 
 /** True if values of the schema have no parts. */

@@ -10,6 +10,7 @@ import {
 } from '../meta/field-error.ts';
 import { formatChecks, isDns1035Label } from '../meta/formats.ts';
 import { all, asErrors, type Check, checkKey, checkPart, type Finding, oldPart, prefix } from './check.ts';
+import { checkOrder } from './field-lists.ts';
 import { joinPath } from './field-path.ts';
 import { LazyFields } from './lazy-fields.ts';
 import { nestedSchemas } from './nested-schemas.ts';
@@ -270,6 +271,7 @@ interface FieldCheck {
   readonly emptyAllowed: boolean;
   readonly nullable: boolean;
   readonly check: Check | undefined;
+  readonly checkedWhile: Field['checkedWhile'];
 }
 
 function compileStruct(struct: StructSchema): Check | undefined {
@@ -280,11 +282,16 @@ function compileStruct(struct: StructSchema): Check | undefined {
   const rest = all(compileOthers(struct), compileStructMarkers(struct), struct.embedded ? checkEmbedded : undefined);
   return (value, errors, old) => {
     if (!isRecord(value)) return;
-    fields ??= Object.entries(struct.fields)
-      .map(compileField)
+    fields ??= checkOrder(struct)
+      .map((name) => compileField(name, struct.fields[name] as Field))
       .filter((field) => field.required || field.check);
+    let invalidFields: readonly string[] = [];
     for (const field of fields) {
-      checkField(field, getOwn(value, field.name), errors, old === undefined ? old : oldPart(old, field.name));
+      const part = getOwn(value, field.name);
+      if (field.checkedWhile && !isChecked(field.checkedWhile, value, invalidFields)) continue;
+      const before = errors.length;
+      checkField(field, part, errors, old === undefined ? old : oldPart(old, field.name));
+      if (errors.length > before && part !== undefined) invalidFields = [...invalidFields, field.name];
     }
     rest?.(value, errors, old);
   };
@@ -325,12 +332,20 @@ function isConstrained(schema: Schema): boolean {
   }
 }
 
-const compileField = ([name, field]: [string, Field]): FieldCheck => ({
+const isChecked = (
+  condition: NonNullable<Field['checkedWhile']>,
+  value: Readonly<Record<string, unknown>>,
+  invalidFields: readonly string[],
+): boolean =>
+  'valid' in condition ? !invalidFields.includes(condition.valid) : getOwn(value, condition.field) === condition.is;
+
+const compileField = (name: string, field: Field): FieldCheck => ({
   name,
   required: field.required,
   emptyAllowed: field.presence === 'always' && !field.required,
   nullable: schemaOf(field).nullable ?? false,
   check: checkOf(schemaOf(field)),
+  checkedWhile: field.checkedWhile,
 });
 
 function checkField(

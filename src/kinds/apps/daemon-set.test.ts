@@ -48,7 +48,9 @@ refusesSpecs(kind, valid, [
   [
     'an unknown strategy',
     { updateStrategy: { type: 'Recreate' } },
-    ['spec.updateStrategy: Unsupported value: {"type":"Recreate"}: supported values: "OnDelete", "RollingUpdate"'],
+    [
+      'spec.updateStrategy: Unsupported value: apps.DaemonSetUpdateStrategy{Type:"Recreate", RollingUpdate:(*apps.RollingUpdateDaemonSet)(nil)}: supported values: "RollingUpdate", "OnDelete"',
+    ],
   ],
   [
     'a text that is no percentage',
@@ -80,7 +82,9 @@ refusesSpecs(kind, valid, [
   [
     'two ways at once',
     rolling({ maxUnavailable: 1, maxSurge: 1 }),
-    [`${bound}.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero`],
+    [
+      `${bound}.maxSurge: Invalid value: intstr.IntOrString{Type:0, IntVal:1, StrVal:""}: may not be set when maxUnavailable is non-zero`,
+    ],
   ],
   [
     'no room to move',

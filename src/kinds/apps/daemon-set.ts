@@ -1,11 +1,12 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
+import { type FieldError, notSupportedOf, required } from '../../meta/field-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
+import { shownAsGo } from '../../schema/go-text.ts';
 import { always, documentedEnum, type Infer, int32, int64, intOrString, mergeList, opt, ptr, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import { containerColumns, defaultPodTemplate, labelsText, type PodTemplateSpec, podTemplateSpec, templateWarnings } from '../core/pod/pod-template-spec.ts';
-import { amountOf, countColumn, selectorColumn, validateAtMostAll, validateIntOrPercent, validateNotEmpty, validateReplacedTemplate } from '../core/pod/replaced-pods.ts';
+import { amountOf, countColumn, invalidAmount, selectorColumn, validateAtMostAll, validateIntOrPercent, validateNotEmpty, validateReplacedTemplate } from '../core/pod/replaced-pods.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -98,7 +99,7 @@ function validateStrategy(chosen: Infer<typeof updateStrategy>, path: string): F
     case 'RollingUpdate':
       return bounds ? validateBounds(bounds, `${path}.rollingUpdate`) : [required(`${path}.rollingUpdate`)];
     default:
-      return [notSupported(path, chosen, ['RollingUpdate', 'OnDelete'])];
+      return [shownAsGo(notSupportedOf(path, chosen, ['RollingUpdate', 'OnDelete']), updateStrategy)];
   }
 }
 
@@ -109,7 +110,7 @@ function validateBounds({ maxUnavailable, maxSurge }: Infer<typeof rollingUpdate
     ...validateIntOrPercent(maxSurge, `${path}.maxSurge`),
     ...validateAtMostAll(maxUnavailable, `${path}.maxUnavailable`),
     ...validateAtMostAll(maxSurge, `${path}.maxSurge`),
-    ...(unavailable && surge ? [invalid(`${path}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero')] : []),
+    ...(unavailable && surge ? [invalidAmount(`${path}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero')] : []),
     ...(unavailable || surge ? [] : [required(`${path}.maxUnavailable`, 'cannot be 0 when maxSurge is 0')]),
   ];
 }

@@ -13,6 +13,7 @@ import {
   refusesSpecs,
   selector,
   template,
+  unreadableSelectors,
 } from '../core/pod/owner-rules-fixture.ts';
 import { create, filled, row, type Sent, viewOf } from '../strategy-fixture.ts';
 import { deployment } from './deployment.ts';
@@ -53,11 +54,14 @@ refusesSpecs(kind, valid, [
   ...badNumbers,
   ['no selector', { selector: undefined }, ['spec.selector: Required value', mismatch]],
   ...badSelectors('deployment'),
+  ...unreadableSelectors('invalid label selector'),
   ...badTemplates('ReplicaSet'),
   [
     'an unknown strategy',
     { strategy: { type: 'Other' } },
-    ['spec.strategy: Unsupported value: {"type":"Other"}: supported values: "Recreate", "RollingUpdate"'],
+    [
+      'spec.strategy: Unsupported value: apps.DeploymentStrategy{Type:"Other", RollingUpdate:(*apps.RollingUpdateDeployment)(nil)}: supported values: "Recreate", "RollingUpdate"',
+    ],
   ],
   [
     'bounds of a strategy without them',
@@ -93,7 +97,16 @@ refusesSpecs(kind, valid, [
   [
     'no room to move',
     rolling({ maxUnavailable: '0%', maxSurge: 0 }),
-    ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "0%": may not be 0 when `maxSurge` is 0'],
+    [
+      'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"0%"}: may not be 0 when `maxSurge` is 0',
+    ],
+  ],
+  [
+    'no room to move, in numbers',
+    rolling({ maxUnavailable: 0, maxSurge: 0 }),
+    [
+      'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: intstr.IntOrString{Type:0, IntVal:0, StrVal:""}: may not be 0 when `maxSurge` is 0',
+    ],
   ],
   [
     'a negative revisionHistoryLimit',

@@ -2,10 +2,11 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../meta/field-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
+import { shownAsGo } from '../../schema/go-text.ts';
 import { always, bool, documentedEnum, type Infer, int32, int64, intOrString, mergeList, opt, ptr, req, string, struct, time } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec, podTemplateSpec } from '../core/pod/pod-template-spec.ts';
-import { amountOf, ownerWarnings, replicasScale, selectorColumn, validateAtMostAll, validateIntOrPercent, validateNotEmpty, validateReplacedTemplate } from '../core/pod/replaced-pods.ts';
+import { amountOf, invalidAmount, ownerWarnings, replicasScale, selectorColumn, validateAtMostAll, validateIntOrPercent, validateNotEmpty, validateOwnTemplate } from '../core/pod/replaced-pods.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -26,7 +27,7 @@ const strategy = struct('api.apps.v1.DeploymentStrategy', 'How pods are replaced
 const spec = struct('api.apps.v1.DeploymentSpec', 'How many pods there should be, of what kind, and how they are replaced.', {
   replicas: ptr(1, int32({ minimum: 0 }), 'Wanted number of pods.', { default: 1 }),
   selector: req(2, labelSelector, 'Selects the pods that are counted, those of the template among them; it never changes.', { immutable: 'always' }),
-  template: always(3, podTemplateSpec, 'What pods are made of; they restart always.', { documented: 'required' }),
+  template: always(3, podTemplateSpec, 'What pods are made of; they restart always.', { documented: 'required', checkedWhile: { valid: 'selector' } }),
   strategy: always(4, strategy, 'How pods of a former template are replaced.', { patchStrategy: 'retainKeys' }),
   minReadySeconds: opt(5, int32({ minimum: 0 }), 'Seconds that a pod must be ready before it counts as available.'),
   revisionHistoryLimit: ptr(6, int32({ minimum: 0 }), 'Replica sets of former templates that are kept to go back to.', { default: 10 }),
@@ -83,7 +84,7 @@ function validate(object: ApiObject, { dialect }: StrategyContext): FieldError[]
   const tooShort = progressDeadlineSeconds !== undefined && progressDeadlineSeconds <= minReadySeconds;
   return [
     ...validateNotEmpty(selector, 'deployment'),
-    ...validateReplacedTemplate(templateOf(object), selector, { path: 'spec.template', owner: 'ReplicaSet', dialect }),
+    ...validateOwnTemplate(templateOf(object), selector, { path: 'spec.template', owner: 'ReplicaSet', dialect }),
     ...validateStrategy(chosen, 'spec.strategy'),
     ...(tooShort ? [invalid('spec.progressDeadlineSeconds', progressDeadlineSeconds, 'must be greater than minReadySeconds')] : []),
   ];
@@ -97,7 +98,7 @@ function validateStrategy(chosen: Infer<typeof strategy>, path: string): FieldEr
     case 'RollingUpdate':
       return bounds ? validateBounds(bounds, `${path}.rollingUpdate`) : [required(`${path}.rollingUpdate`, 'this should be defaulted and never be nil')];
     default:
-      return [notSupported(path, chosen, ['Recreate', 'RollingUpdate'])];
+      return [shownAsGo(notSupported(path, chosen, ['Recreate', 'RollingUpdate']), strategy)];
   }
 }
 
@@ -106,7 +107,7 @@ function validateBounds({ maxUnavailable, maxSurge }: Infer<typeof rollingUpdate
   return [
     ...validateIntOrPercent(maxUnavailable, `${path}.maxUnavailable`),
     ...validateIntOrPercent(maxSurge, `${path}.maxSurge`),
-    ...(stuck ? [invalid(`${path}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0')] : []),
+    ...(stuck ? [invalidAmount(`${path}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0')] : []),
     ...validateAtMostAll(maxUnavailable, `${path}.maxUnavailable`),
   ];
 }

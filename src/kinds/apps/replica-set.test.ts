@@ -14,6 +14,7 @@ import {
   refusesSpecs,
   selector,
   template,
+  unreadableSelectors,
 } from '../core/pod/owner-rules-fixture.ts';
 import { create, filled, row } from '../strategy-fixture.ts';
 import { replicaSet } from './replica-set.ts';
@@ -27,16 +28,7 @@ refusesSpecs(kind, valid, [
   ...badNumbers,
   ['no selector', { selector: undefined }, ['spec.selector: Required value', mismatch]],
   ...badSelectors('deployment'),
-  [
-    'a selector with an unknown operator',
-    { selector: { matchExpressions: [{ key: 'a', operator: 'Like' }] } },
-    ['spec.selector.matchExpressions[0].operator: Invalid value: "Like": not a valid selector operator'],
-  ],
-  [
-    'a selector of a value that is no label',
-    { selector: { matchLabels: { app: 'a b' } } },
-    ['spec.selector.matchLabels: Invalid value: "a b": a valid label must be', mismatch],
-  ],
+  ...unreadableSelectors('invalid label selector'),
   [
     'no template',
     { template: undefined },

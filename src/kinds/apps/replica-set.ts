@@ -5,7 +5,7 @@ import { selectable } from '../../meta/selectable-field.ts';
 import { always, req, struct } from '../../schema/schema.ts';
 import { wide } from '../columns.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec, podTemplateSpec } from '../core/pod/pod-template-spec.ts';
-import { ownerWarnings, replicaColumns, replicaParts, replicaSpec, replicaStatus, replicasScale, selectorColumn, validateNotEmpty, validateReplacedTemplate } from '../core/pod/replaced-pods.ts';
+import { ownerWarnings, replicaColumns, replicaParts, replicaSpec, replicaStatus, replicasScale, selectorColumn, validateNotEmpty, validateOwnTemplate } from '../core/pod/replaced-pods.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -16,7 +16,7 @@ import { typed } from '../typed.ts';
 const spec = struct('api.apps.v1.ReplicaSetSpec', 'How many pods there should be, and of what kind.', {
   ...replicaSpec,
   selector: req(2, labelSelector, 'Selects the pods that are counted, those of the template among them; it never changes.', { immutable: 'always' }),
-  template: always(3, podTemplateSpec, 'What missing pods are made of.'),
+  template: always(3, podTemplateSpec, 'What missing pods are made of.', { checkedWhile: { valid: 'selector' } }),
 });
 
 const schema = kindSchema('api.apps.v1.ReplicaSet', 'Keeps a number of equal pods running.', {
@@ -33,7 +33,7 @@ const templateOf = (object: ApiObject): PodTemplateSpec => specOf(object).templa
 function validate(object: ApiObject, { dialect }: StrategyContext): FieldError[] {
   const { selector } = specOf(object);
   // The published text names another kind.
-  return [...validateNotEmpty(selector, 'deployment'), ...validateReplacedTemplate(templateOf(object), selector, { path: 'spec.template', owner: 'ReplicaSet', dialect })];
+  return [...validateNotEmpty(selector, 'deployment'), ...validateOwnTemplate(templateOf(object), selector, { path: 'spec.template', owner: 'ReplicaSet', dialect })];
 }
 
 export const replicaSet = (dialect: Dialect): Kind =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
+import { RegistryFixture } from '../../registry/registry-fixture.ts';
 import {
   badNumbers,
   badSelectors,
@@ -13,6 +14,7 @@ import {
   refusesSpecs,
   selector,
   template,
+  unreadableSelectors,
 } from '../core/pod/owner-rules-fixture.ts';
 import { create, filled, row } from '../strategy-fixture.ts';
 import { statefulSet } from './stateful-set.ts';
@@ -98,13 +100,15 @@ refusesSpecs(kind, valid, [
   [
     'an unknown strategy',
     { updateStrategy: { type: 'Recreate' } },
-    [`spec.updateStrategy: Invalid value: {"type":"Recreate"}: must be 'RollingUpdate' or 'OnDelete'`],
+    [
+      `spec.updateStrategy: Invalid value: apps.StatefulSetUpdateStrategy{Type:"Recreate", RollingUpdate:(*apps.RollingUpdateStatefulSetStrategy)(nil)}: must be 'RollingUpdate' or 'OnDelete'`,
+    ],
   ],
   [
     'bounds of a strategy without them',
     { updateStrategy: { type: 'OnDelete', rollingUpdate: { partition: 1 } } },
     [
-      `spec.updateStrategy.rollingUpdate: Invalid value: {"partition":1}: only allowed for updateStrategy 'RollingUpdate'`,
+      `spec.updateStrategy.rollingUpdate: Invalid value: apps.RollingUpdateStatefulSetStrategy{Partition:1, MaxUnavailable:(*intstr.IntOrString)(nil)}: only allowed for updateStrategy 'RollingUpdate'`,
     ],
   ],
   [
@@ -112,7 +116,11 @@ refusesSpecs(kind, valid, [
     rolling({ partition: -1 }),
     ['spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must be greater than or equal to 0'],
   ],
-  ['nothing to move', rolling({ maxUnavailable: 0 }), [`${unavailable}: Invalid value: 0: cannot be 0`]],
+  [
+    'nothing to move',
+    rolling({ maxUnavailable: 0 }),
+    [`${unavailable}: Invalid value: intstr.IntOrString{Type:0, IntVal:0, StrVal:""}: cannot be 0`],
+  ],
   [
     'more than all',
     rolling({ maxUnavailable: '101%' }),
@@ -124,7 +132,7 @@ refusesSpecs(kind, valid, [
     'an unknown retention',
     { persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Keep' } },
     [
-      'spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "Keep": supported values: "Delete", "Retain"',
+      'spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "Keep": supported values: "Retain", "Delete"',
     ],
   ],
   [
@@ -133,6 +141,7 @@ refusesSpecs(kind, valid, [
     ['spec.template.labels: Invalid value: "a b": a valid label must be'],
   ],
   ...badTemplates('StatefulSet'),
+  ...unreadableSelectors(''),
 ]);
 
 for (const [what, spec, errors] of [
@@ -224,4 +233,23 @@ test('StatefulSet: claims that ask for parts of bytes get a warning at each writ
   assert.deepEqual(warnings(object, object), [
     `spec.volumeClaimTemplates[0].Spec.resources.requests[storage]: ${text}`,
   ]);
+});
+
+test('StatefulSet: errors in the published order', async () => {
+  await using fixture = await RegistryFixture.open();
+  const { details } = await fixture.refusal('POST', '/apis/apps/v1/namespaces/n/statefulsets', {
+    metadata: { name: 's' },
+    spec: {
+      ...{ replicas: -1, minReadySeconds: -1, ordinals: { start: -1 }, podManagementPolicy: 'None' },
+      ...{ updateStrategy: { type: 'None' }, persistentVolumeClaimRetentionPolicy: { whenScaled: 'None' } },
+      template: template({ restartPolicy: 'Never' }),
+    },
+  });
+  assert.deepEqual(
+    details?.causes?.map(({ field }) => field),
+    [
+      ...['podManagementPolicy', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy.whenScaled', 'replicas'],
+      ...['minReadySeconds', 'ordinals.start', 'selector', 'template.metadata.labels', 'template.spec.restartPolicy'],
+    ].map((name) => `spec.${name}`),
+  );
 });

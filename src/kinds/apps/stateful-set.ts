@@ -1,13 +1,25 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid, notSupported } from '../../meta/field-error.ts';
+import { type FieldError, forbidden, invalid, notSupportedOf } from '../../meta/field-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
+import { type GoForms, shownAsGo } from '../../schema/go-text.ts';
 import { always, documentedEnum, type Infer, int32, int64, intOrString, list, mergeList, opt, ptr, req, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, wide } from '../columns.ts';
 import { persistentVolumeClaimSchema } from '../core/persistent-volume-claim-schema.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec, podTemplateSpec, templateWarnings, validateTemplateMetadata } from '../core/pod/pod-template-spec.ts';
 import { fractionalStorage } from '../core/pod/pod-warnings.ts';
-import { amountOf, replicasScale, validateAtMostAll, validateIntOrPercent, validateNotEmpty, validateReplaced, validateSelected } from '../core/pod/replaced-pods.ts';
+import {
+  amountOf,
+  invalidAmount,
+  isReadable,
+  replicasScale,
+  unreadableSelector,
+  validateAtMostAll,
+  validateIntOrPercent,
+  validateNotEmpty,
+  validateReplaced,
+  validateSelected,
+} from '../core/pod/replaced-pods.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -25,6 +37,10 @@ const updateStrategy = struct('api.apps.v1.StatefulSetUpdateStrategy', 'How pods
   rollingUpdate: ptr(2, rollingUpdate, 'Bounds of a rolling update.'),
 });
 
+const forms: GoForms = {
+  'api.apps.v1.RollingUpdateStatefulSetStrategy': { values: ['partition'] },
+};
+
 const retentionPolicy = struct('api.apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy', 'What becomes of claims that are no longer used.', {
   whenDeleted: opt(1, string(), '`Retain`, or `Delete`, when the stateful set is deleted.'),
   whenScaled: opt(2, string(), '`Retain`, or `Delete`, when there are fewer replicas.'),
@@ -34,19 +50,24 @@ const ordinals = struct('api.apps.v1.StatefulSetOrdinals', 'How pods are numbere
   start: always(1, int32({ minimum: 0 }), 'Number of the first pod.', { documented: 'optional' }),
 });
 
-const spec = struct('api.apps.v1.StatefulSetSpec', 'How many pods there should be, each with a name and storage of its own.', {
-  replicas: ptr(1, int32({ minimum: 0 }), 'Wanted number of pods.', { default: 1 }),
-  selector: req(2, labelSelector, 'Selects the pods that are counted, those of the template among them; it never changes.'),
-  template: always(3, podTemplateSpec, 'What pods are made of; they restart always.', { documented: 'required' }),
-  volumeClaimTemplates: opt(4, list(persistentVolumeClaimSchema), 'Claims that each pod gets, and keeps when it is replaced.'),
-  serviceName: always(5, string(), 'Service that gives the pods their names in the DNS.'),
-  podManagementPolicy: opt(6, documentedEnum('OrderedReady', 'Parallel'), '`OrderedReady`, one pod after the other, or `Parallel`.', { default: 'OrderedReady' }),
-  updateStrategy: always(7, updateStrategy, 'How pods of a former template are replaced.'),
-  revisionHistoryLimit: ptr(8, int32(), 'Revisions of former templates that are kept to go back to.', { default: 10 }),
-  minReadySeconds: opt(9, int32({ minimum: 0 }), 'Seconds that a pod must be ready before it counts as available.'),
-  persistentVolumeClaimRetentionPolicy: ptr(10, retentionPolicy, 'What becomes of claims that are no longer used.', { default: {} }),
-  ordinals: ptr(11, ordinals, 'How pods are numbered; from 0 unless set.'),
-});
+const spec = struct(
+  'api.apps.v1.StatefulSetSpec',
+  'How many pods there should be, each with a name and storage of its own.',
+  {
+    replicas: ptr(1, int32({ minimum: 0 }), 'Wanted number of pods.', { default: 1 }),
+    selector: req(2, labelSelector, 'Selects the pods that are counted, those of the template among them; it never changes.'),
+    template: always(3, podTemplateSpec, 'What pods are made of; they restart always.', { documented: 'required', checkedWhile: { valid: 'selector' } }),
+    volumeClaimTemplates: opt(4, list(persistentVolumeClaimSchema), 'Claims that each pod gets, and keeps when it is replaced.'),
+    serviceName: always(5, string(), 'Service that gives the pods their names in the DNS.'),
+    podManagementPolicy: opt(6, documentedEnum('OrderedReady', 'Parallel'), '`OrderedReady`, one pod after the other, or `Parallel`.', { default: 'OrderedReady' }),
+    updateStrategy: always(7, updateStrategy, 'How pods of a former template are replaced.'),
+    revisionHistoryLimit: ptr(8, int32(), 'Revisions of former templates that are kept to go back to.', { default: 10 }),
+    minReadySeconds: opt(9, int32({ minimum: 0 }), 'Seconds that a pod must be ready before it counts as available.'),
+    persistentVolumeClaimRetentionPolicy: ptr(10, retentionPolicy, 'What becomes of claims that are no longer used.', { default: {} }),
+    ordinals: ptr(11, ordinals, 'How pods are numbered; from 0 unless set.'),
+  },
+  { checkedFirst: ['podManagementPolicy', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy', 'replicas', 'minReadySeconds', 'ordinals'] },
+);
 
 const status = struct('api.apps.v1.StatefulSetStatus', 'How many pods there are, and how far a roll-out is.', {
   observedGeneration: opt(1, int64({ minimum: 0 }), 'The generation that the controller last acted on.'),
@@ -100,8 +121,9 @@ function validate(object: ApiObject, { dialect }: StrategyContext): FieldError[]
     ...validateStrategy(chosen, 'spec.updateStrategy'),
     ...(['whenDeleted', 'whenScaled'] as const).flatMap((when) => validateRetention(policy?.[when], `spec.persistentVolumeClaimRetentionPolicy.${when}`)),
     ...validateNotEmpty(selector, 'statefulset'),
-    ...validateSelected(selector, template, 'spec.template'),
-    ...validateTemplateMetadata(template, 'spec.template', dialect),
+    ...(selector && !isReadable(selector)
+      ? [unreadableSelector(selector, '')]
+      : [...validateSelected(selector, template, 'spec.template'), ...validateTemplateMetadata(template, 'spec.template', dialect)]),
     ...validateReplaced(template, 'spec.template', 'StatefulSet'),
   ];
 }
@@ -111,22 +133,22 @@ const claimWarnings = (object: ApiObject, old: ApiObject | undefined): readonly 
   (specOf(object).volumeClaimTemplates ?? []).flatMap(({ spec: claim }, index) => fractionalStorage(claim?.resources, `spec.volumeClaimTemplates[${index}]${old ? '.Spec' : ''}`));
 
 const validateRetention = (policy: string | undefined, path: string): FieldError[] =>
-  policy === undefined || policy === 'Retain' || policy === 'Delete' ? [] : [notSupported(path, policy, ['Retain', 'Delete'])];
+  policy === undefined || policy === 'Retain' || policy === 'Delete' ? [] : [notSupportedOf(path, policy, ['Retain', 'Delete'])];
 
 function validateStrategy(chosen: Infer<typeof updateStrategy>, path: string): FieldError[] {
   const { type, rollingUpdate: bounds } = chosen;
   switch (type) {
     case 'OnDelete':
-      return bounds ? [invalid(`${path}.rollingUpdate`, bounds, "only allowed for updateStrategy 'RollingUpdate'")] : [];
+      return bounds ? [shownAsGo(invalid(`${path}.rollingUpdate`, bounds, "only allowed for updateStrategy 'RollingUpdate'"), rollingUpdate, forms)] : [];
     case 'RollingUpdate':
       return validateUnavailable(bounds?.maxUnavailable, `${path}.rollingUpdate.maxUnavailable`);
     default:
-      return [invalid(path, chosen, "must be 'RollingUpdate' or 'OnDelete'")];
+      return [shownAsGo(invalid(path, chosen, "must be 'RollingUpdate' or 'OnDelete'"), updateStrategy)];
   }
 }
 
 const validateUnavailable = (value: number | string | undefined, path: string): FieldError[] =>
-  value === undefined ? [] : [...validateIntOrPercent(value, path), ...(amountOf(value) === 0 ? [invalid(path, value, 'cannot be 0')] : []), ...validateAtMostAll(value, path)];
+  value === undefined ? [] : [...validateIntOrPercent(value, path), ...(amountOf(value) === 0 ? [invalidAmount(path, value, 'cannot be 0')] : []), ...validateAtMostAll(value, path)];
 
 /** What an update may change, in the order of the published text. */
 const changeable = ['replicas', 'ordinals', 'template', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy', 'minReadySeconds'] as const;

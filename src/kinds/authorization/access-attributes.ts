@@ -1,6 +1,7 @@
 import type { FieldError } from '../../meta/field-error.ts';
 import { invalid } from '../../meta/field-error.ts';
 import type { Attributes, ResourceAttributes } from '../../request/authorization-attributes.ts';
+import { shownAsGo } from '../../schema/go-text.ts';
 import { type Infer, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { fieldSelectorAttributes, labelSelectorAttributes, type ReadSelector, readFieldSelector, readLabelSelector, validateFieldSelector, validateLabelSelector } from './selector-attributes.ts';
 
@@ -43,11 +44,13 @@ export function validateAttributes(sent: SentAttributes): FieldError[] {
   }
   const at = 'spec.resourceAttributes';
   return [
-    ...(resource && path ? [invalid('spec.nonResourceAttributes', path, 'cannot be specified in combination with resourceAttributes')] : []),
+    ...(resource && path ? [invalidPath(path, 'cannot be specified in combination with resourceAttributes')] : []),
     ...validateFieldSelector(resource?.fieldSelector, `${at}.fieldSelector`),
     ...validateLabelSelector(resource?.labelSelector, `${at}.labelSelector`),
   ];
 }
+
+export const invalidPath = (path: SentAttributes['nonResourceAttributes'], detail: string): FieldError => shownAsGo(invalid('spec.nonResourceAttributes', path, detail), nonResourceAttributes);
 
 interface ReadAttributes {
   readonly attributes: Attributes;

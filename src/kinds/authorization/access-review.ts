@@ -1,8 +1,10 @@
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 import type { UserInfo } from '../../request/user-info.ts';
+import { shownAsGo } from '../../schema/go-text.ts';
 import { always, bool, type Infer, list, map, opt, req, string, struct } from '../../schema/schema.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
+import { objectMeta } from '../meta/object-meta.ts';
 import type { KindServices } from '../services.ts';
 import { attributeFields, readAttributes, type SentAttributes, validateAttributes } from './access-attributes.ts';
 
@@ -50,7 +52,7 @@ export const validateSubjectSpec = (spec: SubjectSpec): FieldError[] => [
 /** Rejects metadata, which has no meaning in a review, except `managedFields` and the `allowed` fields. */
 export function validateNoMetadata({ metadata }: ApiObject, allowed: readonly string[] = [], detail = 'must be empty'): FieldError[] {
   const said = Object.entries(metadata).some(([field, value]) => value !== null && field !== 'managedFields' && !allowed.includes(field));
-  return said ? [invalid('metadata', metadata, detail)] : [];
+  return said ? [shownAsGo(invalid('metadata', metadata, detail), objectMeta)] : [];
 }
 
 export const subjectOf = ({ user = '', uid = '', groups = [], extra = {} }: SubjectSpec): UserInfo => ({

@@ -4,6 +4,7 @@ import { type FieldError, invalid } from '../../meta/field-error.ts';
 import { answeredKind } from '../answered-kind.ts';
 import type { Kind } from '../kind.ts';
 import { typed } from '../typed.ts';
+import { invalidPath } from './access-attributes.ts';
 import { answerReview, subjectOf, subjectReviewSchema, validateNoMetadata, validateSubjectSpec } from './access-review.ts';
 
 const schema = subjectReviewSchema('LocalSubjectAccessReview', 'Asks what somebody may do in one namespace.');
@@ -38,6 +39,6 @@ function validateLocal(object: ApiObject): FieldError[] {
   const { namespace = '' } = resource ?? {};
   return [
     ...(resource && namespace !== object.metadata.namespace ? [invalid('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace')] : []),
-    ...(path ? [invalid('spec.nonResourceAttributes', path, 'disallowed on this kind of request')] : []),
+    ...(path ? [invalidPath(path, 'disallowed on this kind of request')] : []),
   ];
 }

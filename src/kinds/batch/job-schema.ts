@@ -5,10 +5,12 @@ import { kindSchema } from '../meta/kind-schema.ts';
 import { labelSelector } from '../meta/label-selector.ts';
 import { typed } from '../typed.ts';
 
+export const exitCodes = list(int32(), { listType: 'set', duplicatesAllowed: true });
+
 const onExitCodes = struct('api.batch.v1.PodFailurePolicyOnExitCodesRequirement', 'Exit codes of containers.', {
   containerName: ptr(1, string(), 'Container that is looked at; all of them unless set.'),
   operator: always(2, documentedEnum('In', 'NotIn'), '`In` or `NotIn`.'),
-  values: always(3, list(int32(), { listType: 'set', duplicatesAllowed: true }), 'Exit codes, in increasing order.', { documented: 'required' }),
+  values: always(3, exitCodes, 'Exit codes, in increasing order.', { documented: 'required' }),
 });
 
 const onPodConditions = struct('api.batch.v1.PodFailurePolicyOnPodConditionsPattern', 'A condition of a pod.', {
@@ -31,7 +33,7 @@ const successRule = struct('api.batch.v1.SuccessPolicyRule', 'Indexes with which
   succeededCount: ptr(2, int32({ minimum: 0 }), 'How many of them are enough.'),
 });
 
-const successPolicy = struct('api.batch.v1.SuccessPolicy', 'When a job has succeeded before all of its indexes have.', {
+export const successPolicySchema = struct('api.batch.v1.SuccessPolicy', 'When a job has succeeded before all of its indexes have.', {
   rules: always(1, list(successRule), 'Rules; one is enough.', { documented: 'required' }),
 });
 
@@ -40,7 +42,7 @@ export const jobSpec = struct('api.batch.v1.JobSpec', 'What a job runs, how ofte
   completions: ptr(2, int32({ minimum: 0 }), 'Pods that must succeed; unless set, one that succeeds ends the job.'),
   activeDeadlineSeconds: ptr(3, int64({ minimum: 0 }), 'Seconds after its start at which the job fails.'),
   podFailurePolicy: ptr(11, failurePolicy, 'What failed pods mean; unless set they all count towards the limit.'),
-  successPolicy: ptr(16, successPolicy, 'When the job has succeeded before all of its indexes have.'),
+  successPolicy: ptr(16, successPolicySchema, 'When the job has succeeded before all of its indexes have.', { checkedWhile: { field: 'completionMode', is: 'Indexed' } }),
   backoffLimit: ptr(7, int32({ minimum: 0 }), 'Failed pods after which the job fails.'),
   backoffLimitPerIndex: ptr(12, int32({ minimum: 0 }), 'Failed pods after which an index fails.'),
   maxFailedIndexes: ptr(13, int32({ minimum: 0 }), 'Failed indexes after which the job fails.'),

@@ -2,9 +2,10 @@ import { limits } from '../../base/limits.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { boundedCount, duplicate, errorsOfEach, type FieldError, invalid, notSupported, required, tooLong } from '../../meta/field-error.ts';
 import { isDnsSubdomain, isQualifiedName } from '../../meta/formats.ts';
+import { shownAsGo } from '../../schema/go-text.ts';
 import { validatePodTemplate } from '../core/pod/pod-template-spec.ts';
 import { readIndexes } from './index-intervals.ts';
-import type { JobSpec } from './job-schema.ts';
+import { exitCodes, type JobSpec, successPolicySchema } from './job-schema.ts';
 
 /** Rules of a job's spec, apart from its selector, which jobs of a template get later. */
 export const validateJobSpec = (spec: JobSpec, path: string, dialect: Dialect): FieldError[] => [
@@ -93,7 +94,7 @@ function validateExitCodes({ operator = '', containerName, values = [] }: NonNul
     ...(operator === '' ? [required(`${path}.operator`, `valid values: ${listed(operators)}`)] : []),
     ...(operator !== '' && !operators.includes(operator) ? [notSupported(`${path}.operator`, operator, operators)] : []),
     ...(containerName !== undefined && !names.has(containerName) ? [invalid(`${path}.containerName`, containerName, 'must be one of the container or initContainer names in the pod template')] : []),
-    ...(values.length === 0 ? [invalid(`${path}.values`, values, 'at least one value is required')] : []),
+    ...(values.length === 0 ? [shownAsGo(invalid(`${path}.values`, values, 'at least one value is required'), exitCodes)] : []),
     ...boundedCount(`${path}.values`, values.length, limits.jobExitCodesMax),
     ...errorsOfEach(values, (value, index) => {
       const repeated = seen.has(value);
@@ -103,7 +104,7 @@ function validateExitCodes({ operator = '', containerName, values = [] }: NonNul
         ...(repeated ? [duplicate(`${path}.values[${index}]`, value)] : []),
       ];
     }),
-    ...(ordered ? [] : [invalid(`${path}.values`, values, 'must be ordered')]),
+    ...(ordered ? [] : [shownAsGo(invalid(`${path}.values`, values, 'must be ordered'), exitCodes)]),
   ];
 }
 
@@ -119,7 +120,7 @@ type SuccessRule = NonNullable<NonNullable<JobSpec['successPolicy']>['rules']>[n
 
 function validateSuccessPolicy({ successPolicy, completionMode, completions = 0 }: JobSpec, path: string): FieldError[] {
   if (!successPolicy) return [];
-  if (completionMode !== 'Indexed') return [invalid(path, successPolicy, 'requires indexed completion mode')];
+  if (completionMode !== 'Indexed') return [shownAsGo(invalid(path, successPolicy, 'requires indexed completion mode'), successPolicySchema)];
   const rules = successPolicy.rules ?? [];
   return [
     ...(rules.length === 0 ? [required(`${path}.rules`, 'at least one rules must be specified when the successPolicy is specified')] : []),

@@ -116,7 +116,7 @@ refusesSpecs(kind, chosen, [
       `${rule}.onExitCodes.containerName: Invalid value: "other": must be one of the container or initContainer names in the pod template`,
       `${rule}.onExitCodes.values[1]: Invalid value: 0: must not be 0 for the In operator`,
       `${rule}.onExitCodes.values[2]: Duplicate value: 3`,
-      `${rule}.onExitCodes.values: Invalid value: [3,0,3]: must be ordered`,
+      `${rule}.onExitCodes.values: Invalid value: []int32{3, 0, 3}: must be ordered`,
     ],
   ],
   [
@@ -126,8 +126,10 @@ refusesSpecs(kind, chosen, [
   ],
   [
     'success of indexes without them',
-    { successPolicy: { rules: [{ succeededCount: 1 }] } },
-    ['spec.successPolicy: Invalid value: {"rules":[{"succeededCount":1}]}: requires indexed completion mode'],
+    { successPolicy: { rules: [{ succeededCount: -1 }] } },
+    [
+      'spec.successPolicy: Invalid value: batch.SuccessPolicy{Rules:[]batch.SuccessPolicyRule{batch.SuccessPolicyRule{SucceededIndexes:(*string)(nil), SucceededCount:(*int32)(0xc000000000)}}}: requires indexed completion mode',
+    ],
   ],
   [
     'success of nothing',

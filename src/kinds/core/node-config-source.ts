@@ -1,6 +1,7 @@
 import { nodeFields } from '../../dialect/node-fields.ts';
 import { type FieldError, forbidden, invalid, required } from '../../meta/field-error.ts';
 import { isDataKey, isDnsLabel, isDnsSubdomain } from '../../meta/formats.ts';
+import { shownAsGo } from '../../schema/go-text.ts';
 import { always, type Infer, opt, ptr, string, struct } from '../../schema/schema.ts';
 
 const configMapNodeConfigSource = struct('api.core.v1.ConfigMapNodeConfigSource', 'A ConfigMap as the source of the configuration of a node agent; no longer used.', {
@@ -19,7 +20,7 @@ type ConfigMapSource = Infer<typeof configMapNodeConfigSource>;
 
 /** A source in `spec` names a ConfigMap; one in `status` also has the uid and resourceVersion that were read. */
 export function validateConfigSource(source: Infer<typeof nodeConfigSource>, place: 'spec' | 'status', field: string): FieldError[] {
-  if (!source.configMap) return [invalid(field, source, 'exactly one reference subfield must be non-nil')];
+  if (!source.configMap) return [shownAsGo(invalid(field, source, 'exactly one reference subfield must be non-nil'), nodeConfigSource)];
   const path = `${field}.configMap`;
   return [...validateVersion(source.configMap, place, path), ...validateReference(source.configMap, path)];
 }

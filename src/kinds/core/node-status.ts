@@ -11,7 +11,7 @@ const nodeCondition = struct('api.core.v1.NodeCondition', 'One aspect of the sta
   message: opt(6, string(), 'The reason in words.'),
 });
 
-const nodeAddress = struct('api.core.v1.NodeAddress', 'An address of a node.', {
+export const nodeAddress = struct('api.core.v1.NodeAddress', 'An address of a node.', {
   type: always(1, string(), '`Hostname`, `InternalIP`, `ExternalIP`, `InternalDNS` or `ExternalDNS`.'),
   address: always(2, string(), 'The address.'),
 });

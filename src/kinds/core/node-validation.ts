@@ -1,9 +1,10 @@
 import { duplicate, errorsOfEach, type FieldError, invalid } from '../../meta/field-error.ts';
 import { compareQuantity, parseQuantity } from '../../meta/quantity.ts';
+import { shownAsGo } from '../../schema/go-text.ts';
 import type { Infer } from '../../schema/schema.ts';
 import { validateConfigSource } from './node-config-source.ts';
 import type { nodeSpec } from './node-spec.ts';
-import type { nodeStatus } from './node-status.ts';
+import { nodeAddress, type nodeStatus } from './node-status.ts';
 import { validateTaints } from './taint.ts';
 
 type Spec = Infer<typeof nodeSpec>;
@@ -55,7 +56,7 @@ function validateAddresses(addresses: NonNullable<Status['addresses']>): FieldEr
     const identity = JSON.stringify([address.type, address.address]);
     const repeated = seen.has(identity);
     seen.add(identity);
-    return repeated ? [duplicate(`status.addresses[${index}]`, address)] : [];
+    return repeated ? [shownAsGo(duplicate(`status.addresses[${index}]`, address), nodeAddress)] : [];
   });
 }
 

@@ -73,7 +73,9 @@ const rows: { why: string; sent: Sent; errors: string[] }[] = [
   {
     why: 'configuration from nowhere',
     sent: { spec: { configSource: {} } },
-    errors: ['spec.configSource: Invalid value: {}: exactly one reference subfield must be non-nil'],
+    errors: [
+      'spec.configSource: Invalid value: core.NodeConfigSource{ConfigMap:(*core.ConfigMapNodeConfigSource)(nil)}: exactly one reference subfield must be non-nil',
+    ],
   },
   {
     why: 'configuration of an object',
@@ -134,7 +136,7 @@ const updateRows: { why: string; old: Sent; sent: Sent; door?: string; errors: s
         ],
       },
     },
-    errors: ['status.addresses[1]: Duplicate value: {"type":"a","address":"b"}'],
+    errors: ['status.addresses[1]: Duplicate value: core.NodeAddress{Type:"a", Address:"b"}'],
   },
   {
     why: 'configuration of no version',

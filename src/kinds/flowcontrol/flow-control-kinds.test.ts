@@ -189,7 +189,7 @@ describe('FlowSchema: errors', () => {
       'a fixed one that differs',
       { metadata: { name: 'catch-all' }, ...flowWith({ matchingPrecedence: 7 }) },
       [
-        `spec: Invalid value: {"priorityLevelConfiguration":{"name":"p"},"matchingPrecedence":7}: spec of 'catch-all' must equal the fixed value`,
+        `spec: Invalid value: flowcontrol.FlowSchemaSpec{PriorityLevelConfiguration:flowcontrol.PriorityLevelConfigurationReference{Name:"p"}, MatchingPrecedence:7, DistinguisherMethod:(*flowcontrol.FlowDistinguisherMethod)(nil), Rules:[]flowcontrol.PolicyRulesWithSubjects(nil)}: spec of 'catch-all' must equal the fixed value`,
       ],
     ],
   ];
@@ -327,14 +327,14 @@ describe('PriorityLevelConfiguration: errors', () => {
       { metadata: { name: 'exempt' }, ...levelWith({}) },
       [
         `spec.type: Invalid value: "Limited": type must be 'Exempt' if and only if name is 'exempt'`,
-        `spec: Invalid value: {"type":"Limited","limited":{"nominalConcurrencyShares":30,"limitResponse":{"type":"Reject"},"lendablePercent":0}}: spec of 'exempt' except the 'spec.exempt' field must equal the fixed value`,
+        `spec: Invalid value: flowcontrol.PriorityLevelConfigurationSpec{Type:"Limited", Limited:(*flowcontrol.LimitedPriorityLevelConfiguration)(0xc000000000), Exempt:(*flowcontrol.ExemptPriorityLevelConfiguration)(nil)}: spec of 'exempt' except the 'spec.exempt' field must equal the fixed value`,
       ],
     ],
     [
       'the last level, changed',
       { metadata: { name: 'catch-all' }, ...levelWith({ nominalConcurrencyShares: 6 }) },
       [
-        `spec: Invalid value: {"type":"Limited","limited":{"nominalConcurrencyShares":6,"limitResponse":{"type":"Reject"},"lendablePercent":0}}: spec of 'catch-all' must equal the fixed value`,
+        `spec: Invalid value: flowcontrol.PriorityLevelConfigurationSpec{Type:"Limited", Limited:(*flowcontrol.LimitedPriorityLevelConfiguration)(0xc000000000), Exempt:(*flowcontrol.ExemptPriorityLevelConfiguration)(nil)}: spec of 'catch-all' must equal the fixed value`,
       ],
     ],
   ];

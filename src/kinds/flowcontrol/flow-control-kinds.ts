@@ -2,12 +2,14 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
+import { shownAsGo } from '../../schema/go-text.ts';
+import type { StructSchema } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, none } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, Subresource } from '../kind.ts';
 import { clearStatus } from '../meta/status-view.ts';
 import { flowConditionErrors, flowSchemaErrors } from './flow-schema-errors.ts';
-import { type FlowCondition, type FlowSchemaSpec, flowSchema, type LevelSpec, priorityLevelConfiguration } from './flow-schemas.ts';
+import { type FlowCondition, type FlowSchemaSpec, flowSchema, flowSchemaSpec, type LevelSpec, levelSpec, priorityLevelConfiguration } from './flow-schemas.ts';
 import { initialFlowControl, mandatoryFlows, mandatoryLevels } from './initial-configuration.ts';
 import { levelErrors } from './priority-level-errors.ts';
 
@@ -19,11 +21,12 @@ const conditionsOf = (object: ApiObject): readonly FlowCondition[] => ((object['
 
 const statusErrors = (object: ApiObject): readonly FieldError[] => flowConditionErrors(conditionsOf(object));
 
-const differs = (object: ApiObject, spec: unknown, detail: string): FieldError[] => (equalValues(object['spec'], spec) ? [] : [invalid('spec', object['spec'], detail)]);
+const differs = (object: ApiObject, spec: unknown, of: StructSchema, detail: string): FieldError[] =>
+  equalValues(object['spec'], spec) ? [] : [shownAsGo(invalid('spec', object['spec'], detail), of)];
 
 function validateFlow(object: ApiObject): readonly FieldError[] {
   const name = nameOf(object);
-  const fixed = Object.hasOwn(mandatoryFlows, name) ? differs(object, mandatoryFlows[name], `spec of '${name}' must equal the fixed value`) : [];
+  const fixed = Object.hasOwn(mandatoryFlows, name) ? differs(object, mandatoryFlows[name], flowSchemaSpec, `spec of '${name}' must equal the fixed value`) : [];
   return [...flowSchemaErrors(name, flowOf(object)), ...fixed, ...statusErrors(object)];
 }
 
@@ -36,11 +39,11 @@ function validateLevel(object: ApiObject): readonly FieldError[] {
 function fixedLevelErrors(object: ApiObject, name: string): FieldError[] {
   const fixed = Object.hasOwn(mandatoryLevels, name) ? mandatoryLevels[name] : undefined;
   if (!fixed) return [];
-  if (fixed.type !== 'Exempt') return differs(object, fixed, `spec of '${name}' must equal the fixed value`);
+  if (fixed.type !== 'Exempt') return differs(object, fixed, levelSpec, `spec of '${name}' must equal the fixed value`);
   const { exempt } = levelOf(object);
   const allowed = { ...fixed, exempt };
   if (!exempt) delete (allowed as { exempt?: unknown }).exempt;
-  return differs(object, allowed, `spec of '${name}' except the 'spec.exempt' field must equal the fixed value`);
+  return differs(object, allowed, levelSpec, `spec of '${name}' except the 'spec.exempt' field must equal the fixed value`);
 }
 
 /** Zero is no precedence: it stands for the default, as in a field that is absent. */

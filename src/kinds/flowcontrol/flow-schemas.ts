@@ -54,7 +54,7 @@ const rules = struct(nameOf('PolicyRulesWithSubjects'), 'Requests by who makes t
   nonResourceRules: opt(3, list(pathRule), 'The same for requests that are for no resource.'),
 });
 
-const flowSchemaSpec = struct(nameOf('FlowSchemaSpec'), 'Which requests belong to the flows, and what is done with them.', {
+export const flowSchemaSpec = struct(nameOf('FlowSchemaSpec'), 'Which requests belong to the flows, and what is done with them.', {
   priorityLevelConfiguration: always(
     1,
     struct(nameOf('PriorityLevelConfigurationReference'), 'A priority level by name.', {
@@ -103,7 +103,7 @@ const exempt = struct(nameOf('ExemptPriorityLevelConfiguration'), 'Seats that a 
   lendablePercent: ptr(2, int32(), lendable, { default: 0 }),
 });
 
-const levelSpec = struct(nameOf('PriorityLevelConfigurationSpec'), 'Whether, and how, requests are limited.', {
+export const levelSpec = struct(nameOf('PriorityLevelConfigurationSpec'), 'Whether, and how, requests are limited.', {
   type: always(1, string(), '`Limited` or `Exempt`.'),
   limited: ptr(2, limited, 'The limits, with `Limited`.'),
   exempt: ptr(3, exempt, 'What an exempt level leaves to others.'),

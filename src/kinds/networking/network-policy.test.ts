@@ -130,7 +130,7 @@ const types: readonly [spec: Sent, types: readonly string[], errors: readonly st
     { policyTypes: ['Ingress', 'Egress', 'Both'] },
     ['Ingress', 'Egress', 'Both'],
     [
-      'spec.policyTypes: Invalid value: []string{"Ingress", "Egress", "Both"}: may not specify more than two policyTypes',
+      'spec.policyTypes: Invalid value: []networking.PolicyType{"Ingress", "Egress", "Both"}: may not specify more than two policyTypes',
     ],
   ],
 ];

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { errorsOfEach, type FieldError, forbidden, invalid, notSupportedOf, required } from '../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, invalidTexts, notSupportedOf, required } from '../../meta/field-error.ts';
 import { isCidr } from '../../meta/formats.ts';
 import { isStrictSubset } from '../../meta/ip-address.ts';
 import { always, documentedEnum, enumInOrder, type Infer, int32, intOrString, list, opt, ptr, string, struct } from '../../schema/schema.ts';
@@ -70,7 +70,7 @@ function validate(object: ApiObject): FieldError[] {
     ...errorsOfEach(ingress, ({ ports = [], from = [] }, index) => ruleErrors({ ports, peers: from, name: 'from' }, `spec.ingress[${index}]`)),
     ...errorsOfEach(egress, ({ ports = [], to = [] }, index) => ruleErrors({ ports, peers: to, name: 'to' }, `spec.egress[${index}]`)),
     ...(types.length > policyTypes.length
-      ? [invalid('spec.policyTypes', types, 'may not specify more than two policyTypes')]
+      ? [invalidTexts('spec.policyTypes', types, 'may not specify more than two policyTypes', 'networking.PolicyType')]
       : errorsOfEach(types, (type, index) => (policyTypes.includes(type) ? [] : [notSupportedOf(`spec.policyTypes[${index}]`, type, policyTypes)]))),
   ];
 }

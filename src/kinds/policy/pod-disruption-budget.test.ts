@@ -15,7 +15,9 @@ const rows: readonly [why: string, spec: Sent, errors: readonly string[]][] = [
   [
     'both',
     { minAvailable: 1, maxUnavailable: 1 },
-    ['spec: Invalid value: {"minAvailable":1,"maxUnavailable":1}: minAvailable and maxUnavailable cannot be both set'],
+    [
+      'spec: Invalid value: policy.PodDisruptionBudgetSpec{MinAvailable:(*intstr.IntOrString)(0xc000000000), Selector:(*v1.LabelSelector)(nil), MaxUnavailable:(*intstr.IntOrString)(0xc000000000), UnhealthyPodEvictionPolicy:(*policy.UnhealthyPodEvictionPolicyType)(nil)}: minAvailable and maxUnavailable cannot be both set',
+    ],
   ],
   ...(['minAvailable', 'maxUnavailable'] as const).flatMap((name): [string, Sent, string[]][] => [
     [`${name} below 0`, { [name]: -1 }, [`spec.${name}: Invalid value: -1: must be greater than or equal to 0`]],

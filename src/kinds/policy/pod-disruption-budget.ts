@@ -1,6 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
+import { type GoForms, shownAsGo } from '../../schema/go-text.ts';
 import { always, enumOf, type Infer, int32, int64, intOrString, map, mergeList, opt, ptr, struct, time } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { validateAtMostAll, validateIntOrPercent } from '../core/pod/replaced-pods.ts';
@@ -18,6 +19,10 @@ const budgetSpec = struct('api.policy.v1.PodDisruptionBudgetSpec', 'How many pod
   maxUnavailable: ptr(3, intOrString(), 'Greatest number, or percentage, of pods that are missing after an eviction. Not together with `minAvailable`.'),
   unhealthyPodEvictionPolicy: ptr(4, enumOf('AlwaysAllow', 'IfHealthyBudget'), 'When pods that run and are not ready may be evicted. Default: `IfHealthyBudget`.'),
 });
+
+const forms: GoForms = {
+  'api.policy.v1.PodDisruptionBudgetSpec': { types: { unhealthyPodEvictionPolicy: 'policy.UnhealthyPodEvictionPolicyType' } },
+};
 
 const budgetStatus = struct('api.policy.v1.PodDisruptionBudgetStatus', 'How many pods may be evicted now.', {
   observedGeneration: opt(1, int64(), 'The generation that the status is about. Nothing is evicted by the numbers of another one.'),
@@ -43,7 +48,7 @@ function validate(object: ApiObject): FieldError[] {
   const spec = specOf(object);
   const { minAvailable, maxUnavailable } = spec;
   return [
-    ...(minAvailable !== undefined && maxUnavailable !== undefined ? [invalid('spec', spec, 'minAvailable and maxUnavailable cannot be both set')] : []),
+    ...(minAvailable !== undefined && maxUnavailable !== undefined ? [shownAsGo(invalid('spec', spec, 'minAvailable and maxUnavailable cannot be both set'), budgetSpec, forms)] : []),
     ...Object.entries({ minAvailable, maxUnavailable }).flatMap(([name, value]) => [...validateIntOrPercent(value, `spec.${name}`), ...validateAtMostAll(value, `spec.${name}`)]),
   ];
 }

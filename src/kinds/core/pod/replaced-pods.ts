@@ -2,11 +2,12 @@ import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { type FieldError, forbidden, invalid, invalidMap, notSupported } from '../../../meta/field-error.ts';
 import { equalValues } from '../../../schema/equal-values.ts';
-import { goText } from '../../../schema/go-text.ts';
+import { shownAsGo } from '../../../schema/go-text.ts';
 import { always, int32, int64, intOrString, mergeList, opt, ptr, struct } from '../../../schema/schema.ts';
+import { validate } from '../../../schema/validate.ts';
 import { ageColumn, column, nameColumn, none, wide } from '../../columns.ts';
 import type { Column, ScaleSubresource, Strategy } from '../../kind.ts';
-import { type LabelSelector, labelSelectorText, readLabelSelector, selectsLabels } from '../../meta/label-selector.ts';
+import { type LabelSelector, labelSelector, labelSelectorText, readLabelSelector, selectsLabels } from '../../meta/label-selector.ts';
 import { kindCondition } from '../../meta/status-view.ts';
 import { type PodTemplateSpec, templateWarnings, validatePodTemplate } from './pod-template-spec.ts';
 import { nameWarnings } from './pod-warnings.ts';
@@ -20,6 +21,16 @@ export const validateReplacedTemplate = (
   { path, owner, dialect }: { readonly path: string; readonly owner: string; readonly dialect: Dialect },
 ): FieldError[] => [...validateSelected(selector, template, path), ...validatePodTemplate(template, path, dialect), ...validateReplaced(template, path, owner)];
 
+/** The same of deployments and replica sets, which say so if their selector cannot be read. */
+export const validateOwnTemplate: typeof validateReplacedTemplate = (template, selector, options) =>
+  selector && !isReadable(selector) ? [unreadableSelector(selector)] : validateReplacedTemplate(template, selector, options);
+
+/** The error of a selector that cannot be read, which is told beside what is wrong with it. No template is compared with it. */
+export const unreadableSelector = (selector: LabelSelector, detail = 'invalid label selector'): FieldError => shownAsGo(invalid('spec.selector', selector, detail), labelSelector);
+
+/** Whether the selector of an object can be read; an absent one can. */
+export const isReadable = (selector: LabelSelector | undefined): boolean => selector === undefined || validate(labelSelector, selector).length === 0;
+
 /** Pods that are replaced are never done: they restart always and have no deadline. */
 export const validateReplaced = ({ spec }: PodTemplateSpec, path: string, owner: string): FieldError[] => [
   ...(spec?.restartPolicy === 'Always' ? [] : [notSupported(`${path}.spec.restartPolicy`, spec?.restartPolicy ?? '', ['Always'])]),
@@ -28,14 +39,16 @@ export const validateReplaced = ({ spec }: PodTemplateSpec, path: string, owner:
 
 /** A selector selects the pods of the template beside it. An absent one selects nothing. */
 export function validateSelected(selector: LabelSelector | undefined, { metadata = {} }: PodTemplateSpec, path: string): FieldError[] {
+  if (!isReadable(selector)) return [];
   const parsed = selector && readLabelSelector(selector);
-  if (selector && !parsed) return [];
   return parsed && selectsLabels(parsed, metadata.labels) ? [] : [invalidMap(`${path}.metadata.labels`, metadata.labels, '`selector` does not match template `labels`')];
 }
 
 /** A selector that selects everything would take the pods of others. */
 export const validateNotEmpty = (selector: LabelSelector | undefined, owner: string): FieldError[] =>
-  selector && Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0 ? [invalid('spec.selector', selector, `empty selector is invalid for ${owner}`)] : [];
+  selector && Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0
+    ? [shownAsGo(invalid('spec.selector', selector, `empty selector is invalid for ${owner}`), labelSelector)]
+    : [];
 
 /** Warnings about the name of a new object, and about the template of one that is new or whose spec changes. */
 export const ownerWarnings =
@@ -54,7 +67,8 @@ export function validateIntOrPercent(value: number | string | undefined, path: s
   return value !== undefined && value < 0 ? [invalid(path, value, 'must be greater than or equal to 0')] : [];
 }
 
-const invalidAmount = (path: string, value: string, detail: string): FieldError => ({ ...invalid(path, value, detail), shown: goText(intOrString(), value) });
+/** An error of a number or percentage as such: what is wrong with a number alone shows the number. */
+export const invalidAmount = (path: string, value: number | string | undefined, detail: string): FieldError => shownAsGo(invalid(path, value, detail), intOrString());
 
 const percent = /^[0-9]+%$/;
 
