@@ -42,7 +42,7 @@ export interface ControllerContext {
   /** Absent if there is no key to sign service account tokens with. */
   readonly signSecretToken?: SecretTokenSigner;
   /** Number of nodes that `simulated-nodes` registers. */
-  readonly simulatedNodes?: number;
+  readonly simulatedNodes?: number | undefined;
   /** Absent if there is no authority to sign certificates with. */
   readonly certificateSigning?: CertificateSigning;
 }

@@ -85,7 +85,7 @@ describe('controllers selected by a list', () => {
     it(`${JSON.stringify(item)} is refused`, () =>
       assert.throws(
         () => chooseControllers(['*', item]),
-        /is no controller; there are garbage-collector-controller, /,
+        /is no controller; there are garbage-collector-controller, .*simulated-nodes; and these names of several: workloads$/,
       ));
   }
 });

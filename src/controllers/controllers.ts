@@ -276,7 +276,11 @@ export function chooseControllers(items: readonly string[]): readonly Controller
   for (const item of items) {
     if (item === '*' || isGroup(item)) continue;
     const name = nameOf(item.replace(/^-/, ''));
-    if (!name) throw new Error(`${JSON.stringify(item)} is no controller; there are ${controllerNames.join(', ')}`);
+    if (!name) {
+      const groups = controllerGroups.join(', ');
+      const known = `${controllerNames.join(', ')}; and these names of several: ${groups}`;
+      throw new Error(`${JSON.stringify(item)} is no controller; there are ${known}`);
+    }
     if (!chosen.has(name)) chosen.set(name, !item.startsWith('-'));
   }
   const isImplied = (name: ControllerName): boolean => {

@@ -129,7 +129,7 @@ describe('refusals, before anybody is connected to', () => {
 
 describe('an address of this machine, its link or of many is never connected to', () => {
   const rows: readonly (readonly [host: string, addresses?: readonly string[]])[] = [
-    ...['127.0.0.1', '127.8.8.8', '169.254.169.254', '0.0.0.0', '224.0.0.1', '255.255.255.255'].map(
+    ...['127.0.0.1', '127.8.8.8', '169.254.169.254', '0.0.0.0', '224.0.0.1', '255.255.255.255', '203.0.113.1'].map(
       (each) => [each] as const,
     ),
     ...['::1', '::', 'fe80::1', 'ff02::1', '::ffff:127.0.0.1', '::ffff:a9fe:a9fe', '::127.0.0.1'].map(

@@ -7,7 +7,7 @@ import { systemRandom } from '../../base/random.ts';
 import { pause, systemClock } from '../../base/time/clock.ts';
 import { defaultTiming, type ElectionTiming } from '../../client/leader-election.ts';
 import { ControllerMetrics } from '../../controllers/controller-metrics.ts';
-import { type ControllerName, type ControllersContext, chooseControllers } from '../../controllers/controllers.ts';
+import type { ControllerName, ControllersContext } from '../../controllers/controllers.ts';
 import { Leadership } from '../../controllers/leadership.ts';
 import { runAsLeader, runControllers } from '../../controllers/run-controllers.ts';
 import { dialectNames, dialects } from '../../dialect/dialects.ts';
@@ -20,7 +20,7 @@ import { type HealthCheck, HealthChecks } from '../../server/upkeep/health-check
 import { httpsUrl } from '../../server/wiring/addresses.ts';
 import { clusterSigningFlags } from '../flags/cluster-signing-flags.ts';
 import { controllerManagerPublishedFlags } from '../flags/controller-manager-published-flags.ts';
-import { controllersFlag, simulatedNodesFlags } from '../flags/controllers-flag.ts';
+import { chosenControllers, controllersFlag, simulatedNodesFlags } from '../flags/controllers-flag.ts';
 import { readBundle } from '../flags/flag-files.ts';
 import { boolean, choice, duration, type FlagValues, file, optionalText } from '../flags/flags.ts';
 import { commandLogger, loggingFlags } from '../flags/logging-flags.ts';
@@ -209,7 +209,7 @@ async function manage(
   leadership: Leadership,
 ): Promise<void> {
   await requireDialect(context, signal);
-  const names = chooseControllers(values.controllers).filter((name) => isPossible(name, context));
+  const names = chosenControllers(values).filter((name) => isPossible(name, context));
   if (!values['leader-elect']) return runControllers(names, context, signal);
   const { namespaces, controllerManager } = context.dialect;
   const namespace = values['leader-elect-resource-namespace'] ?? namespaces.system;

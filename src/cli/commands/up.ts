@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { ClosableStack } from '../../base/disposable.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { systemClock } from '../../base/time/clock.ts';
-import { chooseControllers } from '../../controllers/controllers.ts';
 import { dialects } from '../../dialect/dialects.ts';
 import { ensureKey } from '../../pki/key-pair-files.ts';
 import { httpsUrl, localAddress } from '../../server/wiring/addresses.ts';
@@ -10,6 +9,7 @@ import type { ListenAddress, ServerConfig } from '../../server/wiring/config.ts'
 import type { WorkerAhead } from '../../store/drivers/sqlite/worker-ahead.ts';
 import { apiserverPublishedFlags } from '../flags/apiserver-published-flags.ts';
 import { readBrowserOptions } from '../flags/browser-flags.ts';
+import { chosenControllers } from '../flags/controllers-flag.ts';
 import { readBytes } from '../flags/flag-files.ts';
 import { serverLoggers } from '../flags/logging-flags.ts';
 import { type ServerFlagValues, servingThreads } from '../flags/server-flags.ts';
@@ -46,7 +46,7 @@ const defineUp = (thread: WorkerAhead | undefined): Command =>
       // The main thread has said it.
       warnOfFlags(given, ignored, isServing ? silentLogger : logger);
       const values = { ...given, ...ownSettings(given) };
-      const run = chooseControllers(values.controllers);
+      const run = chosenControllers(values);
       const browsers = await readBrowserOptions(values);
       const tls = readTls(values, { clock: systemClock, logger });
       const options = readServerOptions(values, (path) => readTokenKey(values, path));

@@ -5,7 +5,7 @@ import {
   describeController,
   isOffByDefault,
 } from '../../controllers/controllers.ts';
-import { type Flag, integer, list } from './flags.ts';
+import { type Flag, integer, list, orUndefined } from './flags.ts';
 
 /** `--controllers` as in kube-controller-manager: `*,-name`. Repeated flags accumulate; items are validated. */
 export function controllersFlag(byDefault: readonly string[]): Flag<readonly string[]> {
@@ -22,13 +22,27 @@ export function controllersFlag(byDefault: readonly string[]): Flag<readonly str
 
 /** Settings of the controller `simulated-nodes`. */
 export const simulatedNodesFlags = {
-  'simulated-nodes': integer({
-    min: 1,
-    max: 100,
-    default: 3,
-    help: 'number of nodes that the controller simulated-nodes registers',
-  }),
+  'simulated-nodes': orUndefined(
+    integer({
+      min: 1,
+      max: 100,
+      default: 3,
+      help: 'number of nodes that the controller simulated-nodes registers, which runs where this is given',
+    }),
+  ),
 } as const;
+
+interface ControllerValues {
+  readonly controllers: readonly string[];
+  readonly 'simulated-nodes': number | undefined;
+}
+
+/** The controllers that run. Who asks for simulated nodes asks for their controller, unless it is excluded by name. */
+export const chosenControllers = ({
+  controllers,
+  'simulated-nodes': nodes,
+}: ControllerValues): readonly ControllerName[] =>
+  chooseControllers(nodes === undefined ? controllers : [...controllers, 'simulated-nodes']);
 
 const help =
   "the controllers that run: 'name' runs one, '-name' does not, '*' is all that are not named, except those that " +

@@ -2,7 +2,6 @@ import { ClosableStack } from '../../base/disposable.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
 import { keepAlive, systemClock } from '../../base/time/clock.ts';
 import { ApiClient } from '../../client/api-client.ts';
-import { chooseControllers } from '../../controllers/controllers.ts';
 import { dialects } from '../../dialect/dialects.ts';
 import { Certificates } from '../../library/certificates.ts';
 import { overlaidFiles } from '../../library/overlaid-files.ts';
@@ -19,6 +18,7 @@ import { openCertificateSigning } from '../commands/certificate-signing.ts';
 import { explainListenError } from '../commands/run-server.ts';
 import { givenServing, servingConfig } from '../commands/serving-certificate.ts';
 import { readBrowserOptions } from '../flags/browser-flags.ts';
+import { chosenControllers } from '../flags/controllers-flag.ts';
 import { readBytes } from '../flags/flag-files.ts';
 import { serverLoggers } from '../flags/logging-flags.ts';
 import { readOptionsWithoutStorage } from '../flags/server-options.ts';
@@ -139,7 +139,7 @@ async function configure(values: TestFlagValues, { certificates, held }: Parts):
       clientAuthorities: { ...clientAuthorities, fixed: [...fixed, authority.certificatePem] },
     },
     controllers: {
-      run: chooseControllers(values.controllers),
+      run: chosenControllers(values),
       rootAuthority: authority.certificatePem,
       simulatedNodes: values['simulated-nodes'],
       ...signing.config,

@@ -6,7 +6,7 @@ import { formatTime } from '../../meta/time.ts';
 /** Capacity that nothing is counted against. */
 const capacity = { cpu: '1k', memory: '1Ti', pods: '10k', 'ephemeral-storage': '1Ti' };
 
-/** A node to register, with 65,536 addresses for pods from 10.128.0.0 on. It has none itself: nothing listens there. */
+/** A node to register, with 65,536 addresses for pods from 10.128.0.0 on. */
 export function nodeObject(index: number, dialect: Dialect): ApiObject {
   const name = `simulated-${index + 1}`;
   const { hostname, operatingSystem, architecture } = nodeNames(dialect);
@@ -27,6 +27,16 @@ export function nodeObject(index: number, dialect: Dialect): ApiObject {
   };
 }
 
+/**
+ * The address of a node, which its range of pods tells. It is one for documentation (RFC 5737), where nobody is: the server
+ * refuses to connect to it.
+ */
+export function hostAddress(node: ApiObject): string {
+  const { podCIDR = '' } = (node['spec'] ?? {}) as { readonly podCIDR?: string };
+  const [, second = ''] = podCIDR.split('.');
+  return `203.0.113.${(Number(second) - 127) & 255}`;
+}
+
 /** True for a node that was registered here, now or by a process before. */
 export const isSimulated = ({ metadata }: ApiObject): boolean => metadata.labels?.[simulationNames.node] === 'true';
 
@@ -39,7 +49,10 @@ export function nodeStatus(node: ApiObject, dialect: Dialect, nowMs: number): ob
     ...{ type, status, reason, message },
     ...{ lastHeartbeatTime: now, lastTransitionTime: since(type) },
   });
+  const address = hostAddress(node);
   return {
+    // The same twice: a host name would be looked up, and may be somebody's.
+    addresses: ['InternalIP', 'Hostname'].map((type) => ({ type, address })),
     capacity,
     allocatable: capacity,
     conditions: [

@@ -25,7 +25,7 @@ function live(pod: Pod, seconds: number): { readonly pod: Pod; readonly steps: r
   let now = start;
   let current = pod;
   for (let turn = 0; turn < 50; turn++) {
-    const step = nextStep(current, '10.128.0.1', now);
+    const step = nextStep(current, { podIP: '10.128.0.1', hostIP: '203.0.113.1' }, now);
     const at = (now - start) / 1_000;
     if (step.type === 'none') return { pod: current, steps };
     if (step.type === 'remove') return { pod: current, steps: [...steps, `${at}: removed`] };
@@ -89,10 +89,50 @@ describe('the life of a pod on a simulated node', () => {
     it(what, () => assert.deepEqual(live(pod, 10).steps, expected));
   }
 
-  it('has an address, and counts restarts', () => {
-    const { pod } = live(podOf({ restartPolicy: 'OnFailure' }, { 'run-seconds': '2', 'exit-code': '1' }), 10);
-    assert.equal(pod.status?.podIP, '10.128.0.1');
-    assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 4);
+  it('has its own address and that of its node, from the beginning', () => {
+    const begun = live(podOf(), 0.5).pod.status;
+    assert.deepEqual(
+      [begun?.hostIP, begun?.hostIPs, begun?.podIP],
+      ['203.0.113.1', [{ ip: '203.0.113.1' }], undefined],
+    );
+    const { status } = live(podOf(), 10).pod;
+    assert.deepEqual([status?.podIP, status?.podIPs], ['10.128.0.1', [{ ip: '10.128.0.1' }]]);
+    assert.deepEqual([status?.hostIP, status?.hostIPs], ['203.0.113.1', [{ ip: '203.0.113.1' }]]);
+  });
+
+  it('counts restarts, and says how the last run ended', () => {
+    const failing = podOf({ restartPolicy: 'OnFailure' }, { 'run-seconds': '2', 'exit-code': '1' });
+    const first = live(failing, 2).pod.status?.containerStatuses?.[0];
+    const { state, lastState, restartCount, containerID } = live(failing, 3).pod.status?.containerStatuses?.[0] ?? {};
+    assert.match(first?.containerID ?? '', /^simulated:\/\/[0-9a-f]{64}$/);
+    assert.notEqual(containerID, first?.containerID, 'each run has its own');
+    assert.deepEqual(first?.lastState, {});
+    assert.equal(restartCount, 1);
+    assert.deepEqual(state, { running: { startedAt: formatTime(start + 3_000) } });
+    assert.deepEqual(lastState, {
+      terminated: {
+        ...{ exitCode: 1, reason: 'Error', containerID: first?.containerID },
+        ...{ startedAt: formatTime(start + 1_000), finishedAt: formatTime(start + 3_000) },
+      },
+    });
+    assert.equal(live(failing, 10).pod.status?.containerStatuses?.[0]?.restartCount, 4);
+  });
+
+  it('keeps the ids of containers that have ended', () => {
+    const ending = podOf({ restartPolicy: 'Never', initContainers: [{ name: 'i', image: 'i' }] });
+    const running = live(ending, 2).pod.status;
+    const { containerStatuses = [], initContainerStatuses = [] } = live(ending, 10).pod.status ?? {};
+    const [{ containerID, state } = {}] = containerStatuses as readonly { containerID?: string; state?: object }[];
+    assert.equal(containerID, running?.containerStatuses?.[0]?.containerID);
+    assert.deepEqual(state, {
+      terminated: {
+        ...{ exitCode: 0, reason: 'Completed', containerID },
+        ...{ startedAt: formatTime(start + 1_000), finishedAt: formatTime(start + 6_000) },
+      },
+    });
+    const [init] = initContainerStatuses;
+    assert.equal(init?.state?.terminated?.containerID, init?.containerID);
+    assert.notEqual(init?.containerID, containerID);
   });
 
   it('is ready once its readiness gates are open, and not when one closes', () => {

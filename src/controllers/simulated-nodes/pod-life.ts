@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { simulationNames } from '../../dialect/simulation-names.ts';
 import type { Pod } from '../../kinds/core/pod/pod-schema.ts';
 import { formatTime, parseTime } from '../../meta/time.ts';
@@ -14,18 +15,24 @@ type PodStep =
 type Container = NonNullable<Pod['spec']>['containers'][number];
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
+/** The addresses of a pod and of its node: the same for a pod in the network of the node. */
+export interface PodAddress {
+  readonly podIP: string;
+  readonly hostIP: string;
+}
+
 const none: PodStep = { type: 'none' };
 
 /**
  * The schedule of a pod: its containers are created; after a while they run and are ready; those of pods that end do so after
- * another while; what is deleted is gone soon, within its grace period. `address` is the address that the pod has.
+ * another while; what is deleted is gone soon, within its grace period.
  */
-export function nextStep(pod: Pod, address: string, nowMs: number): PodStep {
+export function nextStep(pod: Pod, addresses: PodAddress, nowMs: number): PodStep {
   const { metadata, status } = pod;
   if (metadata?.deletionTimestamp) return stepOfDeleted(pod, nowMs);
   if (isFinished(pod)) return none;
   const began = parseTime(status?.startTime ?? '');
-  if (began === undefined) return { type: 'status', status: creating(pod, nowMs) };
+  if (began === undefined) return { type: 'status', status: creating(pod, addresses, nowMs) };
   const { activeDeadlineSeconds } = pod.spec ?? {};
   const deadlineMs =
     activeDeadlineSeconds === undefined ? Number.POSITIVE_INFINITY : began + Number(activeDeadlineSeconds) * 1_000;
@@ -34,10 +41,10 @@ export function nextStep(pod: Pod, address: string, nowMs: number): PodStep {
   const startMs = began + secondsOf(pod, simulationNames.startSeconds, 1) * 1_000;
   if (!running) {
     if (startMs > nowMs) return waitUntil(Math.min(startMs, deadlineMs), nowMs);
-    return { type: 'status', status: runs(pod, address, nowMs) };
+    return { type: 'status', status: runs(pod, addresses, nowMs) };
   }
   const endMs = (parseTime(running.startedAt ?? '') ?? began) + runMsOf(pod);
-  if (endMs <= nowMs) return { type: 'status', status: endsOrRestarts(pod, address, nowMs) };
+  if (endMs <= nowMs) return { type: 'status', status: endsOrRestarts(pod, addresses, nowMs) };
   const conditions = readiness(pod, nowMs);
   if (conditions.length > 0) return { type: 'status', status: { conditions } };
   return waitUntil(Math.min(endMs, deadlineMs), nowMs);
@@ -86,11 +93,12 @@ const condition = (type: string, isTrue: boolean, nowMs: number, reason?: string
   message: null,
 });
 
-function creating(pod: Pod, nowMs: number): object {
+function creating(pod: Pod, addresses: PodAddress, nowMs: number): object {
   const state = { waiting: { reason: 'ContainerCreating' } };
   const isBound = pod.status?.conditions?.some(({ type, status }) => type === 'PodScheduled' && status === 'True');
   return {
     phase: 'Pending',
+    ...hostOf(addresses),
     startTime: formatTime(nowMs),
     conditions: [
       ...(isBound ? [] : [condition('PodScheduled', true, nowMs)]),
@@ -102,24 +110,68 @@ function creating(pod: Pod, nowMs: number): object {
   };
 }
 
-function runs(pod: Pod, address: string, nowMs: number, restartCount = 0): object {
+const hostOf = ({ hostIP }: PodAddress) => ({ hostIP, hostIPs: [{ ip: hostIP }] });
+
+/** The containers of a pod run, for the first time or again. */
+function runs(pod: Pod, addresses: PodAddress, nowMs: number): object {
   const now = formatTime(nowMs);
   const ready = isReadyWhenRunning(pod);
   const state = { running: { startedAt: now } };
-  const done = { terminated: { exitCode: 0, reason: 'Completed', startedAt: now, finishedAt: now } };
-  const init = (pod.spec?.initContainers ?? []).map((each) =>
-    each.restartPolicy === 'Always'
-      ? statusOf(each, { state, ready: true, started: true })
-      : statusOf(each, { state: done, ready: true }),
-  );
+  const init = (pod.spec?.initContainers ?? []).map((each) => {
+    const containerID = containerIdOf(pod, each, 0);
+    const done = { terminated: { exitCode: 0, reason: 'Completed', startedAt: now, finishedAt: now, containerID } };
+    return each.restartPolicy === 'Always'
+      ? statusOf(each, { state, containerID, ready: true, started: true })
+      : statusOf(each, { state: done, containerID, ready: true });
+  });
   return {
     phase: 'Running',
-    podIP: address,
-    podIPs: [{ ip: address }],
+    ...hostOf(addresses),
+    podIP: addresses.podIP,
+    podIPs: [{ ip: addresses.podIP }],
     ...(init.length > 0 && { initContainerStatuses: init }),
-    containerStatuses: containersOf(pod).map((each) => statusOf(each, { state, ready, started: true, restartCount })),
+    containerStatuses: containersOf(pod).map((each) => {
+      const lastState = lastEnd(pod, each, { exitCode: exitCodeOf(pod), nowMs });
+      const restartCount = lastState ? formerOf(pod, each).restartCount + 1 : 0;
+      const containerID = containerIdOf(pod, each, restartCount);
+      return statusOf(each, {
+        state,
+        containerID,
+        ready,
+        started: true,
+        restartCount,
+        ...(lastState && { lastState }),
+      });
+    }),
     conditions: conditionsOf(pod, ready, nowMs),
   };
+}
+
+/** What the status says of a container. */
+function formerOf({ status }: Pod, { name }: Container) {
+  const former = status?.containerStatuses?.find((each) => each.name === name);
+  return { ...former, restartCount: former?.restartCount ?? 0 };
+}
+
+interface End {
+  readonly exitCode: number;
+  readonly nowMs: number;
+}
+
+/** The state of a container that ends now; undefined if it has not run. */
+function lastEnd(pod: Pod, container: Container, { exitCode, nowMs }: End) {
+  const { state, containerID } = formerOf(pod, container);
+  if (!state?.running) return undefined;
+  const finishedAt = formatTime(nowMs);
+  const { startedAt = finishedAt } = state.running;
+  const reason = exitCode === 0 ? 'Completed' : 'Error';
+  return { terminated: { exitCode, reason, startedAt, finishedAt, ...(containerID !== undefined && { containerID }) } };
+}
+
+/** Each run of a container has an id of its own, the same whoever asks. */
+function containerIdOf({ metadata }: Pod, { name }: Container, restartCount: number): string {
+  const hash = createHash('sha256').update(`${metadata?.uid ?? ''}/${name}/${restartCount}`);
+  return `simulated://${hash.digest('hex')}`;
 }
 
 /** Conditions of a pod whose containers are ready or not: it is ready if its readiness gates are open as well. */
@@ -144,13 +196,16 @@ function readiness(pod: Pod, nowMs: number) {
   );
 }
 
-function endsOrRestarts(pod: Pod, address: string, nowMs: number): object {
+function endsOrRestarts(pod: Pod, addresses: PodAddress, nowMs: number): object {
   const { restartPolicy } = pod.spec ?? {};
   const exitCode = exitCodeOf(pod);
   const restarts = restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && exitCode !== 0);
-  const [first] = pod.status?.containerStatuses ?? [];
-  if (restarts) return runs(pod, address, nowMs, (first?.restartCount ?? 0) + 1);
-  return ended(pod, { exitCode, nowMs });
+  return restarts ? runs(pod, addresses, nowMs) : ended(pod, { exitCode, nowMs });
+}
+
+function neverRan(exitCode: number, nowMs: number) {
+  const at = formatTime(nowMs);
+  return { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt: at, finishedAt: at } };
 }
 
 const pastDeadline = (pod: Pod, nowMs: number): object => ({
@@ -159,18 +214,19 @@ const pastDeadline = (pod: Pod, nowMs: number): object => ({
   message: 'Pod was active on the node longer than the specified deadline',
 });
 
-function ended(pod: Pod, { exitCode, nowMs }: { readonly exitCode: number; readonly nowMs: number }): object {
-  const finishedAt = formatTime(nowMs);
-  const statuses = pod.status?.containerStatuses ?? [];
-  const reason = exitCode === 0 ? 'Completed' : 'Error';
+function ended(pod: Pod, { exitCode, nowMs }: End): object {
   const over = exitCode === 0 ? 'PodCompleted' : 'PodFailed';
   return {
     phase: exitCode === 0 ? 'Succeeded' : 'Failed',
     conditions: [condition('ContainersReady', false, nowMs, over), condition('Ready', false, nowMs, over)],
     containerStatuses: containersOf(pod).map((each) => {
-      const { state, restartCount = 0 } = statuses.find(({ name }) => name === each.name) ?? {};
-      const startedAt = state?.running?.startedAt ?? finishedAt;
-      return statusOf(each, { restartCount, state: { terminated: { exitCode, reason, startedAt, finishedAt } } });
+      const { restartCount, containerID, lastState } = formerOf(pod, each);
+      const state = lastEnd(pod, each, { exitCode, nowMs }) ?? neverRan(exitCode, nowMs);
+      return statusOf(each, {
+        ...{ restartCount, state },
+        ...(containerID !== undefined && { containerID }),
+        ...(lastState && { lastState }),
+      });
     }),
   };
 }

@@ -13,7 +13,7 @@ import { ControllerStack } from '../controller-stack.ts';
 import { aboutOf, collectionOf, pathOf, podKind } from '../workloads/owner.ts';
 import { mayRunOn, type PlacedNode, placedNode } from '../workloads/placement.ts';
 import { isFinished } from '../workloads/pod-state.ts';
-import { isSimulated, nodeObject, nodeStatus } from './node-object.ts';
+import { hostAddress, isSimulated, nodeObject, nodeStatus } from './node-object.ts';
 import { PodAddresses } from './pod-addresses.ts';
 import { nextStep } from './pod-life.ts';
 
@@ -176,8 +176,9 @@ class SimulatedNodes implements Closable {
     const { signal } = this.#held;
     const pod = asPod(object);
     const { uid = '' } = object.metadata;
-    const address = this.#addresses.of(uid, node, pod.status?.podIP);
-    const step = nextStep(pod, address, clock.now());
+    const hostIP = hostAddress(node);
+    const podIP = pod.spec?.hostNetwork ? hostIP : this.#addresses.of(uid, node, pod.status?.podIP);
+    const step = nextStep(pod, { podIP, hostIP }, clock.now());
     try {
       switch (step.type) {
         case 'status': {

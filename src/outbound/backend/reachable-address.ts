@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * Addresses that lead to this machine, to its link, or to many: nobody may use the server to reach its own ports or the metadata
+ * Addresses that lead to this machine, to its link, to many, or nowhere: nobody may use the server to reach its own ports or the metadata
  * service of its cloud. IPv4 addresses in IPv6 count as what they hold.
  */
 const excluded = new BlockList();
@@ -9,6 +9,8 @@ for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['127.0.0.0', 8],
   ['169.254.0.0', 16],
+  // For documentation (RFC 5737): nobody is there. Simulated nodes have addresses of it.
+  ['203.0.113.0', 24],
   ['224.0.0.0', 4],
   ['255.255.255.255', 32],
 ] as const) {

@@ -181,7 +181,7 @@ interface ControllerConfig {
   /** PEM bundle with which clients in the cluster verify this server. */
   readonly rootAuthority: string;
   /** Number of nodes that `simulated-nodes` registers. Default: that of the controller. */
-  readonly simulatedNodes?: number;
+  readonly simulatedNodes?: number | undefined;
   /** Default: certificates are not signed. */
   readonly certificateSigning?: CertificateSigning;
 }
