@@ -45,6 +45,8 @@ export async function act(
     ...write,
     ...(on && { served: on, info: { ...write.info, resource: on.name.resource, name, subresource: action.name } }),
     admission: 'done',
+    // As published, nobody owns what an action does to its object: binding a pod leaves its managed fields as they are.
+    ownership: 'applied',
   });
   await admitUnstored(parts, write, {
     kind: action.body,
@@ -72,6 +74,7 @@ function targetOf(
     served: storedResource(parts.resources, of),
     info: { ...info, ...of, name, subresource: 'status' },
     manager: components(parts.dialect).apiServer,
+    ownership: 'tracked',
     turn: { current: undefined },
   });
   return {

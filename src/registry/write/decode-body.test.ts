@@ -41,22 +41,3 @@ test('the kind of a body: an apply of another version', async () => {
     [400, 'Incorrect version specified in apply patch. Specified patch version: apps/v1beta1, expected: apps/v1'],
   );
 });
-
-for (const apiVersion of ['policy/v1', 'policy/v1beta1', undefined]) {
-  test(`an eviction of ${apiVersion ?? 'no version'} deletes a pod`, async () => {
-    await using fixture = await RegistryFixture.open();
-    const spec = { containers: [{ name: 'c', image: 'i' }] };
-    await fixture.object('POST', '/api/v1/namespaces/n/pods', { metadata: { name: 'p' }, spec });
-    const body = { ...(apiVersion && { apiVersion, kind: 'Eviction' }), metadata: { name: 'p' } };
-    const answer = await fixture.object('POST', '/api/v1/namespaces/n/pods/p/eviction', body);
-    assert.equal(answer['status'], 'Success');
-    assert.equal((await fixture.refusal('GET', '/api/v1/namespaces/n/pods/p')).code, 404);
-  });
-}
-
-test('an eviction of another version is refused', async () => {
-  await using fixture = await RegistryFixture.open();
-  const body = { apiVersion: 'policy/v2', kind: 'Eviction', metadata: { name: 'p' } };
-  const { message } = await fixture.refusal('POST', '/api/v1/namespaces/n/pods/p/eviction', body);
-  assert.equal(message, 'the API version in the data (policy/v2) does not match the expected API version (policy/v1)');
-});
