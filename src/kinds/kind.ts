@@ -332,6 +332,8 @@ export interface Kind extends GroupVersionKind {
   readonly subresources: readonly Subresource[];
   /** Objects that exist after every start: what is missing is created, what is there stays as it is. */
   readonly initialObjects?: readonly ApiObject[];
+  /** Names of those among them that come back within a minute when somebody deletes them. Default: none; they come back at the next start. */
+  readonly keptObjects?: readonly string[];
   /** Objects that nobody can delete. Deletions of a collection leave them out. */
   readonly undeletable?: { readonly names: readonly string[]; readonly reason: string };
   /** PUT of an absent object creates it (spec section 4.2). */

@@ -79,6 +79,7 @@ export function flowControlKinds(dialect: Dialect): readonly Kind[] {
       ...shared,
       kind: 'FlowSchema',
       initialObjects: initialObjects('FlowSchema'),
+      keptObjects: Object.keys(mandatoryFlows),
       schema: flowSchema,
       columns: [
         nameColumn,
@@ -95,6 +96,7 @@ export function flowControlKinds(dialect: Dialect): readonly Kind[] {
       ...shared,
       kind: 'PriorityLevelConfiguration',
       initialObjects: initialObjects('PriorityLevelConfiguration'),
+      keptObjects: Object.keys(mandatoryLevels),
       schema: priorityLevelConfiguration,
       columns: [
         nameColumn,

@@ -11,11 +11,69 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { StatusError, unknownOutcome } from '../../meta/status-error.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';
 import { findRbac } from '../wiring/access/rbac.ts';
-import { ensureDefaultPolicy, retryDefaultPolicy } from './default-policy.ts';
+import { ensureDefaultPolicy, keepObjects, retryDefaultPolicy } from './default-policy.ts';
 
 const prefix = '/rbac.authorization.orch.io';
 const priorityClasses = '/apis/scheduling.orch.io/v1/priorityclasses';
 const roles = '/apis/rbac.authorization.orch.io/v1/clusterroles';
+
+const levels = '/apis/flowcontrol.apiserver.orch.io/v1/prioritylevelconfigurations';
+const flows = '/apis/flowcontrol.apiserver.orch.io/v1/flowschemas';
+
+test('mandatory objects of kinds come back when they are deleted, others do not', async () => {
+  await using fixture = await RegistryFixture.open();
+  const clock = new ManualClock();
+  const served = new Map([levels, flows].map((path) => [fixture.served(path).kind.kind, path]));
+  const kinds = [levels, flows].map((path) => fixture.served(path).kind);
+  const initialObjects = kinds.flatMap((kind) => kind.initialObjects ?? []);
+  const kept = kinds.flatMap((kind) =>
+    (kind.initialObjects ?? []).filter(({ metadata }) => kind.keptObjects?.includes(metadata.name ?? '')),
+  );
+  const writes: string[] = [];
+  const parts = {
+    ...{ dialect: orch, logger: silentLogger, initialObjects },
+    client: {
+      create: (target: string, object: unknown) => {
+        writes.push(`${(object as ApiObject).kind} ${(object as ApiObject).metadata.name}`);
+        return fixture.call('POST', target, object) as never;
+      },
+      update: () => assert.fail('nothing is changed'),
+      delete: () => assert.fail('nothing is deleted'),
+    },
+    fresh: () => fixture.cache.fresh(),
+    servedAs: ({ kind = '' }: ApiObject) => {
+      const path = served.get(kind);
+      return path === undefined ? undefined : fixture.served(path);
+    },
+    serves: () => false,
+    isJudged: () => false,
+  };
+  await ensureDefaultPolicy(parts);
+  await fixture.cache.fresh();
+  writes.length = 0;
+  const keeping = keepObjects(parts, kept, clock);
+  clock.advance(limits.keptObjectsLookMs);
+  assert.deepEqual(writes, [], 'they are there');
+  for (const path of [
+    `${levels}/exempt`,
+    `${levels}/catch-all`,
+    `${levels}/system`,
+    `${flows}/exempt`,
+    `${flows}/probes`,
+  ])
+    await fixture.call('DELETE', path);
+  await fixture.cache.fresh();
+  clock.advance(limits.keptObjectsLookMs);
+  const back = ['PriorityLevelConfiguration catch-all', 'PriorityLevelConfiguration exempt', 'FlowSchema exempt'];
+  await until(() => writes.length >= back.length, 'they do not come back');
+  assert.deepEqual(writes, back);
+  await fixture.cache.fresh();
+  assert.equal((await fixture.object('GET', `${flows}/exempt`)).metadata.name, 'exempt');
+  await until(() => clock.pending > 0, 'nobody looks again');
+  keeping.close();
+  assert.equal(clock.pending, 0);
+  assert.ok(limits.keptObjectsLookMs <= 60_000);
+});
 
 /** Reconciles the policy with the fixture's objects; returns the log entries. */
 async function ensure(

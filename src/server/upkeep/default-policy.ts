@@ -84,6 +84,39 @@ export function retryDefaultPolicy(parts: PolicyParts, refused: readonly ApiObje
   };
 }
 
+/**
+ * Makes those of the objects again that are deleted (`Kind.keptObjects`), until the result is closed. Each is looked for in the
+ * cache; nothing is asked of the store while they are there.
+ */
+export function keepObjects(parts: PolicyParts, kept: readonly ApiObject[], clock: Clock): Closable {
+  let closed = false;
+  let timer: Closable | undefined;
+  const later = (): void => {
+    if (closed) return;
+    timer = clock.after(limits.keptObjectsLookMs, () => {
+      const missing = kept.filter((object) => isMissing(parts, object));
+      if (missing.length === 0) return later();
+      void ensureAll(parts, missing).then(later, (error: unknown) => {
+        parts.logger.warn('objects that must be there could not be made again', { error });
+        later();
+      });
+    });
+  };
+  if (kept.length > 0) later();
+  return {
+    close() {
+      closed = true;
+      timer?.close();
+    },
+  };
+}
+
+function isMissing({ servedAs }: PolicyParts, object: ApiObject): boolean {
+  const { namespace = '', name = '' } = object.metadata;
+  const served = servedAs(object);
+  return served !== undefined && served.collection.get(served.objectKey(namespace, name)) === undefined;
+}
+
 /** Attempts per object after lost races. */
 const attemptsMax = 5;
 

@@ -16,7 +16,7 @@ import { removalBy } from '../../definitions/remove-objects.ts';
 import { heavyConversion } from '../../serving/heavy/heavy-conversion.ts';
 import { type CreateInitial, createNamespaces, serverManager, serverUser } from '../../upkeep/bootstrap.ts';
 import { ClaimRepair } from '../../upkeep/claim-repair.ts';
-import { ensureDefaultPolicy, retryDefaultPolicy } from '../../upkeep/default-policy.ts';
+import { ensureDefaultPolicy, keepObjects, retryDefaultPolicy } from '../../upkeep/default-policy.ts';
 import { expireObjects } from '../../upkeep/object-expiry.ts';
 import { type Access, openAccess } from '../access/access.ts';
 import type { ApiServerConfig } from '../config.ts';
@@ -163,6 +163,10 @@ async function makeInitialObjects(
   };
   const refused = await ensureDefaultPolicy(policyParts);
   if (refused.length > 0) held.add(retryDefaultPolicy(policyParts, refused, clock));
+  const kept = [...resources.stored()].flatMap(({ kind: { initialObjects = [], keptObjects = [] } }) =>
+    initialObjects.filter(({ metadata: { name = '' } }) => keptObjects.includes(name)),
+  );
+  held.add(keepObjects(policyParts, kept, clock));
 }
 
 /** The resource that clients are served for objects of this kind, if any. */
