@@ -35,6 +35,7 @@ import { AuditedObjects } from './audit/audited-objects.ts';
 import { type RequestAudit, statusObject } from './audit/request-audit.ts';
 import { sentIdentity } from './audit/sent-identity.ts';
 import type { Connector } from './connect/connector.ts';
+import type { FlowTable } from './flow-control/flow-tables.ts';
 import { OverloadError } from './flow-control/too-many-requests.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
 import { DeprecatedApis } from './observe/deprecated-apis.ts';
@@ -63,6 +64,7 @@ interface ResponderParts {
   readonly serverAddress: () => string;
   /** OIDC discovery of the service account issuer; undefined if there is none. */
   readonly issuerDiscovery: IssuerDiscovery | undefined;
+  readonly flowTable: ((name: FlowTable, includeRequestDetails: boolean) => string) | undefined;
 }
 
 /** The last stage: calls the registry and sends the reply in the client's format. */
@@ -100,6 +102,7 @@ export class Responder {
       heavy: parts.heavy,
       compresses: features.APIResponseCompression,
       issuerDiscovery: parts.issuerDiscovery,
+      flowTable: parts.flowTable,
     });
   }
 

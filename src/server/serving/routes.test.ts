@@ -50,6 +50,7 @@ const router = routes({
   negotiator: new Negotiator(orch, new Set()),
   compresses: true,
   issuerDiscovery: undefined,
+  flowTable: (name, includeRequestDetails) => `${name} ${includeRequestDetails}\n`,
 });
 
 async function get(
@@ -79,6 +80,12 @@ describe('what is served', () => {
     ],
     ['/version', 'application/json', /"major":"1","minor":"32","gitVersion":"v1\.32\.0\+orch"/],
     ['/metrics', 'text/plain; version=0.0.4; charset=utf-8', /^test_total 1$/m],
+    ['/debug/api_priority_and_fairness/dump_queues', 'text/plain; charset=utf-8', /^dump_queues false$/m],
+    [
+      '/debug/api_priority_and_fairness/dump_requests?includeRequestDetails=1',
+      'text/plain; charset=utf-8',
+      /^dump_requests true$/m,
+    ],
     ['/healthz', 'text/plain; charset=utf-8', /^ok$/],
     ['/livez/ping', 'text/plain; charset=utf-8', /^ok$/],
     ['/readyz?verbose', 'text/plain; charset=utf-8', /^\[\+\]store ok$/m],

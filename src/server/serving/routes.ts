@@ -33,6 +33,7 @@ import {
   type StreamedDocument,
 } from '../../registry/documents/documents.ts';
 import type { Health } from '../upkeep/health.ts';
+import { type FlowTable, isFlowTable } from './flow-control/flow-tables.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
 import { queryOf, routeHealth, sendMetrics } from './status-pages.ts';
 import { versionInfo } from './version-info.ts';
@@ -54,6 +55,8 @@ interface RouteParts {
   readonly compresses: boolean;
   /** OIDC discovery of the service account issuer; undefined if there are no tokens that others could verify. */
   readonly issuerDiscovery: IssuerDiscovery | undefined;
+  /** A table of what waits for seats; undefined where nobody is to look at it. */
+  readonly flowTable: ((name: FlowTable, includeRequestDetails: boolean) => string) | undefined;
 }
 
 /** Non-resource paths: health, discovery, OpenAPI, version, metrics. */
@@ -64,6 +67,7 @@ export function routes(parts: RouteParts): PathRouter {
   routeHealth(router, parts);
   const version = Buffer.from(JSON.stringify(versionInfo(parts.dialect)));
   routeDiscovery(router, parts);
+  routeFlowTables(router, parts);
   return router
     .exact('/', get, (exchange) => {
       return sendJson(parts, exchange, Buffer.from(JSON.stringify({ paths: listedPaths(parts, router) })));
@@ -115,6 +119,18 @@ function routeDiscovery(router: PathRouter, { issuerDiscovery }: RouteParts): vo
   router
     .exact(openidConfigurationPath, ['GET'], (exchange) => send(exchange, issuerDiscovery.configuration()))
     .exact(jwksPath, ['GET'], (exchange) => send(exchange, issuerDiscovery.keySet()));
+}
+
+/** As in kube-apiserver, tables for people, which `/` does not list. Any value of the parameter asks for details. */
+function routeFlowTables(router: PathRouter, { flowTable }: RouteParts): void {
+  if (!flowTable) return;
+  const prefix = '/debug/api_priority_and_fairness/';
+  router.prefix(prefix, ['GET'], (exchange, path) => {
+    const name = path.slice(prefix.length);
+    if (!isFlowTable(name)) throw noSuchPath();
+    const body = Buffer.from(flowTable(name, (queryOf(exchange).get('includeRequestDetails') ?? '') !== ''));
+    return sendBytes(exchange, { status: 200, contentType: 'text/plain; charset=utf-8', body });
+  });
 }
 
 /** Removes a trailing slash, which does not change the document. */

@@ -12,6 +12,7 @@ import { accessMetrics } from '../serving/access-metrics.ts';
 import { Connector } from '../serving/connect/connector.ts';
 import { logMetrics } from '../serving/connect/log-metrics.ts';
 import { FlowControl } from '../serving/flow-control/flow-control.ts';
+import { flowTable } from '../serving/flow-control/flow-tables.ts';
 import { HeavyWork } from '../serving/heavy/heavy-work.ts';
 import { accessLog } from '../serving/observe/access-log.ts';
 import { requestPublisher } from '../serving/observe/request-channels.ts';
@@ -51,6 +52,11 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
   const issuerDiscovery = identities.serviceAccounts?.discovery;
   const responder = new Responder({
     ...{ config, clock, registry, resources, health, metrics, heavy, connector, forms, serverAddress, issuerDiscovery },
+    // What waits is that of all scopes: those who run the process may see it.
+    flowTable:
+      resources.scope.name === ''
+        ? (name, includeRequestDetails) => flowTable(name, parts.capacity, { includeRequestDetails })
+        : undefined,
   });
   held.add(parts.cache.throttle(() => responder.watchesBusy));
   const refuse: Responder['refuse'] = (context, error) => responder.refuse(context, error);

@@ -72,7 +72,7 @@ export class FlowControl {
     }
     const ticket = new Ticket(
       exchange,
-      { schema, tenant, key: flowKey(schema, user, info) },
+      { schema, tenant, key: flowKey(schema, user, info), request },
       this.#metrics.usageOf(schema),
     );
     exchange.onEnd(() => {

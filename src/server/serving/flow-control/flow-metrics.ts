@@ -15,6 +15,8 @@ export interface FlowMetrics {
   answerCutOff(): void;
   /** What requests of a schema hold now. The same object for all schemas of a name. */
   usageOf(schema: FlowSchema): SchemaUsage;
+  /** Of all schemas that requests had. */
+  usages(): Iterable<{ readonly schema: FlowSchema; readonly usage: SchemaUsage }>;
 }
 
 /** Counted in plain numbers, since every request changes them. */
@@ -25,6 +27,10 @@ export interface SchemaUsage {
   executing: number;
   /** Requests that wait for one. */
   waiting: number;
+  /** Requests that were refused at once, after they had waited for too long, or were given up by their clients, so far. */
+  rejected: number;
+  timedOut: number;
+  cancelled: number;
 }
 
 /** Uses the metric names of kube-apiserver where they exist. */
@@ -60,19 +66,31 @@ export function flowMetrics(metrics: Metrics): FlowMetrics {
     labels: [],
   });
   const labels = ({ name, level }: FlowSchema) => ({ flow_schema: name, priority_level: level });
+  const usage = schemaUsage(metrics);
   return {
     enqueued: (schema, length) => lengths.observe(labels(schema), length),
     waited: (schema, granted, seconds) => waited.observe({ ...labels(schema), execute: String(granted) }, seconds),
-    rejected: (schema, reason) => rejected.add({ ...labels(schema), reason }),
+    rejected(schema, reason) {
+      rejected.add({ ...labels(schema), reason });
+      usage.usageOf(schema)[endings[reason]] += 1;
+    },
     bodyGivenUp: (reason) => bodies.add({ reason }),
     answerCutOff: () => answers.add({}),
-    usageOf: schemaUsage(metrics),
+    ...usage,
   };
 }
 
+/** Where refusals are counted. */
+const endings = {
+  'concurrency-limit': 'rejected',
+  'queue-full': 'rejected',
+  'time-out': 'timedOut',
+  cancelled: 'cancelled',
+} as const satisfies Record<RefusalReason, keyof SchemaUsage>;
+
 const levelLabels = ['priority_level', 'flow_schema'] as const;
 
-function schemaUsage(metrics: Metrics): FlowMetrics['usageOf'] {
+function schemaUsage(metrics: Metrics): Pick<FlowMetrics, 'usageOf' | 'usages'> {
   const byName = new Map<string, { readonly schema: FlowSchema; readonly usage: SchemaUsage }>();
   const known = new WeakMap<FlowSchema, SchemaUsage>();
   const gauge = (name: string, help: string, stability?: 'BETA') =>
@@ -105,14 +123,16 @@ function schemaUsage(metrics: Metrics): FlowMetrics['usageOf'] {
       waitingSeats.set(labels, usage.waiting);
     }
   });
-  return (schema) => {
+  const usageOf = (schema: FlowSchema): SchemaUsage => {
     const found = known.get(schema);
     if (found) return found;
-    const empty = { schema, usage: { dispatched: 0, executing: 0, waiting: 0 } };
+    const nothing = { dispatched: 0, executing: 0, waiting: 0, rejected: 0, timedOut: 0, cancelled: 0 };
+    const empty = { schema, usage: nothing };
     const { usage } = getOrAdd(byName, schema.name, () => empty);
     known.set(schema, usage);
     return usage;
   };
+  return { usageOf, usages: () => byName.values() };
 }
 
 /** Reports the seats of each level, in all pools together. Infinite if there is no limit. */

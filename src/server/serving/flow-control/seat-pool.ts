@@ -121,6 +121,11 @@ export class SeatPool implements Closable {
       if (name !== exemptLevel) yield [name, this.#max === 0 ? unlimited : bounds];
   }
 
+  /** Those too that are gone and not yet empty. */
+  levels(): Iterable<Level> {
+    return this.#allLevels;
+  }
+
   /** The peak numbers of seats in use and of waiting requests since the last call. */
   takePeaks(): { readonly inFlight: number; readonly waiting: number } {
     const peaks = { inFlight: this.#inFlightPeak, waiting: this.#waitingPeak };

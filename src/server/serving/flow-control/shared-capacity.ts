@@ -28,6 +28,7 @@ export class SharedCapacity implements Closable {
   readonly pools: Readonly<Record<SeatKind, SeatPool>>;
   readonly bodies: BodyIntake;
   readonly dialect: Dialect;
+  readonly clock: Clock;
   readonly metrics: FlowMetrics;
   readonly exempt = new SharedLimits();
   readonly others = new SharedLimits();
@@ -36,6 +37,7 @@ export class SharedCapacity implements Closable {
   constructor(options: CapacityOptions) {
     const { clock, dialect, max, requestMsMax } = options;
     this.dialect = dialect;
+    this.clock = clock;
     this.metrics = flowMetrics(options.metrics);
     this.bodies = new BodyIntake({ clock, metrics: this.metrics });
     const { levels } = initialConfiguration(dialect);

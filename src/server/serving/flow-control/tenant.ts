@@ -62,6 +62,11 @@ export class SharedLimits {
     return this.#tenants.get(name) ?? this.#add(name);
   }
 
+  /** Those in memory, idle ones too. */
+  tenants(): Iterable<Tenant> {
+    return this.#tenants.values();
+  }
+
   /** Tenants in memory, including idle ones. */
   get size(): number {
     return this.#tenants.size;

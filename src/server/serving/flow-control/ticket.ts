@@ -1,6 +1,8 @@
 import type { RosterPlace } from '../../../base/collections/roster.ts';
 import { untilAborted } from '../../../base/time/until-aborted.ts';
 import type { Exchange } from '../../../http/exchange.ts';
+import type { RequestInfo } from '../../../request/request-info.ts';
+import type { UserInfo } from '../../../request/user-info.ts';
 import type { ReceivedBody } from './body-intake.ts';
 import type { SchemaUsage } from './flow-metrics.ts';
 import type { FlowSchema } from './flow-schemas.ts';
@@ -14,6 +16,14 @@ export interface Flow {
   readonly tenant: Tenant;
   /** Distinguishes the flows of a tenant, which are served round-robin. */
   readonly key: string;
+  /** For who looks at what waits. */
+  readonly request?: SentRequest | undefined;
+}
+
+/** Whose a request is, and what it asks for. */
+export interface SentRequest {
+  readonly user: UserInfo;
+  readonly info: RequestInfo;
 }
 
 interface SeatSource {
@@ -27,6 +37,7 @@ export class Ticket implements Flow {
   readonly schema: FlowSchema;
   readonly tenant: Tenant;
   readonly key: string;
+  readonly request: SentRequest | undefined;
   /** True while the request counts among the tenant's requests under way. */
   counted = true;
   /** True if the answer is a watch, or comes from another server that the client is connected to. */
@@ -50,12 +61,13 @@ export class Ticket implements Flow {
   readonly #usage: SchemaUsage;
 
   /** `usage` counts the requests of the schema. */
-  constructor(exchange: Exchange, { schema, tenant, key }: Flow, usage: SchemaUsage) {
+  constructor(exchange: Exchange, { schema, tenant, key, request }: Flow, usage: SchemaUsage) {
     this.#usage = usage;
     this.exchange = exchange;
     this.schema = schema;
     this.tenant = tenant;
     this.key = key;
+    this.request = request;
   }
 
   /** The request got its seat, from a pool in which it will wait for another one. */
