@@ -2,6 +2,7 @@ import type { Closable } from '../base/disposable.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
 import { WorkQueueMetrics } from '../client/work-queue-metrics.ts';
 import type { PublishOutcome } from './publish-outcome.ts';
+import { JobMetrics } from './workloads/job-metrics.ts';
 
 /** Powers of two from a millisecond on, in seconds. */
 const publishBuckets = Array.from({ length: 15 }, (_, power) => 0.001 * 2 ** power);
@@ -29,6 +30,7 @@ export class ControllerMetrics {
   /** Count a pass of the publisher of the root CA, and of the publisher of the trust bundle. */
   readonly rootCaPublished: (outcome: PublishOutcome) => void;
   readonly trustBundlePublished: (outcome: PublishOutcome) => void;
+  readonly jobs: JobMetrics;
   readonly #running: Gauge<'manager' | 'name'>;
   readonly #leading: Gauge<'name'>;
   readonly #manager: string;
@@ -39,6 +41,7 @@ export class ControllerMetrics {
   constructor(metrics: Metrics, manager: string) {
     this.#manager = manager;
     this.queues = new WorkQueueMetrics(metrics);
+    this.jobs = new JobMetrics(metrics);
     const [namespaces, bundle] = ['of the root CA over a namespace', 'of the trust bundle of the server'];
     this.rootCaPublished = publisherMetrics(metrics, 'root_ca_cert_publisher', `Passes of the publisher ${namespaces}`);
     this.trustBundlePublished = publisherMetrics(

@@ -9,6 +9,7 @@ import type { WorkQueueMetrics } from '../client/work-queue-metrics.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { CertificateSigning } from './certificate-signing.ts';
 import type { PublishOutcome } from './publish-outcome.ts';
+import type { JobMetrics } from './workloads/job-metrics.ts';
 
 /** Dependencies of every controller. */
 export interface ControllerContext {
@@ -18,6 +19,8 @@ export interface ControllerContext {
   /** Observe a pass of the publisher of the root CA over one namespace, and of the publisher of the trust bundle. */
   readonly rootCaPublished?: ((outcome: PublishOutcome) => void) | undefined;
   readonly trustBundlePublished?: ((outcome: PublishOutcome) => void) | undefined;
+  /** Observes jobs and cron jobs. */
+  readonly jobMetrics?: JobMetrics | undefined;
   /** Client for the controller's own requests, with the identity of its service account if it has one. */
   readonly client: ApiClient;
   /**

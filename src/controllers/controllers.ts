@@ -302,7 +302,7 @@ const nameOf = (text: string): ControllerName | undefined =>
 export interface ControllersContext
   extends Omit<
     ControllerContext,
-    'name' | 'queueMetrics' | 'rootCaPublished' | 'trustBundlePublished' | 'reader' | 'events'
+    'name' | 'queueMetrics' | 'jobMetrics' | 'rootCaPublished' | 'trustBundlePublished' | 'reader' | 'events'
   > {
   readonly metrics?: ControllerMetrics | undefined;
   /** Creates a client for a service account of the system namespace. Default: all controllers use `client`. */
@@ -317,6 +317,7 @@ export function startControllers(names: readonly ControllerName[], context: Cont
   const { client: reader, clientOf, metrics, ...rest } = context;
   const observed = {
     queueMetrics: metrics?.queues,
+    jobMetrics: metrics?.jobs,
     rootCaPublished: metrics?.rootCaPublished,
     trustBundlePublished: metrics?.trustBundlePublished,
   };

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Metrics } from '../../src/base/metrics.ts';
 import { ManualClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
+import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { asCronJob } from '../../src/kinds/batch/cron-job.ts';
 import { formatTime } from '../../src/meta/time.ts';
 import { controllersForEach } from '../support/registry-controllers.ts';
@@ -15,9 +17,9 @@ const path = `${batch}/cronjobs/tick`;
 const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
 const minute = 60_000;
 
-async function start(spec: object) {
+async function start(spec: object, metrics = new Metrics()) {
   const clock = new ManualClock(controllers.fixture.clock.now());
-  controllers.start(['cronjob'], { clock });
+  controllers.start(['cronjob'], { clock, metrics: new ControllerMetrics(metrics, 'manager') });
   await work.make(`${batch}/cronjobs`, 'tick', { schedule: '* * * * *', jobTemplate: { spec: { template } }, ...spec });
   await until(() => clock.pending > 0, 'it waits');
   return clock;
@@ -56,6 +58,15 @@ const told = (event: string): Promise<void> =>
   until(async () => (await work.events('tick')).includes(event), `no event ${event}`);
 
 describe('a cron job', () => {
+  it('tells how late its jobs are made, as a metric', async () => {
+    const metrics = new Metrics();
+    const clock = await start({}, metrics);
+    const shown = (): string => /^cronjob_.*_skew_duration_seconds_count (\d+)$/m.exec(metrics.render())?.[1] ?? '0';
+    assert.equal(shown(), '0');
+    await has(jobAt(tick(clock)));
+    await until(() => shown() === '1', 'it is not counted');
+  });
+
   it('makes a job each time, and keeps as many as it is to keep', async () => {
     const clock = await start({ successfulJobsHistoryLimit: 1, timeZone: 'Asia/Kolkata' });
     const first = tick(clock);

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Metrics } from '../../src/base/metrics.ts';
 import { ManualClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
+import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { asJob } from '../../src/kinds/batch/job-schema.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
 import { controllersForEach } from '../support/registry-controllers.ts';
@@ -54,6 +56,76 @@ const reached = 'CompletionsReached: Reached expected number of succeeded pods';
 const tracked = async (): Promise<number> =>
   (await work.list(podsPath)).filter(({ metadata }) => metadata.finalizers?.includes('batch.orch.io/job-tracking'))
     .length;
+
+/** Lines of the metrics of jobs, without those of histograms and passes, whose number depends on how watches come. */
+const counted = (metrics: Metrics): readonly string[] =>
+  metrics
+    .render()
+    .split('\n')
+    .filter((line) => /^job_controller_(?!job_sync)/.test(line))
+    .map((line) => line.replace('job_controller_', ''))
+    .sort();
+
+describe('metrics of jobs', () => {
+  it('count pods and jobs that end, and why pods are made', async () => {
+    const metrics = new Metrics();
+    controllers.start(['job'], { metrics: new ControllerMetrics(metrics, 'manager') });
+    await work.make(jobs, 'work', { backoffLimit: 3, template });
+    const [first = ''] = await runs(1);
+    await end(first, 'Failed', 1);
+    const [second = ''] = await runs(1);
+    await end(second, 'Succeeded');
+    await hasConditions(`SuccessCriteriaMet=True ${reached}`, `Complete=True ${reached}`);
+    const expected = [
+      'job_pods_creation_total{reason="new",status="succeeded"} 1',
+      'job_pods_creation_total{reason="recreate_terminating_or_failed",status="succeeded"} 1',
+      'job_pods_finished_total{completion_mode="NonIndexed",result="failed"} 1',
+      'job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 1',
+      'jobs_finished_total{completion_mode="NonIndexed",result="succeeded",reason="CompletionsReached"} 1',
+      'terminated_pods_tracking_finalizer_total{event="add"} 2',
+      'terminated_pods_tracking_finalizer_total{event="delete"} 2',
+    ];
+    await until(
+      () => JSON.stringify(counted(metrics)) === JSON.stringify(expected),
+      () => counted(metrics).join('\n'),
+    );
+    const text = metrics.render();
+    const made =
+      /^job_controller_job_syncs_total\{completion_mode="NonIndexed",result="success",action="pods_created"\} 2$/m;
+    assert.match(text, made);
+    assert.match(text, /^job_controller_job_sync_duration_seconds_count\{.*action="pods_created"\} 2$/m);
+  });
+
+  it('count indexes, and pods on which a policy decides', async () => {
+    const metrics = new Metrics();
+    controllers.start(['job'], { metrics: new ControllerMetrics(metrics, 'manager') });
+    const onExitCodes = { operator: 'In', values: [42] };
+    const spec = {
+      parallelism: 1,
+      completions: 2,
+      completionMode: 'Indexed',
+      backoffLimitPerIndex: 1,
+      maxFailedIndexes: 2,
+    };
+    const podFailurePolicy = { rules: [{ action: 'FailIndex', onExitCodes }] };
+    await work.make(jobs, 'work', { ...spec, podFailurePolicy, template });
+    const [first = ''] = await runs(1);
+    await end(first, 'Failed', 42);
+    await until(async () => asJob(await work.get(path)).status?.failedIndexes === '0', 'the index does not fail');
+    const [second = ''] = await runs(1);
+    await end(second, 'Succeeded');
+    const expected = [
+      'job_finished_indexes_total{status="failed",backoffLimit="perIndex"} 1',
+      'job_finished_indexes_total{status="succeeded",backoffLimit="perIndex"} 1',
+      'jobs_finished_total{completion_mode="Indexed",result="failed",reason="FailedIndexes"} 1',
+      'pod_failures_handled_by_failure_policy_total{action="FailIndex"} 1',
+    ];
+    await until(
+      () => expected.every((line) => counted(metrics).includes(line)),
+      () => counted(metrics).join('\n'),
+    );
+  });
+});
 
 describe('a job', () => {
   it('runs pods until enough of them have succeeded, and counts each once', async () => {

@@ -14,7 +14,7 @@ import { isTerminatingNamespace, messageOf } from '../pod-control.ts';
 import { writeStatus } from '../write-status.ts';
 import { dueOf, untilNextMs } from './due-time.ts';
 
-interface PassOptions extends Pick<ControllerContext, 'client' | 'clock' | 'dialect' | 'events'> {
+interface PassOptions extends Pick<ControllerContext, 'client' | 'clock' | 'dialect' | 'events' | 'jobMetrics'> {
   readonly kind: ObjectKind;
   readonly jobKind: ObjectKind;
   readonly owner: ApiObject;
@@ -221,6 +221,8 @@ export class CronJobPass {
     try {
       const job = await client.create<ApiObject>(collectionOf(jobKind, namespace), object, signal);
       this.#event('Normal', 'SuccessfulCreate', `Created job ${name}`);
+      const madeMs = parseTime(job.metadata.creationTimestamp ?? '') ?? this.#nowMs;
+      this.#options.jobMetrics?.cronJobStarted((madeMs - at) / 1_000);
       await this.#options.jobInformer.reached(job.metadata.resourceVersion, signal);
       return job;
     } catch (error) {

@@ -60,6 +60,9 @@ interface Seen {
   readonly counted: ReadonlySet<string>;
 }
 
+/** As a job and metrics name it. */
+export const modeOf = (isIndexed: boolean) => (isIndexed ? 'Indexed' : 'NonIndexed');
+
 export const isSuspended = ({ suspend }: JobSpec): boolean => suspend === true;
 
 /** Pods are replaced when they have ended, and not while they terminate. */

@@ -1,20 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SharedInformer } from '../../../client/shared-informers.ts';
 import { jobNames } from '../../../dialect/workload-names.ts';
-import type { JobStatus } from '../../../kinds/batch/job-schema.ts';
+import { asJob, type JobStatus } from '../../../kinds/batch/job-schema.ts';
 import type { Pod } from '../../../kinds/core/pod/pod-schema.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { formatTime } from '../../../meta/time.ts';
 import type { ControllerContext } from '../../controller.ts';
 import { conditionOf } from '../conditions.ts';
 import { byDeletion } from '../deletion-order.ts';
+import type { CreationReason, JobMetrics, PassAction } from '../job-metrics.ts';
 import { aboutOf, type ObjectKind, pathOf } from '../owner.ts';
 import { isTerminatingNamespace, type PodControl } from '../pod-control.ts';
 import { isReady } from '../pod-state.ts';
 import { runAll, slowStart } from '../slow-start.ts';
 import { type BackOff, backOffAfter } from './back-off.ts';
 import { completionOf, type Ending, endingOf, interimOf, untilDeadlineMs } from './ending.ts';
-import { isSuspended, type JobFacts, type JobPod } from './job-facts.ts';
+import { indexSetIn, sizeOf } from './index-set.ts';
+import { isSuspended, type JobFacts, type JobPod, modeOf } from './job-facts.ts';
 import { podOfIndex } from './pod-of-index.ts';
 import { awaitingReplacement, type PodPlan, planOf } from './pod-plan.ts';
 import { countedStatus, trackedStatus } from './uncounted-pods.ts';
@@ -29,6 +31,7 @@ interface PassOptions extends Pick<ControllerContext, 'client' | 'clock' | 'dial
   readonly backOff: BackOff;
   readonly keepBackOff: (backOff: BackOff) => void;
   readonly waitAtMost: (ms: number) => void;
+  readonly metrics: JobMetrics | undefined;
 }
 
 interface Counts {
@@ -44,6 +47,8 @@ export class JobPass {
   readonly #at: string;
   /** As stored last. */
   #job: ApiObject;
+  /** What the pass does, or did last, to pods. */
+  action: PassAction = 'reconciling';
 
   /** `stored` is the job without the start time that the facts may have given it. */
   constructor(options: PassOptions, facts: JobFacts, stored: ApiObject) {
@@ -79,6 +84,7 @@ export class JobPass {
 
   async #carryOut(plan: PodPlan, awaiting: ReadonlyMap<number, JobPod>, isEnding: boolean): Promise<Done> {
     const { signal, waitAtMost } = this.#options;
+    if (!isEnding) this.action = actions[plan.type];
     if (plan.type === 'wait') waitAtMost(plan.ms);
     if (plan.type === 'create') {
       const { indexes } = plan;
@@ -106,11 +112,20 @@ export class JobPass {
     const template = spec.template ?? {};
     const finalizers = template.metadata?.finalizers?.includes(tracking) ? [] : [tracking];
     const own = index === undefined ? {} : podOfIndex(this.#facts, dialect, index, awaiting.get(index));
+    const reason = this.#creationReason();
     try {
       await control.create(job, { template, finalizers, ...own });
+      this.#options.metrics?.podCreation(reason, 'succeeded');
     } catch (error) {
+      this.#options.metrics?.podCreation(reason, 'failed');
       if (!isTerminatingNamespace(error)) throw error;
     }
+  }
+
+  #creationReason(): CreationReason {
+    const { spec, failed, pods } = this.#facts;
+    if (spec.podReplacementPolicy === 'Failed' && failed > 0) return 'recreate_failed';
+    return failed > 0 || pods.some(({ isTerminating }) => isTerminating) ? 'recreate_terminating_or_failed' : 'new';
   }
 
   #inOrder(pods: readonly JobPod[]): readonly JobPod[] {
@@ -150,6 +165,7 @@ export class JobPass {
       noted.ended.map((pod) => async () => {
         await this.#options.untrack(pod);
         withFinalizer.delete(pod.uid);
+        if (pod.hasFailed && pod.verdict.action) this.#options.metrics?.policyApplied(pod.verdict.action);
       }),
       this.#options.signal,
     );
@@ -166,6 +182,8 @@ export class JobPass {
   }
 
   #reportEnd({ type, reason, message }: Ending, { succeeded = 0 }: JobStatus): void {
+    const mode = modeOf(this.#facts.isIndexed);
+    this.#options.metrics?.finished(mode, type === 'Failed' ? 'failed' : 'succeeded', reason);
     if (type === 'Failed') {
       this.#event('Warning', reason, message);
       return;
@@ -181,13 +199,28 @@ export class JobPass {
   async #write(status: JobStatus): Promise<void> {
     const { client, kind, owners, signal } = this.#options;
     const next = withoutNothing(status);
-    if (isDeepStrictEqual(this.#job['status'] ?? {}, next)) return;
+    const before = asJob(this.#job).status ?? {};
+    if (isDeepStrictEqual(before, next)) return;
     this.#job = await client.update<ApiObject>(
       pathOf(kind, this.#job, 'status'),
       { ...this.#job, status: next },
       signal,
     );
+    this.#countFinished(before, next);
     await owners.reached(this.#job.metadata.resourceVersion, signal);
+  }
+
+  #countFinished(before: JobStatus, now: JobStatus): void {
+    const { metrics } = this.#options;
+    const { isIndexed, spec } = this.#facts;
+    const grown = (name: 'succeeded' | 'failed'): number => (now[name] ?? 0) - (before[name] ?? 0);
+    for (const end of ['succeeded', 'failed'] as const) metrics?.podsFinished(modeOf(isIndexed), end, grown(end));
+    if (!isIndexed) return;
+    const perIndex = spec.backoffLimitPerIndex !== undefined;
+    const failed = ({ failedIndexes = '' }: JobStatus): number =>
+      sizeOf(indexSetIn(failedIndexes, Number.POSITIVE_INFINITY));
+    metrics?.indexesFinished('succeeded', perIndex, grown('succeeded'));
+    metrics?.indexesFinished('failed', perIndex, failed(now) - failed(before));
   }
 
   #event(type: 'Normal' | 'Warning', reason: string, message: string): void {
@@ -195,6 +228,13 @@ export class JobPass {
     events.record({ about: aboutOf(kind, this.#job), type, reason, message });
   }
 }
+
+const actions = {
+  create: 'pods_created',
+  delete: 'pods_deleted',
+  keep: 'tracking',
+  wait: 'tracking',
+} as const satisfies Record<PodPlan['type'], PassAction>;
 
 interface Done {
   readonly created: number;

@@ -6,16 +6,18 @@ import type { SharedInformer } from '../../../client/shared-informers.ts';
 import { WorkQueue } from '../../../client/work-queue.ts';
 import { jobNames } from '../../../dialect/workload-names.ts';
 import { asJob } from '../../../kinds/batch/job-schema.ts';
+import { asPod } from '../../../kinds/core/pod/pod-schema.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { formatTime } from '../../../meta/time.ts';
 import type { InformedContext } from '../../controller.ts';
 import { claim } from '../claim.ts';
 import { byController, collectionOf, controllerOf, type ObjectKind, pathOf, podKind } from '../owner.ts';
 import { PodControl } from '../pod-control.ts';
+import { isFinished } from '../pod-state.ts';
 import { selectorIn } from '../read-selector.ts';
 import { WorkloadController } from '../workload-controller.ts';
 import { type BackOff, noFailures } from './back-off.ts';
-import { factsOf, finishOf, isSuspended } from './job-facts.ts';
+import { factsOf, finishOf, isSuspended, modeOf } from './job-facts.ts';
 import { JobPass } from './job-pass.ts';
 
 const parallel = 5;
@@ -62,7 +64,9 @@ class Jobs implements Closable {
     this.#control = new PodControl({ ...context, ownerKind: this.#kind, pods: this.#pods, signal });
     this.#held.add(
       this.#pods.follow({
-        changed: (key, now) => {
+        changed: (key, now, before) => {
+          const [had, has] = [before, now].map((pod) => this.#isCounted(pod));
+          if (had !== has) this.#context.jobMetrics?.tracking(has ? 'add' : 'delete');
           if (now?.metadata.finalizers?.includes(this.#tracking)) this.#orphans.add(key);
         },
         synced: () => this.#synced(),
@@ -101,6 +105,7 @@ class Jobs implements Closable {
     const pass = new JobPass(
       {
         ...{ client, clock, dialect, events: this.#context.events, kind: this.#kind, owners, signal },
+        metrics: this.#context.jobMetrics,
         control: this.#control,
         backOff: memory.backOff,
         keepBackOff: (backOff) => {
@@ -115,7 +120,20 @@ class Jobs implements Closable {
       facts,
       stored,
     );
-    await pass.run();
+    await this.#observed(pass, facts.isIndexed);
+  }
+
+  async #observed(pass: JobPass, isIndexed: boolean): Promise<void> {
+    const { clock, jobMetrics } = this.#context;
+    const startedMs = clock.monotonic();
+    let failed = true;
+    try {
+      await pass.run();
+      failed = false;
+    } finally {
+      const seconds = (clock.monotonic() - startedMs) / 1_000;
+      jobMetrics?.passed({ mode: modeOf(isIndexed), action: pass.action, failed, seconds });
+    }
   }
 
   #memoryOf(key: string): Memory {
@@ -134,6 +152,11 @@ class Jobs implements Closable {
     } catch (error) {
       if (!hasReason(error, 'NotFound')) throw error;
     }
+  }
+
+  /** Whether a pod has ended and is still to be counted. */
+  #isCounted(pod: ApiObject | undefined): boolean {
+    return pod?.metadata.finalizers?.includes(this.#tracking) === true && isFinished(asPod(pod));
   }
 
   #isOurs(job: ApiObject): boolean {
