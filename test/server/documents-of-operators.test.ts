@@ -7,6 +7,8 @@ import { commands } from '../../src/cli/commands/commands.ts';
 import { migrate } from '../../src/cli/commands/migrate.ts';
 import { restore } from '../../src/cli/commands/restore.ts';
 import { serverFlags } from '../../src/cli/flags/server-flags.ts';
+import { orch } from '../../src/dialect/orch.ts';
+import { kinds } from '../../src/kinds/kinds.ts';
 import { featureGates } from '../../src/server/wiring/features.ts';
 
 /** What operators read says all that there is, and nothing that is not. */
@@ -40,6 +42,19 @@ describe('OPERATIONS.md', () => {
     const named = rowsOfFlags.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`--?([a-z][-a-z0-9]*)[=[]/g)]);
     assert.ok(named.length >= Object.keys(serverFlags).length);
     for (const [, name = ''] of named) assert.ok(known.has(name), name);
+  });
+
+  test('has every version that is off by default, with its kinds', () => {
+    const off = kinds(orch).filter(({ offByDefault }) => offByDefault);
+    const byVersion = Map.groupBy(off, ({ group, version }) => `${group}/${version}`);
+    const rows = [...text.matchAll(/^\| `([a-z.]+\/v\d+(?:alpha|beta)\d+)` \| ([A-Za-z, ]+)/gm)].map(
+      ([, version = '', names = '']) => `${version}: ${names.trim()}`,
+    );
+    const expected = [...byVersion].map(([version, each]) => {
+      const names = each.map(({ kind }) => kind).sort();
+      return `${version}: ${names.join(', ')}`;
+    });
+    assert.deepEqual(rows, expected.sort());
   });
 
   test('has every command and feature gate', () => {
