@@ -39,7 +39,7 @@ export function toStatusError(error: unknown, resource: ResourceName, name: stri
         error,
       );
     case 'unknownOutcome':
-      return unknownOutcome('the data store did not answer in time', error);
+      return unknownOutcome('the data store did not confirm the write', error);
     case 'full':
       return serviceUnavailable('the data store has no room left; the request was not carried out', error);
     case 'tooLarge':

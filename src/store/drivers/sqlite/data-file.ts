@@ -1,10 +1,22 @@
 /**
  * The data file: its layout, its creation, and the check that an existing file is one of ours.
  *
- * Nothing here opens a file that may exist other than through SQLite: when a process closes any descriptor of a file,
- * it loses all its POSIX locks on that file (fcntl(2)), including those of a store in the same process.
+ * Nothing here opens a data file that may exist other than through SQLite: when a process closes any descriptor of a file,
+ * it loses all its POSIX locks on that file (fcntl(2)), including those of a store in the same process. SQLite has no locks
+ * on a write-ahead log.
  */
-import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Revision, StoreError } from '../../store.ts';
@@ -17,10 +29,10 @@ const applicationId = 0x6f726368;
 const layoutVersion = 1;
 
 /** Values of about 1 KiB leave 4 KiB pages a quarter empty; pages larger than this cost more if keys are random. */
-const pageBytes = 8192;
+export const pageBytes = 8192;
 
 /** WAL pages that trigger a checkpoint: 16 MiB. */
-const checkpointPages = 2_000;
+export const checkpointPages = 2_000;
 
 /** Page cache. Holds the index of about 100,000 keys; values are read only once, by the cache above the store. */
 const cacheKibibytes = 16_384;
@@ -60,6 +72,7 @@ const layout = `
 export const openDataFile = (file: string): DatabaseSync => {
   assertFolder(file);
   createPrivately(file);
+  syncLeftLog(file);
   return withDatabase(file, (database) => {
     if (isEmpty(database)) createLayout(database);
     else assertOurs(database, file);
@@ -73,6 +86,35 @@ export const openDataFile = (file: string): DatabaseSync => {
 /** Opens an existing data file for reading alongside its owner. */
 export const openDataFileBeside = (file: string): DatabaseSync =>
   withDatabase(file, (database) => assertOurs(database, file));
+
+/** Bytes of a log that are written again at once. */
+const stepBytes = 1024 * 1024;
+
+/**
+ * Makes durable what SQLite will read of a log that another process left behind. If its last sync failed, the kernel may show
+ * commits that are not on the disk and that no sync would write: they have to be written again before others follow them.
+ */
+const syncLeftLog = (file: string): void => {
+  const log = `${file}-wal`;
+  if (!existsSync(log)) return;
+  try {
+    const descriptor = openSync(log, 'r+');
+    try {
+      const bytes = new Uint8Array(stepBytes);
+      for (let at = 0; ; ) {
+        const length = readSync(descriptor, bytes, 0, stepBytes, at);
+        if (length === 0) break;
+        for (let done = 0; done < length; ) done += writeSync(descriptor, bytes, done, length - done, at + done);
+        at += length;
+      }
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    throw toStoreError(error, log);
+  }
+};
 
 /** Creates an empty file if there is none. It will hold secrets: only its owner may read it. */
 export const createPrivately = (file: string): void => {

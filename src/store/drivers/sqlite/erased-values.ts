@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { Checkpointer } from './checkpointer.ts';
 import { readNumber } from './data-file.ts';
 import { toStoreError } from './sqlite-error.ts';
 
@@ -10,28 +11,16 @@ const mark = 'erased';
  * from the beginning, the file is first written anew without what was deleted, which takes about a second for each
  * 100 MiB, and as much room on the disk as the file. Returns why that could not be done, if it could not.
  */
-export function eraseDeleted(database: DatabaseSync, erase: boolean): string | undefined {
+export function eraseDeleted(database: DatabaseSync, checkpointer: Checkpointer, erase: boolean): string | undefined {
   database.exec(`PRAGMA secure_delete = ${erase ? 'ON' : 'OFF'}`);
   const isMarked = readNumber(database, `SELECT count(*) FROM sqlite_schema WHERE name = '${mark}'`) > 0;
   if (erase === isMarked) return undefined;
   try {
     if (erase) database.exec(`VACUUM; CREATE TABLE ${mark} (id INTEGER PRIMARY KEY)`);
     else database.exec(`DROP TABLE ${mark}`);
-    if (erase) truncateWriteAheadLog(database);
+    if (erase) checkpointer.truncate();
     return undefined;
   } catch (error) {
     return toStoreError(error, 'the data file').message;
-  }
-}
-
-/** Moves the write-ahead log into the file and empties it, unless somebody reads it now, such as a backup. */
-export function truncateWriteAheadLog(database: DatabaseSync): void {
-  const waitMs = readNumber(database, 'PRAGMA busy_timeout');
-  try {
-    database.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)');
-  } catch {
-    // The log is intact; the next compaction tries again.
-  } finally {
-    database.exec(`PRAGMA busy_timeout = ${waitMs}`);
   }
 }

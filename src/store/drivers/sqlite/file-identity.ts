@@ -12,9 +12,9 @@
  * - the file the marks were made for, by its inode and creation time: both differ in a copy of the whole folder. A file
  *   that is moved within a file system remains the same.
  *
- * None of this is synced separately, so it adds almost nothing to a start: an acknowledged write is synced together
- * with the mark before it. If the marks diverge through a power failure or a full disk, the file is taken for a copy,
- * and its clients relist once without need.
+ * The mark in the file is synced, since writes follow it in the log: if their sync failed, it could be lost with them, and
+ * with it all that comes after it. The other one is not. If the marks diverge through a power failure or a full disk, the
+ * file is taken for a copy, and its clients relist once without need.
  *
  * Copies made below the file system, such as of a volume or a machine, cannot be distinguished from the original.
  */
@@ -116,11 +116,10 @@ const moveAhead = (database: DatabaseSync, nowMs: number): Revision => {
 };
 
 const inTransaction = <Result>(database: DatabaseSync, work: () => Result): Result => {
-  // In WAL mode, synchronous = NORMAL does not sync at commit.
-  database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE');
+  database.exec('BEGIN IMMEDIATE');
   try {
     const result = work();
-    database.exec('COMMIT; PRAGMA synchronous = FULL');
+    database.exec('COMMIT');
     return result;
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');

@@ -3,9 +3,10 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
 import { historyRecordBytes, isStoreError, type Revision, StoreError } from '../../store.ts';
-import { assertFolder, headOf, openDataFile, readNumber } from './data-file.ts';
+import { Checkpointer } from './checkpointer.ts';
+import { assertFolder, headOf, openDataFile, pageBytes, readNumber } from './data-file.ts';
 import { DiskReserve, type ReserveState } from './disk-reserve.ts';
-import { eraseDeleted, truncateWriteAheadLog } from './erased-values.ts';
+import { eraseDeleted } from './erased-values.ts';
 import { claimDataFile } from './file-identity.ts';
 import {
   type BatchOutcome,
@@ -21,7 +22,8 @@ import {
 } from './messages.ts';
 import { lockDataFile } from './owner-lock.ts';
 import { Packer } from './packing.ts';
-import { isNeverCommitted, toStoreError } from './sqlite-error.ts';
+import { toStoreError } from './sqlite-error.ts';
+import { Transactions } from './transactions.ts';
 
 /** The worker's calls, executed one at a time. Each call is short: longer work takes several calls. */
 export interface LogFile {
@@ -125,6 +127,8 @@ interface OpenLog {
   readonly lock: Closable;
   readonly database: DatabaseSync;
   readonly statements: Statements;
+  readonly transactions: Transactions;
+  readonly checkpointer: Checkpointer;
   /** Largest number of pages of the file, except for deletions. */
   readonly pagesMax: number | undefined;
   readonly erases: boolean;
@@ -160,8 +164,9 @@ export class SqliteLogFile implements LogFile {
     let database: DatabaseSync | undefined;
     try {
       database = openDataFile(file);
+      const checkpointer = new Checkpointer(database, file);
       const copiedTo = claimDataFile(database, file, nowMs);
-      const eraseProblem = eraseDeleted(database, erase);
+      const eraseProblem = eraseDeleted(database, checkpointer, erase);
       const pagesMax = fileBytesMax === undefined ? undefined : pagesOf(database, fileBytesMax);
       const compacted = readNumber(database, 'SELECT compacted FROM meta');
       const head = headOf(database);
@@ -170,6 +175,8 @@ export class SqliteLogFile implements LogFile {
         lock,
         database,
         statements: prepareStatements(database),
+        transactions: new Transactions(database, file),
+        checkpointer,
         pagesMax,
         erases: erase,
         head,
@@ -198,7 +205,7 @@ export class SqliteLogFile implements LogFile {
       }
     }
     const outcomes = this.#commit(writes);
-    this.#checkpoint();
+    this.#attemptCheckpoint();
     return outcomes;
   }
 
@@ -218,6 +225,7 @@ export class SqliteLogFile implements LogFile {
       });
       return () => {
         log.head = head;
+        log.checkpointer.wrote(pagesOfWrites(writes));
         return { isFull: this.#isFull, outcomes };
       };
     });
@@ -293,13 +301,14 @@ export class SqliteLogFile implements LogFile {
     this.#maintaining((log) => {
       log.statements.forget.run(upTo);
       return () => {
+        log.checkpointer.wrote(1);
         log.compacted = Math.max(log.compacted, upTo);
       };
     });
   }
 
   sweep(): boolean {
-    return this.#maintaining(({ statements }) => {
+    return this.#maintaining(({ statements, checkpointer }) => {
       const rows = statements.toSweep.all(sweepRowsMax) as unknown as readonly SweptRow[];
       let looked = 0;
       for (let bytes = 0; looked < rows.length && bytes < sweepBytesMax; looked++) {
@@ -310,21 +319,29 @@ export class SqliteLogFile implements LogFile {
       }
       const more = looked < rows.length || rows.length === sweepRowsMax;
       statements.swept.run(more ? (rows[looked - 1]?.[0] ?? 0) : null);
-      return () => more;
+      return () => {
+        checkpointer.wrote(looked);
+        return more;
+      };
     });
   }
 
   vacuum(wanted: 'excess' | 'all'): boolean {
     if (this.#damage) throw this.#damage;
-    return this.#reading(({ database, erases }) => {
+    return this.#reading(({ database, checkpointer, erases }) => {
       const free = readNumber(database, 'PRAGMA freelist_count');
       const pages = readNumber(database, 'PRAGMA page_count');
       const spare = wanted === 'all' ? 0 : Math.max(sparePagesMin, pages * sparePagesShare);
       const excess = Math.floor(free - spare);
-      if (excess > 0) database.exec(`PRAGMA incremental_vacuum(${Math.min(excess, vacuumPagesMax)})`);
+      if (excess > 0) {
+        const moved = Math.min(excess, vacuumPagesMax);
+        database.exec(`PRAGMA incremental_vacuum(${moved})`);
+        checkpointer.wrote(moved);
+      }
       // The file shrinks when the log is moved into it.
-      if (excess <= 0 || this.#isFull) this.#checkpoint();
-      if (excess <= 0 && erases) truncateWriteAheadLog(database);
+      if (this.#isFull) this.#attemptCheckpoint();
+      else if (excess <= 0) checkpointer.move();
+      if (excess <= 0 && erases) checkpointer.attempt(() => checkpointer.truncate());
       return excess > 0;
     });
   }
@@ -349,8 +366,7 @@ export class SqliteLogFile implements LogFile {
     const log = this.#log;
     this.#log = undefined;
     if (!log) return;
-    // Closing the last connection moves the write-ahead log into the file and removes the log.
-    log.database.close();
+    log.checkpointer.close();
     log.lock.close();
   }
 
@@ -373,7 +389,7 @@ export class SqliteLogFile implements LogFile {
     this.#reserve?.release();
     this.#limitPages();
     // Before any other write: a log that cannot be moved can only grow.
-    this.#checkpoint();
+    this.#attemptCheckpoint();
   }
 
   /** Deletions may grow the file by the size of the reserve. */
@@ -384,13 +400,10 @@ export class SqliteLogFile implements LogFile {
     database.exec(`PRAGMA max_page_count = ${Math.max(1, pagesMax + reserved)}`);
   }
 
-  /** Checkpoints the write-ahead log, so that it is written from its start again. */
-  #checkpoint(): void {
-    try {
-      this.#opened().database.exec('PRAGMA wal_checkpoint(PASSIVE)');
-    } catch {
-      // The log is intact; the checkpoint is retried with every sizeable commit.
-    }
+  /** Moves the write-ahead log into the file, so that it is written from its start again. */
+  #attemptCheckpoint(): void {
+    const checkpointer = this.#log?.checkpointer;
+    checkpointer?.attempt(() => checkpointer.move());
   }
 
   /** Like `#writing`, for work that frees room: uses the reserve if the disk is full. */
@@ -408,18 +421,10 @@ export class SqliteLogFile implements LogFile {
   #writing<Result>(work: (log: OpenLog) => () => Result): Result {
     const log = this.#opened();
     if (this.#damage) throw this.#damage;
-    const { database, statements } = log;
-    let reached: 'work' | 'commit' = 'work';
     try {
-      statements.begin.run();
-      const finish = work(log);
-      reached = 'commit';
-      statements.commit.run();
-      return finish();
+      return log.transactions.run(() => work(log))();
     } catch (error) {
-      if (database.isTransaction) statements.rollback.run();
-      const failure = this.#failure(log, error);
-      throw reached === 'work' || isNeverCommitted(error) ? failure : commitInDoubt(failure);
+      throw this.#failure(log, error);
     }
   }
 
@@ -435,14 +440,6 @@ export const assertKept = (revision: Revision, compacted: Revision): void => {
   if (revision >= compacted) return;
   throw new StoreError('compacted', `history before revision ${compacted} is gone`, { revision: compacted });
 };
-
-/**
- * If a commit fails after its last page was written to the write-ahead log (its sync failed, or the log's index could
- * not grow), it stays invisible while this process runs. If the process ends before the next commit overwrites it, the
- * next start finds it.
- */
-const commitInDoubt = ({ message }: StoreError): StoreError =>
-  new StoreError('unknownOutcome', `${message}; whether it is on the disk is not known`);
 
 type LatestRow = readonly [revision: Revision, deleted: number];
 type RecordRow = readonly [key: Uint8Array, revision: Revision, value: Uint8Array];
@@ -479,9 +476,6 @@ export const prepareStatements = (database: DatabaseSync) => {
     return statement;
   };
   return {
-    begin: prepare('BEGIN IMMEDIATE'),
-    commit: prepare('COMMIT'),
-    rollback: prepare('ROLLBACK'),
     latest: prepare('SELECT revision, deleted FROM log WHERE key = ? AND revision <= ? ORDER BY revision DESC LIMIT 1'),
     value: prepare('SELECT value FROM log WHERE revision = ?'),
     insert: prepare('INSERT INTO log (revision, deleted, previous, key, value) VALUES (?, ?, ?, ?, ?)'),
@@ -585,6 +579,15 @@ const boundsOf = ({ prefix, after }: KeyRange): readonly [Buffer, Buffer] => {
 const endOfPrefix = (prefix: Buffer): Buffer => {
   const last = prefix.at(-1);
   return last === undefined ? Buffer.of(0xff) : Buffer.concat([prefix.subarray(0, -1), Buffer.of(last + 1)]);
+};
+
+/** Rows, and pages that are full of a value: about what the writes take in the write-ahead log. */
+const pagesOfWrites = (writes: readonly (PackedWrite | PackedBatch)[]): number => {
+  let pages = 0;
+  for (const write of writes) {
+    for (const { value } of write.verb === 'batch' ? write.writes : [write]) pages += 1 + value.length / pageBytes;
+  }
+  return pages;
 };
 
 const pagesOf = (database: DatabaseSync, bytes: number): number =>

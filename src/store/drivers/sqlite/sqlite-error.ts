@@ -9,6 +9,9 @@ const sharedMemorySize = sqlite.ioError | (19 << 8);
 const resultCodeOf = (error: unknown): number | undefined =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined;
 
+/** True for a failed read, write or sync of a file. */
+export const isIoError = (error: unknown): boolean => ((resultCodeOf(error) ?? 0) & 0xff) === sqlite.ioError;
+
 export const isBusy = (error: unknown): boolean => {
   const primary = (resultCodeOf(error) ?? 0) & 0xff;
   return primary === sqlite.busy || primary === sqlite.locked;

@@ -56,6 +56,8 @@ interface ChildLimits {
   /** Largest size of any file that the child writes. */
   readonly fileKibibytesMax?: number;
   readonly disk?: SmallDisk;
+  /** A command that runs it. */
+  readonly within?: readonly string[];
 }
 
 /** SIGXFSZ is ignored so that writing past the limit fails with an error instead of ending the process. */
@@ -75,6 +77,7 @@ export const inChild = (context: TestContext, source: string, limits: ChildLimit
   const [command = '', ...args] = [
     ...(limits.disk ? withSmallDisk(limits.disk) : []),
     ...limiter(limits),
+    ...(limits.within ?? []),
     process.execPath,
     join(folder, 'child.mjs'),
   ];

@@ -159,6 +159,8 @@ class SqliteStore implements Store {
   #reserving: Promise<void> = Promise.resolve();
   #isFull = false;
   #keepsFile = false;
+  /** The last group of writes failed. */
+  #isFailing = false;
   /** The last change that change streams may deliver. */
   #head: Revision;
   readonly #durable: SharedHead;
@@ -183,8 +185,9 @@ class SqliteStore implements Store {
     });
     this.#writes = new WriteGroups({
       commit: (group) => calls.call('commit', group),
-      published: (changes) => this.#publish(changes),
+      published: (changes) => this.#written(changes),
       becameFull: () => this.#becameFull(),
+      failed: (error) => this.#writesFail(error),
     });
   }
 
@@ -365,6 +368,20 @@ class SqliteStore implements Store {
     await this.#writes.idle();
     await Promise.all([this.#compacting, this.#reserving]);
     await this.#calls.end();
+  }
+
+  #writesFail(error: unknown): void {
+    if (this.#isFailing || this.#unavailable) return;
+    this.#isFailing = true;
+    this.#logger.error('the disk does not keep what is written: writes fail until it does', { error });
+  }
+
+  #written(changes: readonly Change[]): void {
+    if (this.#isFailing && changes.length > 0) {
+      this.#isFailing = false;
+      this.#logger.info('the disk keeps what is written again: writes go on');
+    }
+    this.#publish(changes);
   }
 
   #publish(changes: readonly Change[]): void {

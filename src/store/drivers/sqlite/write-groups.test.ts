@@ -16,6 +16,7 @@ interface SentGroup {
 const groupsUnderTest = () => {
   const sent: SentGroup[] = [];
   const published: Change[] = [];
+  const failed: unknown[] = [];
   let full = 0;
   const groups = new WriteGroups({
     commit: (packed) => {
@@ -32,8 +33,9 @@ const groupsUnderTest = () => {
     },
     published: (changes) => void published.push(...changes),
     becameFull: () => void full++,
+    failed: (error) => void failed.push(error),
   });
-  return { groups, sent, published, timesFull: () => full };
+  return { groups, sent, published, failed, timesFull: () => full };
 };
 
 const committed = (revision: number): WriteOutcome => ({ status: 'committed', revision, previous: new Uint8Array(0) });
@@ -145,6 +147,17 @@ test('a batch is sent and completed as a whole', async () => {
   await assert.rejects(lost, { code: 'unknownOutcome' });
   await Promise.all(singles);
   assert.equal(published.length, 1_100);
+});
+
+test('a failure of a group is reported, unless the disk was full', async () => {
+  const { groups, sent, failed } = groupsUnderTest();
+  for (const error of [new StoreError('full', 'no room'), new StoreError('unavailable', 'no disk')]) {
+    const write = groups.write(create('a'));
+    await turn();
+    sent.at(-1)?.fail(error);
+    await assert.rejects(write, error);
+  }
+  assert.deepEqual(failed, [new StoreError('unavailable', 'no disk')]);
 });
 
 test('a full disk is reported, whether or not the group could use the reserve', async () => {

@@ -28,6 +28,8 @@ interface WriteGroupsOptions {
   readonly published: (changes: readonly Change[]) => void;
   /** Called after each group that found only the room reserved for deletions. */
   readonly becameFull: () => void;
+  /** Called after each group that failed as a whole for another reason. */
+  readonly failed: (error: unknown) => void;
 }
 
 /** Limits of one group; the rest waits for the next one. A batch is not split. */
@@ -48,15 +50,17 @@ export class WriteGroups {
   readonly #commit: (group: ArrayBuffer) => Promise<ArrayBuffer>;
   readonly #published: (changes: readonly Change[]) => void;
   readonly #becameFull: () => void;
+  readonly #failed: (error: unknown) => void;
   #waiting: (WaitingWrite | WaitingBatch)[] = [];
   #underWay = 0;
   #scheduled = false;
   #idle: (() => void)[] = [];
 
-  constructor({ commit, published, becameFull }: WriteGroupsOptions) {
+  constructor({ commit, published, becameFull, failed }: WriteGroupsOptions) {
     this.#commit = commit;
     this.#published = published;
     this.#becameFull = becameFull;
+    this.#failed = failed;
   }
 
   write(request: WriteRequest): Promise<Committed> {
@@ -101,6 +105,7 @@ export class WriteGroups {
     } catch (error) {
       for (const write of writes) write.reject(error);
       if (isStoreError(error, 'full')) this.#becameFull();
+      else this.#failed(error);
     }
     this.#underWay--;
     this.#schedule();
