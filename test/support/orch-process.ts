@@ -26,7 +26,7 @@ export interface RequestOptions {
   readonly as?: 'admin' | 'anonymous' | { readonly token: string } | undefined;
 }
 
-interface StartOptions {
+export interface StartOptions {
   readonly flags?: readonly string[];
   readonly dataDir?: string;
   /** A command that runs the server. */

@@ -29,6 +29,7 @@ export interface ReplyBody {
   readonly data?: Readonly<Record<string, string>>;
   readonly items?: readonly ReplyBody[];
   readonly reason?: string;
+  readonly code?: number;
   readonly message?: string;
 }
 

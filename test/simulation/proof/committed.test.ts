@@ -22,6 +22,7 @@ const all = [
   event('MODIFIED', 'a', 'z', 5),
   event('DELETED', 'b', 'y', 6),
 ];
+const listed = (revision: number): WatchedEvent => event('LISTED', '', '', revision);
 const bookmark = (revision: number): WatchedEvent => event('BOOKMARK', '', '', revision);
 
 test('the state at a revision is that of the commits up to it', () => {
@@ -45,6 +46,8 @@ describe('watches', () => {
   test('all events, in order, with bookmarks where nothing is left out', () => {
     assert.equal(problemOf([...all.slice(0, 2), bookmark(4), ...all.slice(2), bookmark(9)]), undefined);
     assert.equal(problemOf(all.slice(2), 3), undefined);
+    assert.equal(problemOf([all[0], listed(4), ...all.slice(2)].filter((each) => each !== undefined)), undefined);
+    assert.equal(problemOf([listed(9)]), undefined);
   });
 
   const wrong: readonly (readonly [string, readonly WatchedEvent[], RegExp])[] = [
@@ -56,6 +59,9 @@ describe('watches', () => {
     ['of another value', all.with(2, event('MODIFIED', 'a', 'x', 5)), /where update a z was written/],
     ['of nothing', [...all, event('ADDED', 'c', 'x', 9)], /nothing was written/],
     ['a bookmark that promises too much', [bookmark(4), ...all], /bookmark at 4 before a at 2/],
+    ['skipped after a list', [listed(2), ...all.slice(2)], /b at 3 was skipped/],
+    ['a list that goes back', [...all, listed(5)], /a list at 5 after 6/],
+    ['missing after a list', [listed(5)], /b at 6 was never shown/],
     ['a bookmark that goes back', [...all, bookmark(9), bookmark(8)], /bookmark at 8 after 9/],
   ];
   for (const [what, events, problem] of wrong)

@@ -114,7 +114,10 @@ export interface WatchedEvent {
 
 const eventTypes: Readonly<Record<Commit['type'], string>> = { create: 'ADDED', update: 'MODIFIED', delete: 'DELETED' };
 
-/** A watch shows each commit after its start once, in order, as what it was; a bookmark says that nothing before it is left. */
+/**
+ * A watch shows each commit after its start once, in order, as what it was; a bookmark says that nothing before it is left. Where
+ * it had to list, it goes on after that list.
+ */
 function watchProblem({ client, from, events }: WatchRead, log: readonly Commit[]): string | undefined {
   const expected = log.filter(({ revision }) => revision > from);
   let seen = 0;
@@ -125,6 +128,12 @@ function watchProblem({ client, from, events }: WatchRead, log: readonly Commit[
       if (next && next.revision <= revision)
         return `${client}: bookmark at ${revision} before ${next.key} at ${next.revision}`;
       if (revision < last) return `${client}: bookmark at ${revision} after ${last}`;
+      last = revision;
+      continue;
+    }
+    if (type === 'LISTED') {
+      if (revision < last) return `${client}: a list at ${revision} after ${last}`;
+      while ((expected[seen]?.revision ?? Number.POSITIVE_INFINITY) <= revision) seen += 1;
       last = revision;
       continue;
     }
@@ -146,7 +155,7 @@ function watchProblem({ client, from, events }: WatchRead, log: readonly Commit[
 export function wholeWatchProblem(watch: WatchRead, log: readonly Commit[]): string | undefined {
   const problem = watchProblem(watch, log);
   if (problem !== undefined) return problem;
-  const shown = watch.events.filter(({ type }) => type !== 'BOOKMARK').length;
-  const next = log.filter(({ revision }) => revision > watch.from)[shown];
+  const shown = watch.events.findLast(({ type }) => type !== 'BOOKMARK')?.revision ?? watch.from;
+  const next = log.find(({ revision }) => revision > shown);
   return next && `${watch.client}: ${next.key} at ${next.revision} was never shown`;
 }

@@ -1,5 +1,3 @@
-import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EtcdNetwork, networksMissing } from '../../../src/store/drivers/etcd/etcd-network-fixture.ts';
 import {
@@ -7,61 +5,41 @@ import {
   etcdMissing,
   startEtcdCluster,
 } from '../../../src/store/drivers/etcd/etcd-process-fixture.ts';
-import { openEtcdStore } from '../../../src/store/drivers/etcd/etcd-store.ts';
-import type { Change } from '../../../src/store/store.ts';
-import { Dice } from '../dice.ts';
-import { claimsProblem } from './claims.ts';
-import { changesAfter } from './history.ts';
+import type { Dice } from '../dice.ts';
+import { faultTests } from './fault-tests.ts';
+import { changesOfEtcd } from './history.ts';
 import { Processes } from './processes.ts';
-import { type Fault, roundsProblems, runRounds, tallyOf } from './rounds.ts';
+import { type Fault, runRounds } from './rounds.ts';
 
 /**
  * Clients of two real servers on an etcd of three members. Servers are killed and paused; members, the leader among them, are
- * killed, paused, and cut off from one another or from everybody, where this machine lets us. `ORCH_FAULT_ROUNDS=200` runs more
- * rounds, `ORCH_FAULT_SEED=17` those of one cluster again.
+ * killed, paused, and cut off from one another or from everybody, where this machine lets us.
  */
-const rounds = Number(process.env['ORCH_FAULT_ROUNDS'] ?? 3);
-const only = process.env['ORCH_FAULT_SEED'];
-/** Rounds of one cluster: well within the time after which history is compacted. */
-const roundsPerCluster = 25;
+const options = {
+  rounds: 3,
+  roundsPerStore: 25,
+  roundMsMax: 60_000,
+  batchRevisions: 'shared',
+  skip: etcdMissing,
+} as const;
 const servers = 2;
 
-describe('faults of two servers and an etcd of three members', { skip: etcdMissing }, () => {
-  const noNetworks = etcdMissing || networksMissing();
-  const clusters = Math.ceil(rounds / roundsPerCluster);
-  const seeds = only === undefined ? Array.from({ length: clusters }, (_, index) => index + 1) : [Number(only)];
-  for (const seed of seeds) {
-    const own = Math.min(roundsPerCluster, rounds - (only === undefined ? (seed - 1) * roundsPerCluster : 0));
-    test(`${own} rounds, seed ${seed}`, { timeout: 60_000 + own * 60_000 }, async (t) => {
-      if (noNetworks) t.diagnostic(`no partitions: ${noNetworks}`);
-      using network = noNetworks ? undefined : new EtcdNetwork();
-      const cluster = await startEtcdCluster(network?.hosts);
-      try {
-        const dice = new Dice(seed);
-        await using processes = new Processes();
-        for (let index = 0; index < servers; index++) {
-          await processes.start([`--etcd-servers=${cluster.endpoints.join(',')}`]);
-        }
-        const faults = faultsOf({ processes, cluster, network, dice });
-        const fault = (): Fault => dice.pick(faults);
-        const done = await runRounds({ servers: processes, dice, rounds: own, fault });
-        await processes.kill();
-        const changes = await allChanges(cluster);
-        const problems = [...roundsProblems(done, changes), claimsProblem(changes)];
-        const { operations, unknown, refused, events } = tallyOf(done);
-        t.diagnostic(
-          `${own} rounds: ${operations} operations, ${unknown} of unknown outcome, ${refused} refused, ${events} events`,
-        );
-        assert.deepEqual(
-          problems.filter((problem) => problem !== undefined),
-          [],
-          `again with ORCH_FAULT_SEED=${seed} ORCH_FAULT_ROUNDS=${own}`,
-        );
-        assert.ok(events > operations / 4, 'watches showed what was written');
-      } finally {
-        await cluster.stop();
-      }
-    });
+faultTests('faults of two servers and an etcd of three members', options, async ({ t, dice, rounds }) => {
+  const noNetworks = networksMissing();
+  if (noNetworks) t.diagnostic(`no partitions: ${noNetworks}`);
+  using network = noNetworks ? undefined : new EtcdNetwork();
+  const cluster = await startEtcdCluster(network?.hosts);
+  try {
+    await using processes = new Processes();
+    for (let index = 0; index < servers; index++) {
+      await processes.start([`--etcd-servers=${cluster.endpoints.join(',')}`]);
+    }
+    const faults = faultsOf({ processes, cluster, network, dice });
+    const done = await runRounds({ servers: processes, dice, rounds, fault: () => dice.pick(faults) });
+    await processes.kill();
+    return { rounds: done, changes: await changesOfEtcd(cluster.endpoints) };
+  } finally {
+    await cluster.stop();
   }
 });
 
@@ -141,13 +119,4 @@ async function leaderOf({ endpoints }: EtcdCluster): Promise<number> {
     if (header.member_id === leader) return index;
   }
   return 0;
-}
-
-async function allChanges({ endpoints }: EtcdCluster): Promise<readonly Change[]> {
-  const store = await openEtcdStore({ endpoints, prefix: '/registry' });
-  try {
-    return await changesAfter(store, 1);
-  } finally {
-    await store.close();
-  }
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientRequest, ClientResponse } from '../../../src/outbound/transport.ts';
-import { OrchProcess } from '../../support/orch-process.ts';
+import { OrchProcess, type StartOptions } from '../../support/orch-process.ts';
 import { LostAnswer, type Member, type Servers } from './client.ts';
 
 /** Objects of the clients only: no config map that a controller makes in each namespace. */
@@ -27,7 +27,7 @@ class ProcessMember implements Member {
 
   async send(request: ClientRequest): Promise<ClientResponse> {
     await this.#ready;
-    for (;;) {
+    while (!this.gone.aborted) {
       try {
         return await this.#answer(request);
       } catch (error) {
@@ -37,6 +37,9 @@ class ProcessMember implements Member {
         await delay(unreachedMs);
       }
     }
+    // Whoever asks again at once lets everything else run in between.
+    await delay(unreachedMs);
+    throw new LostAnswer('the server has gone');
   }
 
   /** It is no more. */
@@ -81,6 +84,13 @@ const losses = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMA
 const isLoss = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'code' in error && losses.has(String(error.code));
 
+interface Replacement {
+  /** Starts before the last one are killed after these times. */
+  readonly startsMs?: readonly number[];
+  /** What happens before the last start. */
+  readonly whileDown?: (server: OrchProcess) => Promise<void>;
+}
+
 /** Processes that serve one store, and what can happen to them. */
 export class Processes implements Servers, AsyncDisposable {
   readonly #servers: OrchProcess[] = [];
@@ -90,18 +100,15 @@ export class Processes implements Servers, AsyncDisposable {
     return this.#members;
   }
 
-  async start(flags: readonly string[], dataDir?: string): Promise<OrchProcess> {
-    const server = await OrchProcess.start({
-      flags: [...flagsOfAll, ...flags],
-      ...(dataDir !== undefined && { dataDir }),
-    });
+  async start(flags: readonly string[], options: Omit<StartOptions, 'flags'> = {}): Promise<OrchProcess> {
+    const server = await OrchProcess.start({ ...options, flags: [...flagsOfAll, ...flags] });
     this.#servers.push(server);
     this.#members.push(new ProcessMember(server, Promise.resolve()));
     return server;
   }
 
-  /** SIGKILL, and a start; `startsMs`: starts before that are killed after these times. */
-  async replace(index: number, startsMs: readonly number[] = []): Promise<void> {
+  /** SIGKILL, and a start. */
+  async replace(index: number, { startsMs = [], whileDown }: Replacement = {}): Promise<void> {
     const { server, member } = this.#at(index);
     const started = Promise.withResolvers<void>();
     started.promise.catch(() => {});
@@ -116,6 +123,7 @@ export class Processes implements Servers, AsyncDisposable {
         await server.kill();
         await start;
       }
+      await whileDown?.(server);
       await server.restart();
       started.resolve();
     } catch (error) {

@@ -22,7 +22,7 @@ interface RoundsOptions {
 }
 
 /** What happened in one round: a burst of requests with a fault in the middle. */
-interface Round {
+export interface Round {
   readonly namespace: string;
   readonly fault: string;
   readonly from: Revision;
@@ -51,8 +51,7 @@ export async function runRounds({ servers, dice, rounds, fault }: RoundsOptions)
   const done: Round[] = [];
   for (let number = 0; number < rounds; number++) {
     const { name, strike } = fault();
-    const round = runRound({ servers, dice, namespace: `round-${number}`, fault: name, strike });
-    done.push(await within(round, `round ${number} with the fault "${name}" has not ended`));
+    done.push(await runRound({ servers, dice, namespace: `round-${number}`, fault: name, strike }));
   }
   return done;
 }
@@ -70,13 +69,14 @@ async function runRound({ servers, dice, namespace, fault, strike }: RoundParts)
   const collection = collectionOf(namespace);
   const watching = Array.from(
     { length: watches },
-    () => new Watching({ servers, dice, collection, from, doubles: false }),
+    () => new Watching({ servers, dice, recorder, collection, from, doubles: false }),
   );
   try {
     const work = Promise.all(
       Array.from({ length: clients }, (_, index) => new Workload(`c${index}`, parts).run(requestsPerClient)),
     );
-    await Promise.all([work, duringWork(work, recorder, dice).then(strike)]);
+    const struck = duringWork(work, recorder, dice).then(strike);
+    await within(Promise.all([work, struck]), `${namespace}: the work with the fault "${fault}" has not ended`);
     const last = await new Workload('last', parts).finish();
     await shownUntil(watching, last);
     return { namespace, fault, from, last, recorder, watching };

@@ -58,7 +58,7 @@ async function runHistory(cluster: Cluster, dice: Dice, { namespace, doubles }: 
   const collection = collectionOf(namespace);
   const watching = Array.from(
     { length: watches },
-    () => new Watching({ servers: cluster, dice, collection, from, doubles }),
+    () => new Watching({ servers: cluster, dice, recorder, collection, from, doubles }),
   );
   const work = Array.from({ length: clients }, (_, index) =>
     new Workload(`c${index}`, { servers: cluster, dice, recorder, namespace }).run(requestsPerClient),

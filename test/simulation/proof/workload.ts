@@ -1,3 +1,4 @@
+import { until } from '../../../src/base/waits-fixture.ts';
 import type { ClientRequest } from '../../../src/outbound/transport.ts';
 import type { Dice } from '../dice.ts';
 import { get, write } from '../simulated-world.ts';
@@ -118,10 +119,17 @@ export class Workload {
     return this.#do(key, { type: 'get' }, get(`${this.#collection}/${key}`));
   }
 
-  /** Writes what comes last, until it is acknowledged; gives its revision. */
+  /** Writes what comes last, until it is acknowledged; gives its revision. Throws if it never is. */
   async finish(): Promise<number> {
+    const { recorder, namespace } = this.#parts;
     const written = this.#revisions.length;
-    while (this.#revisions.length === written) await this.#apply(lastKey);
+    const last = () => recorder.operations.at(-1);
+    const isWritten = async (): Promise<boolean> => {
+      await this.#apply(lastKey);
+      if (last()?.answer.type === 'absent') throw new Error(`${namespace} was acknowledged and is lost`);
+      return this.#revisions.length > written;
+    };
+    await until(isWritten, () => `nothing is taken in ${namespace}: ${JSON.stringify(last())}`);
     return this.#revisions.at(-1) ?? 0;
   }
 

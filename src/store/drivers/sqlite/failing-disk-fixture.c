@@ -3,8 +3,8 @@
  * image in the folder FAILING_DISK: what a power cut would leave. A write changes the file, as it would the page cache, and
  * notes its pages in `<image>.unsynced`; a sync brings those into the image. While `<folder>/fault` holds the number of an
  * error, a percentage, a seed and the end of a name, that share of the syncs of such files fails. What a failed sync did not
- * write is lost, as on Linux: its pages count as clean, and no later sync writes them unless they are written again. Images and
- * notes survive the process.
+ * write is lost, as on Linux: its pages count as clean, and no later sync writes them unless they are written again. With the
+ * error -1 it is lost all the same, and the sync succeeds. Images and notes survive the process.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -117,8 +117,9 @@ static int sync_file(int fd, int (*real)(int)) {
     image->unsynced[index] = 0;
   }
   pthread_mutex_unlock(&lock);
+  if (error <= 0) return real(fd);
   errno = error;
-  return error ? -1 : real(fd);
+  return -1;
 }
 
 int fsync(int fd) { return sync_file(fd, REAL(fsync)); }

@@ -16,7 +16,8 @@ export const failingDiskMissing: string | false =
       : 'gcc is not installed: apt-get install gcc libc6-dev';
 
 interface DiskFault {
-  readonly error: 'EIO' | 'ENOSPC';
+  /** `none`: they succeed, and what they were to write is lost nevertheless. */
+  readonly error: 'EIO' | 'ENOSPC' | 'none';
   /** Share of all syncs that fails. */
   readonly percent: number;
   /** Decides which, and what the disk has of what they were to write. */
@@ -25,6 +26,7 @@ interface DiskFault {
   readonly file?: 'data' | 'log' | undefined;
 }
 
+const numbers = { EIO: constants.errno.EIO, ENOSPC: constants.errno.ENOSPC, none: -1 } as const;
 const endOf = { data: '.db', log: '.db-wal' } as const;
 
 /** See failing-disk-fixture.c. One data file; processes on it one after the other, with others that only read beside them. */
@@ -52,7 +54,7 @@ export class FailingDisk implements Disposable {
 
   /** From now on, until `mend`. */
   fail({ error, percent, seed, file }: DiskFault): void {
-    writeFileSync(this.#fault, `${constants.errno[error]} ${percent} ${seed} ${file ? endOf[file] : ''}`);
+    writeFileSync(this.#fault, `${numbers[error]} ${percent} ${seed} ${file ? endOf[file] : ''}`);
   }
 
   mend(): void {
