@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FailingDisk, failingDiskMissing } from '../../../src/store/drivers/sqlite/failing-disk-fixture.ts';
-import type { OrchProcess } from '../../support/orch-process.ts';
 import { Dice } from '../dice.ts';
 import { faultTests } from './fault-tests.ts';
 import { createKeptLog, keptChanges } from './kept-log.ts';
-import { Processes } from './processes.ts';
+import { attemptStart, Processes } from './processes.ts';
 import { type Fault, runRounds } from './rounds.ts';
 
 /**
@@ -33,7 +32,7 @@ faultTests('faults of the disk below a process on SQLite', options, async ({ dic
   const done = await runRounds({ servers: processes, dice, rounds, fault });
   await processes.kill();
   disk.cutPower(file, () => dice.chance(0.5));
-  return { rounds: done, changes: keptChanges(file) };
+  return { rounds: done, changes: keptChanges(file).changes };
 });
 
 test('a disk that loses what it says it keeps is found out', { skip: failingDiskMissing }, async () => {
@@ -56,7 +55,7 @@ const failingMsMax = 400;
 /** Longest time that a start is watched which the disk may keep from being ready. */
 const startMsMax = 1_500;
 /** What a start says that the disk ends. */
-const endings = /(?:could not use|no room is left to write to) .*orch\.db.*: (?:disk I\/O error|EIO|ENOSPC)/;
+const ending = /(?:could not use|no room is left to write to) .*orch\.db.*: (?:disk I\/O error|EIO|ENOSPC)/;
 
 interface FaultParts {
   readonly processes: Processes;
@@ -106,7 +105,7 @@ function faultOf({ processes, disk, file, dice }: FaultParts): Fault {
         processes.replace(0, {
           whileDown: async (server) => {
             fail();
-            await startOnFailingDisk(server);
+            await attemptStart(server, { msMax: startMsMax, ending });
             await cut();
           },
         }),
@@ -114,16 +113,4 @@ function faultOf({ processes, disk, file, dice }: FaultParts): Fault {
     { name: 'power cut', strike: () => processes.replace(0, { whileDown: cut }) },
   ];
   return dice.pick(faults);
-}
-
-/** The start succeeds, takes too long, or ends and says why. */
-async function startOnFailingDisk(server: OrchProcess): Promise<void> {
-  const start = server.restart().then(
-    () => undefined,
-    (error: Error) => error.message,
-  );
-  const problem = await Promise.race([start, delay(startMsMax, undefined)]);
-  if (problem !== undefined) assert.match(problem, endings);
-  await server.kill();
-  await start;
 }

@@ -26,15 +26,21 @@ interface Row {
   readonly value: Uint8Array;
 }
 
+interface KeptChanges {
+  readonly changes: readonly Change[];
+  /** History before this revision was compacted; 0: none was. */
+  readonly compacted: Revision;
+}
+
 /** All changes of a file of `createKeptLog` that no process uses. */
-export function keptChanges(file: string): readonly Change[] {
+export function keptChanges(file: string): KeptChanges {
   const database = new DatabaseSync(file);
   try {
     const columns = 'revision, deleted, previous, key, value';
     const rows = database.prepare(`SELECT ${columns} FROM kept UNION ALL SELECT ${columns} FROM log ORDER BY revision`);
     const all = rows.all() as Iterable<unknown> as Iterable<Row>;
     const values = new Map<Revision, Uint8Array>();
-    return [...all].map(({ revision, deleted, previous, key: bytes, value }): Change => {
+    const changes = [...all].map(({ revision, deleted, previous, key: bytes, value }): Change => {
       values.set(revision, value);
       const key = Buffer.from(bytes).toString();
       if (previous === 0) return { type: 'create', key, revision, value };
@@ -45,6 +51,7 @@ export function keptChanges(file: string): readonly Change[] {
         ? { type: 'update', key, revision, value, previous: former }
         : { type: 'delete', key, revision, previous: former };
     });
+    return { changes, compacted: Number(database.prepare('SELECT compacted FROM meta').get()?.['compacted']) };
   } finally {
     database.close();
   }

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -84,6 +85,25 @@ const losses = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMA
 const isLoss = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'code' in error && losses.has(String(error.code));
 
+interface StartAttempt {
+  /** How long the start is watched. */
+  readonly msMax: number;
+  /** What a start says that ends by itself. */
+  readonly ending: RegExp;
+}
+
+/** A start that may fail, and is killed in any case: it is ready, takes too long, or ends and says why. */
+export async function attemptStart(server: OrchProcess, { msMax, ending }: StartAttempt): Promise<void> {
+  const start = server.restart().then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+  const problem = await Promise.race([start, delay(msMax, undefined)]);
+  await server.kill();
+  await start;
+  if (problem !== undefined) assert.match(problem, ending);
+}
+
 interface Replacement {
   /** Starts before the last one are killed after these times. */
   readonly startsMs?: readonly number[];
@@ -117,12 +137,7 @@ export class Processes implements Servers, AsyncDisposable {
     this.#members[index] = new ProcessMember(server, started.promise);
     member.ended();
     try {
-      for (const ms of startsMs) {
-        const start = server.restart().catch(() => {}); // killed before it was ready
-        await delay(ms);
-        await server.kill();
-        await start;
-      }
+      for (const msMax of startsMs) await attemptStart(server, { msMax, ending: /^$/ });
       await whileDown?.(server);
       await server.restart();
       started.resolve();
