@@ -122,6 +122,30 @@ describe('a sync that fails', { skip: failingDiskMissing }, () => {
     assert.deepEqual(await left(), ['/after', '/before']);
   });
 
+  test('at the end of a checkpoint: the next one moves all of the log again', async (context) => {
+    const { disk, run, left } = placeOn(context);
+    const child = run(`
+      const store = await open();
+      const fill = async (prefix) => {
+        for (let number = 0; number < 700; number++) await create(store, prefix + number);
+      };
+      await report('open');
+      await fill('/a');
+      await report(await store.compact(await store.head()).then(() => 'compacted', ({ code }) => code));
+      await fill('/b');
+      await report(await store.compact(await store.head()).then(() => 'compacted', ({ code }) => code));
+    `);
+    await child.prints('open');
+    disk.fail({ ...always, file: 'data' });
+    child.goOn();
+    await child.prints('unavailable');
+    disk.mend();
+    child.goOn();
+    await child.prints('compacted');
+    await child.kill();
+    assert.equal((await left()).length, 2 * 700);
+  });
+
   test('at the end of a checkpoint, after one that a backup kept from moving all of the log', async (context) => {
     const { disk, run, left } = placeOn(context);
     const child = run(`
