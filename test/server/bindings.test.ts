@@ -67,7 +67,7 @@ for (const [door, pathOf] of Object.entries(doors)) {
         bound.status.conditions?.map(({ type, status }) => `${type} ${status}`),
         ['PodScheduled True'],
       );
-      assert.ok(bound.metadata.managedFields?.some(({ subresource }) => subresource === 'binding'));
+      assert.ok(!bound.metadata.managedFields?.some(({ subresource }) => subresource === 'binding'));
     });
 
     test('in YAML, and without kind and apiVersion', async () => {

@@ -221,6 +221,8 @@ for (const [protocol, send] of Object.entries(protocols)) {
       const mark = path.includes('?') ? '&' : '?';
       return `${path}${mark}resourceVersion=${metadata.resourceVersion}&resourceVersionMatch=Exact`;
     };
+    /** Every byte, but for the cells of tables that change each second. */
+    const withoutAges = (bytes: Buffer): string => bytes.toString('latin1').replaceAll(/"(\d+m)?\d+s"/g, '"age"');
     for (const [what, asked, accept] of compressed) {
       test(`${what} is compressed for who takes gzip, and for no one else`, async () => {
         const headers = { accept };
@@ -231,11 +233,12 @@ for (const [protocol, send] of Object.entries(protocols)) {
         assert.equal(plain.headers['content-encoding'], undefined);
         assert.equal(packed.headers['content-encoding'], 'gzip');
         assert.match(String(packed.headers['vary']), /accept-encoding/i);
-        assert.deepEqual(gunzipSync(packed.bytes), plain.bytes);
+        assert.equal(withoutAges(gunzipSync(packed.bytes)), withoutAges(plain.bytes));
         if (plain.bytes.length > 100_000) assert.ok(packed.bytes.length < plain.bytes.length / 2);
         for (const taken of ['gzip;q=0.5', 'br, gzip', 'GZIP', '*']) {
           const answer = await send(path, { ...headers, 'accept-encoding': taken });
-          assert.deepEqual([answer.headers['content-encoding'], answer.bytes], ['gzip', packed.bytes], taken);
+          assert.equal(answer.headers['content-encoding'], 'gzip', taken);
+          assert.equal(withoutAges(gunzipSync(answer.bytes)), withoutAges(plain.bytes), taken);
         }
         for (const refused of ['gzip;q=0', 'identity', 'br', '*, gzip;q=0', '*;q=0']) {
           const answer = await send(path, { ...headers, 'accept-encoding': refused });

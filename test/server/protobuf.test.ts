@@ -247,7 +247,7 @@ describe('protobuf', () => {
     [
       'another version',
       encodeEnvelope(configMap, { ...typed('bad'), apiVersion: 'v2' }),
-      /API version in the data \("v2"\)/,
+      /API version in the data \(v2\)/,
     ],
     [
       'a message of another kind',

@@ -16,7 +16,7 @@ type Container = NonNullable<Pod['spec']>['containers'][number];
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
 /** The addresses of a pod and of its node: the same for a pod in the network of the node. */
-export interface PodAddress {
+interface PodAddress {
   readonly podIP: string;
   readonly hostIP: string;
 }

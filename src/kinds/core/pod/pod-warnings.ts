@@ -206,7 +206,7 @@ function extendsFormer(variable: NonNullable<Container['env']>[number] | undefin
 
 const countedInBytes = ['memory', 'ephemeral-storage'];
 
-export const fractionalBytes = (resources: Readonly<Record<string, string>> = {}, path: string, names: readonly string[] = countedInBytes): readonly string[] =>
+const fractionalBytes = (resources: Readonly<Record<string, string>> = {}, path: string, names: readonly string[] = countedInBytes): readonly string[] =>
   names.flatMap((name) => {
     const text = Object.hasOwn(resources, name) ? resources[name] : undefined;
     const quantity = text === undefined ? undefined : parseQuantity(text);

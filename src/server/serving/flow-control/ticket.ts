@@ -21,7 +21,7 @@ export interface Flow {
 }
 
 /** Whose a request is, and what it asks for. */
-export interface SentRequest {
+interface SentRequest {
   readonly user: UserInfo;
   readonly info: RequestInfo;
 }
