@@ -8,7 +8,7 @@ import { freePort } from '../../src/base/free-port-fixture.ts';
 import { within } from '../../src/base/waits-fixture.ts';
 import { kubeconfigCredentials } from './kubeconfig-credentials.ts';
 
-const launcher = new URL('../../bin/orch', import.meta.url).pathname;
+const ownLauncher = new URL('../../bin/orch', import.meta.url).pathname;
 
 export interface Answer<T = Record<string, unknown>> {
   readonly status: number;
@@ -31,6 +31,8 @@ export interface StartOptions {
   readonly dataDir?: string;
   /** A command that runs the server. */
   readonly within?: readonly string[];
+  /** Of another release: what is started first. */
+  readonly launcher?: string;
 }
 
 /** A server under test: `bin/orch up` in a process of its own, in a folder that goes with it. */
@@ -55,7 +57,7 @@ export class OrchProcess implements AsyncDisposable {
   /** Starts a server and waits until it is ready. */
   static async start(options: StartOptions = {}): Promise<OrchProcess> {
     const server = new OrchProcess(options);
-    await server.restart();
+    await server.restart(options.launcher);
     return server;
   }
 
@@ -92,11 +94,12 @@ export class OrchProcess implements AsyncDisposable {
     return kubeconfigCredentials(this.kubeconfig);
   }
 
-  /** Starts the server again on the same data. */
-  async restart(): Promise<void> {
+  /** Starts the server again on the same data; `launcher`: that of another release. */
+  async restart(launcher = ownLauncher): Promise<void> {
     this.#port = this.#port || (await freePort());
     // The same on every machine.
-    const threads = this.#flags.some((flag) => flag.startsWith('--serving-threads')) ? [] : ['--serving-threads=1'];
+    const isGiven = launcher !== ownLauncher || this.#flags.some((flag) => flag.startsWith('--serving-threads'));
+    const threads = isGiven ? [] : ['--serving-threads=1'];
     const flags = [`--data-dir=${this.dataDir}`, `--secure-port=${this.#port}`, ...threads, ...this.#flags];
     const [command = '', ...args] = [...this.#within, launcher, 'up', ...flags];
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
