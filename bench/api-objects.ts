@@ -125,8 +125,8 @@ export async function untilServed(api: ApiClient, path: string): Promise<ApiResp
 const untilMsMax = 10_000;
 const pollMs = 10;
 
-/** Asks again and again until there is something. Throws after ten seconds, with `what`. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
+/** Asks again and again until there is something. Throws after `msMax`, with `what`. */
+export async function until<T>(what: string, ask: () => Promise<T | undefined>, msMax = untilMsMax): Promise<T> {
   let ended = false;
   const asking = async (): Promise<T> => {
     for (;;) {
@@ -139,7 +139,7 @@ export async function until<T>(what: string, ask: () => Promise<T | undefined>):
   const found = asking();
   found.catch(() => {});
   try {
-    return await within(found, untilMsMax, what);
+    return await within(found, msMax, what);
   } finally {
     ended = true;
   }

@@ -32,6 +32,7 @@ import { start } from './scenarios/start.ts';
 import { threads } from './scenarios/threads.ts';
 import { tracing } from './scenarios/tracing.ts';
 import { watch } from './scenarios/watch.ts';
+import { workloadHolds } from './scenarios/workload-holds.ts';
 import { write } from './scenarios/write.ts';
 import { makeShippedPackage } from './shipped.ts';
 import { Workspace } from './workspace.ts';
@@ -57,6 +58,7 @@ const scenarios: readonly Scenario[] = [
   holds,
   definitionHolds,
   policyHolds,
+  workloadHolds,
   threads,
   mixed,
   onEtcd,

@@ -75,4 +75,6 @@ export const sizes = {
   /** Configurations that are not for the request. */
   webhooks: 500,
   policies: 500,
+  /** Pods of the Deployment that is rolled out. */
+  replicas: 2_000,
 } as const;

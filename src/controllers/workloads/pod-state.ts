@@ -20,13 +20,14 @@ export const readySince = (pod: Pod): number | undefined => {
 
 /** A ready pod is available once it has been ready for more than this many seconds. */
 export function isAvailable(pod: Pod, minReadySeconds: number, nowMs: number): boolean {
-  if (!isReady(pod)) return false;
+  if (minReadySeconds === 0) return isReady(pod);
   const since = readySince(pod);
-  return minReadySeconds === 0 || (since !== undefined && since + minReadySeconds * 1_000 < nowMs);
+  return since !== undefined && since + minReadySeconds * 1_000 < nowMs;
 }
 
 /** Milliseconds until the next of the ready pods is available; undefined if there is nothing to wait for. */
 export function nextAvailableMs(pods: readonly Pod[], minReadySeconds: number, nowMs: number): number | undefined {
+  if (minReadySeconds === 0) return undefined;
   const waits = pods
     .filter((pod) => isReady(pod) && !isAvailable(pod, minReadySeconds, nowMs))
     .flatMap((pod) => readySince(pod) ?? [])

@@ -83,7 +83,7 @@ class Lists {
       if (exchange.method === 'POST') Object.assign(context, { ticket: { body: { bytes: largeBody } } });
       void responder.answer(context, responder.prepare(context));
     };
-    this.transport = inProcessTransport(handle, () => {});
+    this.transport = inProcessTransport(handle, () => {}, this.#clock);
     const count = (): void => {
       this.#turn += 1;
       if (!this.#closed) setImmediate(count);

@@ -1,4 +1,5 @@
 import type { Authenticator } from '../../authn/authenticator.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { ApiClient } from '../../client/api-client.ts';
 import { inProcessTransport } from '../../client/in-process.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -13,10 +14,12 @@ import { serverManager, serverUser } from '../upkeep/bootstrap.ts';
 export class LoopbackClients {
   readonly #users = new WeakMap<object, UserInfo>();
   readonly #handle: (exchange: Exchange) => void;
+  readonly #clock: Pick<Clock, 'monotonic'>;
 
   /** `handle` is the pipeline. */
-  constructor(handle: (exchange: Exchange) => void) {
+  constructor(handle: (exchange: Exchange) => void, clock: Pick<Clock, 'monotonic'>) {
     this.#handle = handle;
+    this.#clock = clock;
   }
 
   readonly authenticator: Authenticator = { authenticate: (credentials) => this.#users.get(credentials) };
@@ -30,7 +33,7 @@ export class LoopbackClients {
   }
 
   transportAs(user: UserInfo): Transport {
-    return inProcessTransport(this.#handle, (exchange) => this.#users.set(exchange, user));
+    return inProcessTransport(this.#handle, (exchange) => this.#users.set(exchange, user), this.#clock);
   }
 
   /** `name` is the user agent of the client. */

@@ -57,7 +57,7 @@ export async function openScopeServer(
   };
   try {
     const metrics = held.add(shared.metrics.part());
-    const clients = new LoopbackClients((exchange) => serving.handle(exchange));
+    const clients = new LoopbackClients((exchange) => serving.handle(exchange), shared.clock);
     const parts: ScopeParts = { ...shared, held, metrics, resources, clients };
     held.add(shared.lead.begin(() => expireObjects({ ...parts, timesToLiveMs: config.timesToLiveMs })));
     const access = await openAccess(config, parts);
