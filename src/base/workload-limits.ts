@@ -4,7 +4,7 @@ export const workloadLimits = {
   ownWritesSeenMs: 5 * 60_000,
   /** Pods that one pass of a controller creates or deletes at most, as in kube-controller-manager; and how many at once. */
   podsPerPassMax: 500,
-  podWritesAtOnce: 32,
+  podWritesAtOnce: 16,
   /** Characters of the revisions that a replica set has had, as in kube-controller-manager. */
   revisionHistoryCharsMax: 2_000,
   /**

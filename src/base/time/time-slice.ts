@@ -36,6 +36,11 @@ export class TimeSlice {
     this.#end = this.#endOfSlice();
   }
 
+  /** Yields if the time of this turn is over, as before a step that cannot be split. */
+  async rest(): Promise<void> {
+    if (this.over) await this.next();
+  }
+
   #endOfSlice(): number {
     const began = workBegan(this.#clock);
     return Math.min(this.#clock.monotonic() + this.#sliceMs, began + limits.turnMs);

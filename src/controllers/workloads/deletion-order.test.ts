@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { allAtOnce } from '../../base/time/in-slices.ts';
 import { dialects } from '../../dialect/dialects.ts';
 import type { Pod } from '../../kinds/core/pod/pod-schema.ts';
 import { formatTime } from '../../meta/time.ts';
@@ -53,6 +54,7 @@ const pairs: readonly (readonly [what: string, first: Pod, second: Pod])[] = [
 
 const order = { dialect: dialects.kubernetes, nowMs, related: [] };
 const named = (pod: Pod, uid: string): Pod => ({ ...pod, metadata: { ...pod.metadata, uid } });
+const inOrder = (...of: Parameters<typeof byDeletion>): readonly Pod[] => allAtOnce(byDeletion(...of));
 const uids = (pods: readonly Pod[]): readonly (string | undefined)[] => pods.map(({ metadata }) => metadata?.uid);
 
 describe('pods in the order of their deletion', () => {
@@ -64,8 +66,8 @@ describe('pods in the order of their deletion', () => {
         ['2', '1'],
       ] as const) {
         const [one, two] = [named(first, a), named(second, b)];
-        assert.deepEqual(uids(byDeletion([one, two], order)), [a, b]);
-        assert.deepEqual(uids(byDeletion([two, one], order)), [a, b]);
+        assert.deepEqual(uids(inOrder([one, two], order)), [a, b]);
+        assert.deepEqual(uids(inOrder([two, one], order)), [a, b]);
       }
     });
   }
@@ -75,18 +77,18 @@ describe('pods in the order of their deletion', () => {
       named(readyFor(hour), 'a'),
       named(readyFor(hour + 1_000, { containerStatuses: restarted(9) }), 'b'),
     ];
-    assert.deepEqual(uids(byDeletion([two, one], order)), ['a', 'b']);
+    assert.deepEqual(uids(inOrder([two, one], order)), ['a', 'b']);
   });
 
   it('those on a node with more pods of the same controller', () => {
     const [crowded, alone] = [named(readyFor(8 * hour), 'a'), named({ ...readyFor(hour), ...node('m') }, 'b')];
     const related = [crowded, { ...readyFor(hour) }, alone];
-    assert.deepEqual(uids(byDeletion([alone, crowded], { ...order, related })), ['a', 'b']);
-    assert.deepEqual(uids(byDeletion([alone, crowded], order)), ['b', 'a']);
+    assert.deepEqual(uids(inOrder([alone, crowded], { ...order, related })), ['a', 'b']);
+    assert.deepEqual(uids(inOrder([alone, crowded], order)), ['b', 'a']);
   });
 
   it('the annotation is that of the dialect', () => {
     const [one, two] = [named(cost('-10', 'orch.io'), 'b'), named(cost('-10'), 'a')];
-    assert.deepEqual(uids(byDeletion([two, one], { ...order, dialect: dialects.orch })), ['b', 'a']);
+    assert.deepEqual(uids(inOrder([two, one], { ...order, dialect: dialects.orch })), ['b', 'a']);
   });
 });

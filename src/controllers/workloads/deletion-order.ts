@@ -1,3 +1,4 @@
+import type { Steps } from '../../base/time/in-slices.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { workloadNames } from '../../dialect/workload-names.ts';
 import type { Pod } from '../../kinds/core/pod/pod-schema.ts';
@@ -12,22 +13,20 @@ interface DeletionOrder {
 }
 
 /** A copy of the pods, those first that are to be deleted first. The order is that of kube-controller-manager, rule by rule. */
-export function byDeletion(pods: readonly Pod[], { dialect, nowMs, related }: DeletionOrder): readonly Pod[] {
+export function* byDeletion(pods: readonly Pod[], { dialect, nowMs, related }: DeletionOrder): Steps<readonly Pod[]> {
   const onNode = new Map<string, number>();
   for (const pod of related) if (isActive(pod)) onNode.set(nodeOf(pod), (onNode.get(nodeOf(pod)) ?? 0) + 1);
   const { podDeletionCost } = workloadNames(dialect);
-  const ranked = pods.map((pod) => ({
-    pod,
-    rank: rankOf(pod, {
-      nowMs,
-      cost: costOf(pod.metadata?.annotations?.[podDeletionCost]),
-      colocated: onNode.get(nodeOf(pod)) ?? 0,
-    }),
-  }));
+  const ranked: { readonly pod: Pod; readonly rank: Rank }[] = [];
+  for (const pod of pods) {
+    yield;
+    const cost = costOf(pod.metadata?.annotations?.[podDeletionCost]);
+    ranked.push({ pod, rank: rankOf(pod, { nowMs, cost, colocated: onNode.get(nodeOf(pod)) ?? 0 }) });
+  }
   return ranked.sort((a, b) => compare(a.rank, b.rank)).map(({ pod }) => pod);
 }
 
-/** Made once for each pod: thousands are compared with one another at once. */
+/** Made once for each pod: thousands are compared with one another. */
 interface Rank {
   /** Compared one after the other, before anything else; the lower one is deleted first. */
   readonly first: readonly number[];

@@ -1,5 +1,7 @@
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
+import { inSlices } from '../../base/time/in-slices.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { SharedInformer } from '../../client/shared-informers.ts';
 import { asPod, type Pod } from '../../kinds/core/pod/pod-schema.ts';
 import type { PodTemplateSpec } from '../../kinds/core/pod/pod-template-spec.ts';
@@ -69,6 +71,7 @@ class Replicas implements Closable {
     const isLeaving = owner.metadata.deletionTimestamp !== undefined;
     const failure = isLeaving ? undefined : await this.#manage(owner, claimed);
     const pods = claimed.map(asPod);
+    await new TimeSlice(clock).rest();
     const { generation } = owner.metadata;
     const now = clock.now();
     const status = replicaStatusAfter(before, {
@@ -98,9 +101,7 @@ class Replicas implements Closable {
     const surplus = Math.min(claimed.length - replicas, limits.podsPerPassMax);
     if (surplus <= 0) return undefined;
     const [error, ...others] = await runAll(
-      this.#inOrder(owner, claimed)
-        .slice(0, surplus)
-        .map((pod) => () => this.#control.delete(owner, pod)),
+      (await this.#inOrder(owner, claimed)).slice(0, surplus).map((pod) => () => this.#control.delete(owner, pod)),
       signal,
     );
     return error === undefined && others.length === 0 ? undefined : { error };
@@ -114,11 +115,12 @@ class Replicas implements Closable {
     }
   }
 
-  #inOrder(owner: ApiObject, claimed: readonly ApiObject[]): readonly ApiObject[] {
+  async #inOrder(owner: ApiObject, claimed: readonly ApiObject[]): Promise<readonly ApiObject[]> {
     const objects = new Map<Pod, ApiObject>(claimed.map((object) => [asPod(object), object]));
     const { dialect, clock } = this.#context;
     const order = { dialect, nowMs: clock.now(), related: this.#related(owner) };
-    return byDeletion([...objects.keys()], order).flatMap((pod) => objects.get(pod) ?? []);
+    const ordered = await inSlices(byDeletion([...objects.keys()], order), clock);
+    return ordered.flatMap((pod) => objects.get(pod) ?? []);
   }
 
   /** Pods of all objects that have the same controller as this one. */

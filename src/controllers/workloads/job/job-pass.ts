@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { allAtOnce } from '../../../base/time/in-slices.ts';
 import type { SharedInformer } from '../../../client/shared-informers.ts';
 import { jobNames } from '../../../dialect/workload-names.ts';
 import { asJob, type JobStatus } from '../../../kinds/batch/job-schema.ts';
@@ -131,7 +132,7 @@ export class JobPass {
   #inOrder(pods: readonly JobPod[]): readonly JobPod[] {
     const byPod = new Map<Pod, JobPod>(pods.map((each) => [each.pod, each]));
     const order = { dialect: this.#options.dialect, nowMs: this.#facts.nowMs, related: [] };
-    return byDeletion([...byPod.keys()], order).flatMap((pod) => byPod.get(pod) ?? []);
+    return allAtOnce(byDeletion([...byPod.keys()], order)).flatMap((pod) => byPod.get(pod) ?? []);
   }
 
   /** A job that goes on begins anew: its deadline does not run while it is suspended. */
