@@ -117,6 +117,8 @@ export const limits = {
   idleTenantsKept: 1_000,
   /** Duration of a request, except for watches. */
   requestMsMax: 60_000,
+  /** How long discovery and documents wait for kinds that are being added or removed. */
+  kindsKnownMsMax: 1_000,
   /** Time for a client to send the headers of a request. */
   headersMsMax: 10_000,
   /** Time for a TLS handshake. */

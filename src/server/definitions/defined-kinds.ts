@@ -20,12 +20,14 @@ import type { ConversionParts } from '../../resources/conversion-webhook.ts';
 import { startSlicedInformer } from '../../resources/object-informer.ts';
 import type { Resource } from '../../resources/resource.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
+import type { Lead } from '../upkeep/lead.ts';
 import { decideStatus, withStructure } from './decide-status.ts';
 import type { ServedChange } from './document-metrics.ts';
 import { FollowedDefinitions, type StoredDefinition } from './followed-definition.ts';
 import { readHead } from './read-head.ts';
 import type { RemoveObjects } from './remove-objects.ts';
 import { ServedKinds } from './served-kinds.ts';
+import type { UnservedDefinitions } from './unserved-definitions.ts';
 
 interface DefinedKindsOptions {
   readonly clock: Clock;
@@ -37,6 +39,9 @@ interface DefinedKindsOptions {
   readonly client: ApiClient;
   readonly conversions: ConversionParts;
   readonly removeObjects: RemoveObjects;
+  /** Of the servers of a process one writes the status of definitions. */
+  readonly lead: Pick<Lead, 'begin'>;
+  readonly unserved: UnservedDefinitions;
   /** Called after each change of what definitions serve, but for those at the start. */
   readonly changed: (change: ServedChange) => void;
 }
@@ -60,8 +65,13 @@ export class DefinedKinds implements Closable {
   readonly #stop = new AbortController();
   /** Resolves when all definitions are known. */
   readonly #follow: () => Promise<void>;
-  /** Undefined until the kinds of all definitions were loaded. Names are given in its order: decisions take no time. */
-  #queue: WorkQueue<string> | undefined;
+  /**
+   * Changes the table of resources. Undefined until the kinds of all definitions were loaded. Names are given in its order:
+   * decisions take no time.
+   */
+  #tables: WorkQueue<string> | undefined;
+  /** Tells definitions what was decided, on the server of a process that leads. */
+  #statuses: WorkQueue<string> | undefined;
 
   constructor(options: DefinedKindsOptions) {
     this.#options = options;
@@ -69,7 +79,7 @@ export class DefinedKinds implements Closable {
     const definitions = resources.finder(dialect.group('apiextensions'), 'v1', 'customresourcedefinitions');
     this.#definitions = new FollowedDefinitions(dialect);
     const changed = (change: ServedChange): void => {
-      if (this.#queue) options.changed(change);
+      if (this.#tables) options.changed(change);
     };
     this.#served = this.#held.add(new ServedKinds({ ...options, definitions, changed }));
     const put = (object: ApiObject): void => this.#put(object);
@@ -93,19 +103,23 @@ export class DefinedKinds implements Closable {
     await Promise.all(Array.from({ length: limits.definitionsAtOnce }, load));
     if (this.#stop.signal.aborted) return;
     // It does not wait for a turn of its own: a definition counts for the next request after its write.
-    const work = (name: string): Promise<void> => this.#reconcile(name);
-    const queue = new WorkQueue({
-      ...this.#options,
-      name: 'custom_resource_definitions',
-      parallel: limits.definitionsAtOnce,
-      work,
-    });
-    this.#queue = this.#held.add(queue);
+    const queue = { ...this.#options, parallel: limits.definitionsAtOnce };
+    const serve = (name: string): Promise<void> => this.#serve(name);
+    this.#tables = this.#held.add(new WorkQueue({ ...queue, name: 'custom_resource_kinds', work: serve }));
     // What changed meanwhile, and what still needs a decision.
     for (const name of new Set([...this.#definitions.names(), ...this.#served.names()])) {
       await this.#pause();
-      queue.add(name);
+      this.#changed(name);
     }
+    const tell = (name: string): Promise<void> => this.#tell(name);
+    this.#held.add(
+      this.#options.lead.begin(() => {
+        const statuses = new WorkQueue({ ...queue, name: 'custom_resource_definitions', work: tell });
+        this.#statuses = statuses;
+        for (const name of this.#definitions.names()) statuses.add(name);
+        return statuses;
+      }),
+    );
   }
 
   /** The server starts without the kinds of a definition that cannot be served; the queue tries them again. */
@@ -122,20 +136,26 @@ export class DefinedKinds implements Closable {
   #put(object: ApiObject): void {
     const before = this.#definitions.put(object);
     const { name = '' } = object.metadata;
-    this.#queue?.add(name);
+    this.#changed(name);
     // It may have given up names that others wait for.
     if (before) this.#wakeIn(before.stored.group, name);
   }
 
   #remove(name: string): void {
     const before = this.#definitions.delete(name);
-    this.#queue?.add(name);
+    this.#changed(name);
     if (before) this.#wakeIn(before.stored.group, name);
   }
 
   /** Looks again at the definitions of a group that wait for names. */
   #wakeIn(group: string, except: string): void {
-    for (const name of this.#definitions.waitingIn(group)) if (name !== except) this.#queue?.add(name);
+    for (const name of this.#definitions.waitingIn(group)) if (name !== except) this.#changed(name);
+  }
+
+  #changed(name: string): void {
+    if (!this.#tables) return;
+    this.#options.unserved.add(name);
+    this.#tables.add(name);
   }
 
   /** Yields if the turn's time is used up. */
@@ -144,20 +164,34 @@ export class DefinedKinds implements Closable {
     return slice.over ? slice.next() : undefined;
   }
 
-  async #reconcile(name: string): Promise<void> {
-    const followed = this.#definitions.get(name);
-    if (!followed) {
-      await this.#served.serve(name, undefined, {});
-      return;
+  /** Decides about a definition, and serves its kinds. */
+  async #serve(name: string): Promise<void> {
+    const { unserved, clock } = this.#options;
+    const seen = unserved.begin(name);
+    try {
+      const followed = this.#definitions.get(name);
+      if (!followed) {
+        await this.#served.serve(name, undefined, {});
+        return;
+      }
+      const { stored } = followed;
+      const now = clock.now();
+      followed.decided = decideStatus(stored, this.#namesBeside(stored), now);
+      const structure = await this.#served.serve(name, stored, followed.decided);
+      if (structure) followed.decided = withStructure(followed.decided, structure, now);
+      followed.isServed = true;
+      this.#statuses?.add(name);
+    } finally {
+      unserved.end(name, seen);
     }
-    const { stored } = followed;
-    const now = this.#options.clock.now();
-    const decided = decideStatus(stored, this.#namesBeside(stored), now);
-    followed.decided = decided;
-    // The kinds are served before anybody is told so.
-    const structure = await this.#served.serve(name, stored, decided);
-    const status = structure ? withStructure(decided, structure, now) : decided;
-    if (status !== stored.status) await this.#writeStatus(stored, status);
+  }
+
+  /** Writes what was decided: the kinds are served before anybody is told so. */
+  async #tell(name: string): Promise<void> {
+    const { stored, decided, isServed } = this.#definitions.get(name) ?? {};
+    // Where it is about to be served this is called again.
+    if (!stored || !decided || !isServed) return;
+    if (decided !== stored.status) await this.#writeStatus(stored, decided);
     else if (stored.isEnding) await this.#end(stored);
   }
 
@@ -179,12 +213,12 @@ export class DefinedKinds implements Closable {
     if (outcome.error !== undefined) throw outcome.error;
     if (outcome.condition.status === 'True') {
       // Finalizers of its objects are removed by others.
-      this.#queue?.addAfter(name, recheckMs);
+      this.#statuses?.addAfter(name, recheckMs);
       return;
     }
     const resource = this.#served.resourceOf(name);
     if (resource && this.#isNeeded(resource)) {
-      this.#queue?.addAfter(name, recheckMs);
+      this.#statuses?.addAfter(name, recheckMs);
       return;
     }
     const finalizers = stored.finalizers.filter((each) => each !== finalizer);

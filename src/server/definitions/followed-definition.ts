@@ -32,6 +32,8 @@ export interface StoredDefinition extends DefinitionHead {
 interface FollowedDefinition {
   readonly stored: StoredDefinition;
   decided: DefinitionStatus | undefined;
+  /** The kinds of `stored` are served as it says. */
+  isServed: boolean;
 }
 
 /** The definitions of a scope, by group and in order of creation, which is the order in which they get names. */
@@ -58,7 +60,7 @@ export class FollowedDefinitions {
     const { name, group, uid } = stored;
     const before = this.#byName.get(name);
     const same = before?.stored.uid === uid ? before : undefined;
-    const followed = { stored, decided: same?.decided };
+    const followed = { stored, decided: same?.decided, isServed: false };
     this.#byName.set(name, followed);
     const inGroup = this.#groups.get(group) ?? new Map<string, FollowedDefinition>();
     this.#groups.set(group, inGroup.set(name, followed));

@@ -1,23 +1,58 @@
+import { limits } from '../../base/limits.ts';
+import { type Clock, pause } from '../../base/time/clock.ts';
+import { untilAborted } from '../../base/time/until-aborted.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import { toStatusError } from '../../registry/store-errors.ts';
 import { isReadVerb } from '../../request/request-info.ts';
 import { groupMasters } from '../../request/user-info.ts';
+import type { UnservedDefinitions } from '../definitions/unserved-definitions.ts';
 import type { RequestContext } from './request-context.ts';
 
+interface UpToDateParts {
+  readonly clock: Clock;
+  readonly cache: Pick<WatchCache, 'isFresh' | 'freshFor'>;
+  readonly unserved: Pick<UnservedDefinitions, 'settled'>;
+}
+
 /**
- * Waits until the cache has all that was acknowledged before the request. Two sorts of requests do not wait, so that they are
- * answered while the store is away: those for paths (health, discovery, documents, metrics), which show no objects, and reads
- * of a version that may be old by masters, about whom no object decides.
+ * Waits until the cache has all that was acknowledged before the request, and until the kinds of its group are those that were
+ * defined then. Two sorts of requests do not wait for the store, so that they are answered while it is away: those for paths
+ * (health, metrics), which show no objects, and reads of a version that may be old by masters, about whom no object decides.
+ * Discovery and documents wait for a while.
  */
 export const upToDate =
-  (cache: Pick<WatchCache, 'isFresh' | 'freshFor'>) =>
+  ({ clock, cache, unserved }: UpToDateParts) =>
   (context: RequestContext): Promise<void> | undefined => {
     const { info, exchange } = context;
-    if (info.type === 'path' || cache.isFresh() || asksNoObject(context)) return undefined;
-    return cache.freshFor(exchange)?.catch((error) => {
+    if (info.type === 'path') {
+      if (!describesKinds.test(info.path) || (cache.isFresh() && !unserved.settled())) return undefined;
+      const { signal } = exchange;
+      const known = (cache.freshFor({ signal }) ?? Promise.resolve()).then(() => unserved.settled());
+      return waitAWhile(known, { clock, signal });
+    }
+    const served = (): Promise<void> | undefined => {
+      const waiting = unserved.settled(info.group);
+      return waiting && untilAborted(waiting, exchange.signal);
+    };
+    const fresh = cache.isFresh() || asksNoObject(context) ? undefined : cache.freshFor(exchange);
+    if (!fresh) return served();
+    return fresh.then(served, (error) => {
       throw toStatusError(error, info, info.name);
     });
   };
+
+const describesKinds = /^\/(apis|openapi)(\/|$)/;
+
+/** Resolves with `known`, whether it succeeds or fails, or when it takes too long: old documents are better than none. */
+async function waitAWhile(
+  known: Promise<void>,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<void> {
+  const over = new AbortController();
+  const settled = known.catch(() => {});
+  await Promise.race([settled, pause(clock, limits.kindsKnownMsMax, AbortSignal.any([over.signal, signal]))]);
+  over.abort();
+}
 
 const asksNoObject = ({ info, user }: RequestContext): boolean =>
   user.groups.includes(groupMasters) && isReadVerb(info.verb) && Boolean(info.query.get('resourceVersion'));

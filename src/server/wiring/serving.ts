@@ -69,7 +69,7 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
       requestHeaders: config.authentication.requestHeader?.names,
       authorizer: authorization.authorizer,
       access: accessMetrics(metrics, dialect),
-      upToDate: upToDate(parts.cache),
+      upToDate: upToDate(parts),
       requestMsMax: config.requests.timeoutMs,
       prepare: (context) => responder.prepare(context),
       answer: (context, operation) => responder.answer(context, operation),

@@ -1,4 +1,5 @@
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
+import type { UnservedDefinitions } from '../../definitions/unserved-definitions.ts';
 import type { LoopbackClients } from '../loopback-clients.ts';
 import type { SharedParts } from './shared-parts.ts';
 
@@ -9,4 +10,6 @@ import type { SharedParts } from './shared-parts.ts';
 export interface ScopeParts extends SharedParts {
   readonly resources: ResourceRegistry;
   readonly clients: LoopbackClients;
+  /** Definitions of custom resources that have changed, and are not served yet as they say. */
+  readonly unserved: UnservedDefinitions;
 }

@@ -13,6 +13,7 @@ import { conversionMetrics } from '../../definitions/conversion-metrics.ts';
 import { DefinedKinds } from '../../definitions/defined-kinds.ts';
 import { documentMetrics } from '../../definitions/document-metrics.ts';
 import { removalBy } from '../../definitions/remove-objects.ts';
+import { UnservedDefinitions } from '../../definitions/unserved-definitions.ts';
 import { heavyConversion } from '../../serving/heavy/heavy-conversion.ts';
 import { type CreateInitial, createNamespaces, serverManager, serverUser } from '../../upkeep/bootstrap.ts';
 import { ClaimRepair } from '../../upkeep/claim-repair.ts';
@@ -58,7 +59,8 @@ export async function openScopeServer(
   try {
     const metrics = held.add(shared.metrics.part());
     const clients = new LoopbackClients((exchange) => serving.handle(exchange), shared.clock);
-    const parts: ScopeParts = { ...shared, held, metrics, resources, clients };
+    const unserved = new UnservedDefinitions();
+    const parts: ScopeParts = { ...shared, held, metrics, resources, clients, unserved };
     held.add(shared.lead.begin(() => expireObjects({ ...parts, timesToLiveMs: config.timesToLiveMs })));
     const access = await openAccess(config, parts);
     const serving = openServing(config, { ...parts, ...access });
