@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { create } from '../api-objects.ts';
 import { listedNamespace } from '../filled-data.ts';
 import { PreparedRequest } from '../http2-client.ts';
@@ -11,6 +10,7 @@ import { ratioTo, type Sample, takeTurns } from '../rounds.ts';
 import { sizes } from '../scale.ts';
 import type { BenchContext, Scenario } from '../scenario.ts';
 import { type Stats, statsOf } from '../stats.ts';
+import { Clients, makeWatched, productStage, sendOneByOne } from './watch.ts';
 
 const collection = '/api/v1/namespaces/default/configmaps';
 const json = { accept: 'application/json', 'content-type': 'application/json' };
@@ -29,6 +29,11 @@ const loads: readonly Load[] = [
       reads(product, { path: `/api/v1/namespaces/${listedNamespace}/configmaps` }, connections, context),
   },
   { name: 'create, durable', connectionsEach: 32, open: creates },
+  {
+    name: `a delivery to one of ${sizes.watchers.toLocaleString('en-US')} watchers`,
+    connectionsEach: 8,
+    open: deliveries,
+  },
 ];
 
 interface Load {
@@ -41,8 +46,8 @@ interface OpenLoad extends Disposable {
   round(): Promise<Sample>;
 }
 
-/** Threads that are compared with one: as many as the machine has cores for, and two. */
-const numbers = [2, 4, 8].filter((number) => number <= Math.max(2, availableParallelism()));
+/** Threads that are compared with one. */
+const numbers = [2, 4, 8];
 
 /**
  * What serving threads cost: the CPU of a request with several, to that with one. Where it is the same, throughput grows with
@@ -77,6 +82,8 @@ async function compared(context: BenchContext, number: number): Promise<readonly
     const connections = load.connectionsEach * number;
     using ofOne = await load.open(one, connections, context);
     using ofSeveral = await load.open(several, connections, context);
+    // Each thread compiles its code by itself: all are to have served as much as the one.
+    for (let round = 0; round < number; round++) await ofSeveral.round();
     const [single = [], multiple = []] = await takeTurns(scale.rounds, [() => ofOne.round(), () => ofSeveral.round()]);
     const cpu = ratioOfCpu(multiple, single);
     rows.push({
@@ -145,6 +152,30 @@ async function creates(product: Product, connections: number, { scale }: BenchCo
       again(round, async () => {
         close();
         clients = await product.http2(connections);
+      }),
+    [Symbol.dispose]: close,
+  };
+}
+
+/** Events, each when all watchers have seen the one before. */
+async function deliveries(product: Product, connections: number, { scale }: BenchContext): Promise<OpenLoad> {
+  await makeWatched(product);
+  let clients = new Clients();
+  let stage = await productStage(product, clients, connections);
+  const close = (): void => void clients[Symbol.asyncDispose]();
+  const round = async (): Promise<Sample> => {
+    const cpuBefore = product.cpuSeconds();
+    const delivered = await sendOneByOne(stage, scale.singleEvents);
+    const count = delivered.length * sizes.watchers;
+    const seconds = delivered.reduce((sum, each) => sum + each.seconds, 0);
+    return { rate: count / seconds, cpuMicros: ((product.cpuSeconds() - cpuBefore) / count) * 1e6 };
+  };
+  return {
+    round: () =>
+      again(round, async () => {
+        close();
+        clients = new Clients();
+        stage = await productStage(product, clients, connections);
       }),
     [Symbol.dispose]: close,
   };

@@ -13,7 +13,7 @@ const namespace = 'default';
 const collection = `/api/v1/namespaces/${namespace}/configmaps`;
 const json = { accept: 'application/json', 'content-type': 'application/json' };
 /** Connections of the watches; below the streams that one may have. */
-const connections = 20;
+const watchConnections = 20;
 /** Paths of the bare server. */
 const bareWatch = '/watch';
 const bareEmit = '/emit';
@@ -24,6 +24,7 @@ export const watch: Scenario = {
   async run(context) {
     await using product = await context.start();
     await using clients = new Clients();
+    await makeWatched(product);
     const ours = await productStage(product, clients);
     const bare = await ceilingStage(await context.ceiling(), clients, ours.sampleEvent, ours.sampleAnswer);
     const single = await measure(context, ours, bare, context.scale.singleEvents, sendOneByOne);
@@ -55,7 +56,7 @@ interface ProductStage extends Stage {
 }
 
 /** Connections that are closed together. */
-class Clients implements AsyncDisposable {
+export class Clients implements AsyncDisposable {
   readonly #all: Http2Client[] = [];
 
   async of(side: Product | Ceiling, count: number): Promise<readonly Http2Client[]> {
@@ -71,12 +72,20 @@ class Clients implements AsyncDisposable {
 
 const nameOf = (event: number): string => `watched-${event}`;
 
-async function productStage(product: Product, clients: Clients): Promise<ProductStage> {
+/** Makes the objects that are written to. */
+export async function makeWatched(product: Product): Promise<void> {
   const objects = 100;
   for (let event = 0; event < objects; event++) {
     const body = configMapBody({ name: nameOf(event), namespace });
     await product.api.expect(201, collection, { method: 'POST', headers: json, body });
   }
+}
+
+export async function productStage(
+  product: Product,
+  clients: Clients,
+  connections = watchConnections,
+): Promise<ProductStage> {
   const [writer] = await clients.of(product, 1);
   if (!writer) throw new Error('no connection');
   let version = 0;
@@ -130,7 +139,7 @@ async function ceilingStage(ceiling: Ceiling, clients: Clients, event: Buffer, a
   const body = configMapBody({ name: nameOf(0), namespace });
   const request = new PreparedRequest({ method: 'PUT', path: bareEmit, headers: json, body });
   const write = (): void => writer.send(request, ignoreAnswer);
-  const watches = await clients.of(ceiling, connections);
+  const watches = await clients.of(ceiling, watchConnections);
   const audience = await Audience.open(watches, sizes.watchers, jsonWatch(bareWatch), async (opening) => {
     await ceiling.watchersOpen(sizes.watchers);
     await opening.deliver(1, write);
@@ -153,7 +162,7 @@ const ignoreAnswer = {
 type SendEvents = (stage: Stage, count: number) => Promise<readonly Delivered[]>;
 
 /** Each event when all watchers have seen the one before. */
-const sendOneByOne: SendEvents = async (stage, count) => {
+export const sendOneByOne: SendEvents = async (stage, count) => {
   const all: Delivered[] = [];
   for (let event = 0; event < count; event++) {
     const delivered = await stage.audience.deliver(1, () => stage.write(0));
