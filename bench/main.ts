@@ -24,6 +24,7 @@ import { holds } from './scenarios/holds.ts';
 import { list } from './scenarios/list.ts';
 import { memory } from './scenarios/memory.ts';
 import { mixed } from './scenarios/mixed.ts';
+import { nodeWatchers } from './scenarios/node-watchers.ts';
 import { onEtcd } from './scenarios/on-etcd.ts';
 import { peer } from './scenarios/peer.ts';
 import { policyHolds } from './scenarios/policy-holds.ts';
@@ -54,6 +55,7 @@ const scenarios: readonly Scenario[] = [
   admission,
   certificates,
   watch,
+  nodeWatchers,
   list,
   holds,
   definitionHolds,
