@@ -71,6 +71,22 @@ export class ApiLoad {
     return this.#run(200, clients, bounds, (_turn, slot) => this.#change(slot));
   }
 
+  /** Applies what is there, each client its own object: no version is written but the first. */
+  applyUnchanged(bounds: Bounds): Promise<LoadResult> {
+    const requests = Array.from({ length: loadSizes.readers }, (_, slot) => {
+      const name = nameOf(slot);
+      const identity = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } };
+      return new PreparedRequest({
+        method: 'PATCH',
+        path: `${this.#collection}/${name}?fieldManager=bench&force=true`,
+        headers: { ...this.#headers, 'content-type': 'application/apply-patch+yaml' },
+        body: Buffer.from(JSON.stringify({ ...identity, data: { applied: 'by bench' } })),
+      });
+    });
+    const expected = { status: 200, bytesMin: sizes.objectBytes * 0.9 };
+    return this.#load(expected, loadSizes.readers, bounds, (_turn, slot) => requests[slot] as PreparedRequest);
+  }
+
   /** What a busy control plane is asked at once: mostly reads, pages, and writes of both kinds. By name, in one go. */
   async mixed(bounds: Bounds): Promise<Readonly<Record<'GET' | 'page of 100' | 'create' | 'update', LoadResult>>> {
     const [get, page, created, updated] = await Promise.all([

@@ -23,6 +23,9 @@ const measures: readonly Measure[] = [
   ),
   requests(`create, ${readers} clients`, (load, bounds) => load.create(bounds)),
   requests(`update (PUT), ${readers} clients`, (load, bounds) => load.update(bounds)),
+  requests(`server-side apply of an unchanged object, ${readers} clients`, (load, bounds) =>
+    load.applyUnchanged(bounds),
+  ),
   {
     what: `${watchers} watchers, many events at once`,
     unit: 'deliveries/s',
