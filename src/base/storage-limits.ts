@@ -93,6 +93,8 @@ export const storageLimits = {
   migrationPageMax: 500,
   migrationBatchMax: 100,
   migrationBatchBytes: 512 * 1024,
+  /** How long a server that ends tries to tell the others of its store so. */
+  presenceRemovalMsMax: 1_000,
   /** How often an idle watch on etcd polls the head. */
   etcdHeadPollMs: 5_000,
   /** A reader that takes longer for a batch is slow: etcd may compact what it has not read. */

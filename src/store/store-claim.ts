@@ -3,8 +3,11 @@ import type { Revision } from './store.ts';
 /** The key that records whose store it is. It is outside of all prefixes of resources. */
 export const claimKey = '/.dialect';
 
-/** Keys of the addresses of servers that run on the store, outside of all prefixes too. */
-export const serversFolder = '/.apiservers/';
+/** Keys of the servers that run on the store, outside of all prefixes too: the name of the machine, and what is the server's own. */
+export const serversFolder = '/.servers/';
+
+/** Keys of the addresses of servers, which those of the release before have instead. */
+export const addressesFolder = '/.apiservers/';
 
 /** How revisions of a store differ from those of its driver: see `movedRevisions`. */
 export interface MovedRevisions {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type EtcdProcess, etcdMissing, startEtcd } from '../../src/store/drivers/etcd/etcd-process-fixture.ts';
+import { openEtcdStore } from '../../src/store/drivers/etcd/etcd-store.ts';
 import { Command } from '../support/command.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
@@ -43,7 +44,8 @@ const headOf = async (server: OrchProcess): Promise<number> => {
   return Number(json.metadata.resourceVersion);
 };
 
-describe('orch migrate', { skip: etcdMissing, timeout: 5 * 60_000 }, () => {
+// Most of the time they wait for servers that may have ended.
+describe('orch migrate', { skip: etcdMissing, timeout: 5 * 60_000, concurrency: true }, () => {
   let etcd: EtcdProcess;
   let folder: string;
   before(async () => {
@@ -103,6 +105,8 @@ describe('orch migrate', { skip: etcdMissing, timeout: 5 * 60_000 }, () => {
       const used = await run('--from=etcd', '--to=sqlite', `--data-dir=${second}`, ...flags);
       assert.deepEqual([used.code, existsSync(join(second, 'orch.db'))], [1, false], used.text);
       assert.match(used.text, /in use by the servers at|was written while it was copied/);
+      // One that is killed counts for a while.
+      assert.equal(await server.stop(), 0);
     }
     const taken = await run('--from=etcd', '--to=sqlite', `--data-dir=${dataDir}`, ...flags);
     assert.deepEqual(
@@ -116,6 +120,46 @@ describe('orch migrate', { skip: etcdMissing, timeout: 5 * 60_000 }, () => {
     await using server = await OrchProcess.start({ dataDir: back });
     assert.deepEqual(await seen(server), before);
     for (const version of await versionsOf(server)) assert.ok(version > head, `${version} is not above ${head}`);
+  });
+
+  test('refuses a source with a server that is idle and publishes no address; not once it has ended', async () => {
+    const sources = [
+      { prefix: '/no-endpoints', flags: ['--endpoint-reconciler-type=none'] },
+      { prefix: '/loopback', flags: ['--advertise-address=127.0.0.1'] },
+      { prefix: '/threads', flags: ['--endpoint-reconciler-type=none', '--serving-threads=2'] },
+    ].map(({ prefix, flags }) => {
+      const from = [`--etcd-servers=${etcd.endpoint}`, `--etcd-prefix=${prefix}`];
+      const to = join(folder, `from${prefix}`);
+      return { prefix, server: () => OrchProcess.start({ flags: [...from, ...flags] }), from, to };
+    });
+    const moved = ({ from, to }: (typeof sources)[number]) =>
+      run('--from=etcd', '--to=sqlite', `--data-dir=${to}`, ...from);
+    const keysOf = async (prefix: string): Promise<number> => {
+      const store = await openEtcdStore({ endpoints: [etcd.endpoint], prefix });
+      try {
+        return (await store.list('/.servers/')).records.length;
+      } finally {
+        await store.close();
+      }
+    };
+    await using servers = new AsyncDisposableStack();
+    const running = await Promise.all(sources.map(async ({ server }) => servers.use(await server())));
+    for (const { code, text } of await Promise.all(sources.map(moved))) {
+      assert.equal(code, 1, text);
+      assert.match(text, /in use by the servers at .*: stop all of its servers, and try again/);
+    }
+    const [killed, ...stopped] = running;
+    assert.ok(killed);
+    for (const server of stopped) assert.equal(await server.stop(), 0);
+    await killed.kill();
+    // There is nothing to wait for.
+    for (const { prefix } of sources.slice(1)) assert.equal(await keysOf(prefix), 0);
+    assert.equal(await keysOf('/no-endpoints'), 1);
+    const [late, ...atOnce] = await Promise.all(sources.map(moved));
+    assert.ok(late);
+    assert.match(late.text, /^waiting up to 15 s whether the servers at .* have ended$/m);
+    for (const each of [late, ...atOnce]) assert.equal(each.code, 0, each.text);
+    for (const { text } of atOnce) assert.doesNotMatch(text, /waiting/);
   });
 
   const etcdFlags = ['--etcd-servers=http://127.0.0.1:1', '--data-dir=/nowhere'];

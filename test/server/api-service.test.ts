@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { silentLogger } from '../../src/base/logger.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { ManualClock } from '../../src/base/time/clock.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import type { ApiClient } from '../../src/client/api-client.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
-import { ApiService, serverLeaseMs } from '../../src/server/upkeep/api-service.ts';
+import { ApiService } from '../../src/server/upkeep/api-service.ts';
 import { serverUser } from '../../src/server/upkeep/bootstrap.ts';
-import { ServerLeases } from '../../src/server/upkeep/server-leases.ts';
+import { Lead } from '../../src/server/upkeep/lead.ts';
+import { ServerPresence } from '../../src/server/upkeep/server-presence.ts';
 import { openMemoryStore } from '../../src/store/drivers/memory/memory-store.ts';
 import { serverForSuite } from '../support/in-process-server.ts';
 import { OrchProcess } from '../support/orch-process.ts';
@@ -26,7 +28,7 @@ describe('the service of the API', () => {
   ): ApiService =>
     new ApiService({
       ...{ client: client(), dialect: orch, clock: new ManualClock(), logger: silentLogger },
-      ...{ clusterIp: '10.0.0.1', port: 6443, nodePort: 0, address, leases: undefined },
+      ...{ clusterIp: '10.0.0.1', port: 6443, nodePort: 0, address, servers: undefined },
       ...others,
     });
   const clear = async (): Promise<void> => {
@@ -84,14 +86,17 @@ describe('the service of the API', () => {
     await clear();
     const store = openMemoryStore();
     const clock = new ManualClock();
-    const of = (address: string) =>
-      keeper(address, { clock, leases: new ServerLeases({ store, clock, address, leaseMs: serverLeaseMs }) });
+    const of = (address: string) => {
+      const parts = { store, clock, random: systemRandom, logger: silentLogger, hostname: 'a', lead: new Lead(true) };
+      const presence = new ServerPresence(parts);
+      return { presence, service: keeper(address, { clock, servers: presence }) };
+    };
     const [one, other] = [of('192.0.2.1'), of('192.0.2.2')];
-    await Promise.all([one.sync(), other.sync()]);
-    for (const each of [one, other]) await each.sync();
+    await Promise.all([one.service.sync(), other.service.sync()]);
+    for (const { service } of [one, other]) await service.sync();
     assert.deepEqual(await addressesOf(), ['192.0.2.1', '192.0.2.2']);
-    clock.advance(serverLeaseMs);
-    await other.sync();
+    await one.presence.close();
+    await other.service.sync();
     assert.deepEqual(await addressesOf(), ['192.0.2.2']);
     await store.close();
   });

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makePrivateDirectory } from '../../base/atomic-file.ts';
 import { keepAlive, systemClock } from '../../base/time/clock.ts';
-import { serverLeaseMs } from '../../server/upkeep/api-service.ts';
+import { serverLeaseMs } from '../../server/upkeep/server-presence.ts';
 import type { StorageConfig } from '../../server/wiring/storage-config.ts';
 import { type MigrationProgress, takeInventory } from '../../store/migration/copy-records.ts';
 import { migrateToEtcd } from '../../store/migration/migrate-to-etcd.ts';
@@ -94,11 +94,15 @@ async function fromEtcd(etcd: EtcdConfig, data: string, terminal: Terminal): Pro
   const source = await openStore(etcd);
   try {
     const dialect = await dialectOf(source, nameOf(etcd));
-    const waiting = (addresses: readonly string[]): void => {
-      if (terminal.interactive) terminal.err(`\rwaiting whether the servers at ${addresses.join(', ')} have ended`);
+    let isTold = false;
+    const waiting = (names: readonly string[]): void => {
+      if (!isTold)
+        terminal.err(
+          `waiting up to ${serverLeaseMs / 1_000} s whether the servers at ${names.join(', ')} have ended\n`,
+        );
+      isTold = true;
     };
-    await requireUnused(source, { clock: systemClock, leaseMs: serverLeaseMs, waiting });
-    const at = await source.head();
+    const at = await requireUnused(source, { clock: systemClock, leaseMs: serverLeaseMs, waiting });
     const progress = showMigration(terminal);
     const inventory = await takeInventory({ store: source, at }, progress);
     const confirm = () => requireUnwritten(source, at);

@@ -207,7 +207,7 @@ describe('a raw write', () => {
       // Records of the server's own.
       'src/server/upkeep/claim-repair.ts',
       'src/server/upkeep/claim-store.ts',
-      'src/server/upkeep/server-leases.ts',
+      'src/server/upkeep/server-presence.ts',
     ]);
   });
 

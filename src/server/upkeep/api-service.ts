@@ -8,12 +8,10 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { specialAddressProblems } from '../../meta/ip-address.ts';
 import { equalValues } from '../../schema/equal-values.ts';
-import type { ServerLeases } from './server-leases.ts';
+import type { ServerPresence } from './server-presence.ts';
 
 /** How often is looked whether all is there; published. */
 const intervalMs = 10_000;
-/** How long a server counts that is not heard of; published. */
-export const serverLeaseMs = 15_000;
 
 interface ApiServiceOptions {
   readonly client: ApiClient;
@@ -28,8 +26,8 @@ interface ApiServiceOptions {
   readonly nodePort: number;
   /** Where others reach this server; undefined if it is not to be told. */
   readonly address: string | undefined;
-  /** Who shares the store. Undefined if nobody can. */
-  readonly leases: Pick<ServerLeases, 'renew'> | undefined;
+  /** The servers that share the store. Undefined if none can. */
+  readonly servers: Pick<ServerPresence, 'addresses'> | undefined;
 }
 
 /**
@@ -77,10 +75,10 @@ export class ApiService implements Closable {
 
   /** Those that endpoints may have, of the family of the service. */
   async #addresses(): Promise<readonly string[]> {
-    const { address, leases, clusterIp } = this.#options;
+    const { address, servers, clusterIp } = this.#options;
     if (address === undefined || specialAddressProblems(address).length > 0) return [];
     if (isIPv6(address) !== isIPv6(clusterIp)) return [];
-    const all = leases ? await leases.renew() : [address];
+    const all = servers ? await servers.addresses(address) : [address];
     return all.filter((each) => isIPv6(each) === isIPv6(clusterIp)).sort();
   }
 

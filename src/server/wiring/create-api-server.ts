@@ -4,6 +4,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { authoritiesOf } from '../../pki/trust-pool.ts';
 import type { Store } from '../../store/store.ts';
 import { observeHandshakes } from '../serving/observe/connection-metrics.ts';
+import type { ServerPresence } from '../upkeep/server-presence.ts';
 import { makeBasis } from './basis.ts';
 import type { ApiServerConfig, ExternalAddress, ListenAddress } from './config.ts';
 import { type Environment, systemEnvironment } from './environment.ts';
@@ -30,6 +31,8 @@ export interface ApiServer extends Omit<ServedScope, 'close'> {
   createInitial(object: ApiObject): Promise<boolean>;
   /** For records of the server's own. */
   readonly store: Store;
+  /** The servers that share the store. Undefined if none can. */
+  readonly presence: ServerPresence | undefined;
   /** PEM of the client certificate authorities; empty if no certificates are requested. */
   authorities(): readonly string[];
   /** Sets the listener by which the server is reached, and which stops with it. */
@@ -73,6 +76,7 @@ export async function createApiServer(
     return {
       ...{ handle, resources, transportAs, clientAs, createInitial },
       store: storage.store,
+      presence: storage.presence,
       authorities: () => authoritiesOf([authorities, proxies].filter((pool) => pool !== undefined)),
       attach(to) {
         attached = to;

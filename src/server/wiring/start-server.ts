@@ -6,12 +6,11 @@ import { defaultServiceRanges, servicePools } from '../../kinds/core/service/ser
 import type { ApiObject } from '../../meta/api-object.ts';
 import { parseIpRange } from '../../meta/ip-range.ts';
 import { assignAuditId } from '../serving/observe/audit-id.ts';
-import { ApiService, serverLeaseMs } from '../upkeep/api-service.ts';
+import { ApiService } from '../upkeep/api-service.ts';
 import { serverUser } from '../upkeep/bootstrap.ts';
 import { ClusterInfo } from '../upkeep/cluster-info.ts';
 import { DefaultServiceRange } from '../upkeep/default-service-range.ts';
 import { Lead } from '../upkeep/lead.ts';
-import { ServerLeases } from '../upkeep/server-leases.ts';
 import { mayUpgrade } from './access/cors.ts';
 import { ServedCertificates } from './access/served-certificates.ts';
 import type { RunningServer, ServerConfig } from './config.ts';
@@ -62,18 +61,13 @@ function publishLater(publish: () => Promise<void>, { logger }: Pick<ServerConfi
 /** Looks after the service of the API, from after the start on. */
 function keepApiService(
   server: ApiServer,
-  { dialect, logger, storage, serviceRanges = defaultServiceRanges, apiService }: ServerConfig,
+  { dialect, logger, serviceRanges = defaultServiceRanges, apiService }: ServerConfig,
   { clock, port }: Pick<Environment, 'clock'> & { readonly port: number },
 ): void {
   if (!apiService) return;
   const { address, nodePort } = apiService;
   const [pool] = servicePools(serviceRanges);
   if (!pool || pool.size === 0) return;
-  // A database of one file has one server.
-  const isShared = storage.backend === 'etcd3' && address !== undefined;
-  const leases = isShared
-    ? new ServerLeases({ store: server.store, clock, address, leaseMs: serverLeaseMs })
-    : undefined;
   const client = server.clientAs(serverUser, 'orch');
   const service = new ApiService({
     client,
@@ -84,7 +78,7 @@ function keepApiService(
     port,
     nodePort,
     address,
-    leases,
+    servers: server.presence,
   });
   server.hold(service);
   service.start();

@@ -8,6 +8,7 @@ import type { Store } from '../../store/store.ts';
 import { transformedStore } from '../../store/transformed-store.ts';
 import { claimStore } from '../upkeep/claim-store.ts';
 import { Compactor } from '../upkeep/compactor.ts';
+import { ServerPresence } from '../upkeep/server-presence.ts';
 import { earlyCompactions, storageMetrics } from '../upkeep/storage-metrics.ts';
 import type { Basis } from './basis.ts';
 import type { ApiServerConfig } from './config.ts';
@@ -20,6 +21,8 @@ export interface Storage {
   readonly store: Store;
   readonly cache: WatchCache;
   readonly tables: ScopeTables;
+  /** The servers that share the store. Undefined if none can. */
+  readonly presence: ServerPresence | undefined;
   /** Why values cannot be encrypted; undefined if they can. Absent where that needs nobody else. */
   readonly encryptionProblem?: () => Promise<string | undefined>;
   /** Call once the server is ready, since it reads much. */
@@ -49,6 +52,7 @@ export async function openStorage(
   const store = encrypted ? transformedStore(measured, encrypted.transformer, clock) : measured;
   shutdown.add('store', () => store.close());
   await claimStore(store, dialect.name);
+  const presence = await openPresence(storage, store, basis);
   const compaction = await leadCompaction(store, basis, windowOf(storage));
   shutdown.add('compactor', () => compaction.close());
   const { cache, tables } = await openCache(served, {
@@ -64,9 +68,22 @@ export async function openStorage(
     clusterId: `${storageNames[storage.backend]}-0`,
   });
   return {
-    ...{ store, cache, tables, measureHistory: () => compaction.measure() },
+    ...{ store, cache, tables, presence, measureHistory: () => compaction.measure() },
     ...(encrypted?.problem && { encryptionProblem: encrypted.problem }),
   };
+}
+
+/** From before this server writes anything until it no longer does. A data file has one server, and nobody else to tell. */
+async function openPresence(
+  { backend }: ApiServerConfig['storage'],
+  store: Store,
+  { environment: { hostname }, clock, random, logger, lead, shutdown }: Basis,
+): Promise<ServerPresence | undefined> {
+  if (backend !== 'etcd3') return undefined;
+  const presence = new ServerPresence({ store, clock, random, logger, hostname, lead });
+  shutdown.add('presence', () => presence.close());
+  await presence.open();
+  return presence;
 }
 
 /** How long history stays, in milliseconds; 0: another program compacts. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { limits } from '../../base/limits.ts';
 import type { Revision, Store, StoreRecord } from '../store.ts';
-import { claimKey, serversFolder } from '../store-claim.ts';
+import { addressesFolder, claimKey, serversFolder } from '../store-claim.ts';
 
 /** What a migration copies: everything but what belongs to the store itself, which is the claim, and to its servers. */
 export interface SourceRecords {
@@ -18,7 +18,9 @@ export type MigrationProgress = (progress: {
   readonly total: number;
 }) => void;
 
-const isCopied = (key: string): boolean => key !== claimKey && !key.startsWith(serversFolder);
+const ownFolders = [serversFolder, addressesFolder];
+
+const isCopied = (key: string): boolean => key !== claimKey && !ownFolders.some((folder) => key.startsWith(folder));
 
 /** The pages of a state in the order of keys, without what is not copied. */
 export async function* pagesOf({ store, at }: SourceRecords, start?: string): AsyncGenerator<readonly StoreRecord[]> {

@@ -25,6 +25,7 @@ const noProgress = (): void => {};
 /** A store with records of several sizes, some written twice, one deleted; its head is above the number of its records. */
 async function filled(store: Store): Promise<Store> {
   await store.create(claimKey, formatClaim({ type: 'served', dialect: 'orch', moved: undefined }));
+  await store.create('/.servers/one/1', Buffer.from('{}'));
   await store.create('/.apiservers/10.0.0.9', Buffer.from('{}'));
   for (const [index, key] of keys.entries()) {
     const { revision } = await store.create(key, Buffer.alloc(index * 7, index));
@@ -38,7 +39,7 @@ async function filled(store: Store): Promise<Store> {
 const contentOf = async (store: Store): Promise<readonly (readonly [string, string])[]> => {
   const { records } = await store.list('/');
   return records
-    .filter(({ key }) => key !== claimKey && !key.startsWith('/.apiservers/'))
+    .filter(({ key }) => key !== claimKey && !/^\/\.(api)?servers\//.test(key))
     .map(({ key, value }) => [key, Buffer.from(value).toString('base64')]);
 };
 const revisionsOf = async (store: Store): Promise<readonly number[]> =>
@@ -184,20 +185,50 @@ describe('a migration to a data file', () => {
 });
 
 describe('a source whose servers may be running', () => {
-  it('is in use if a lease is renewed, and not if none is, or they stay as they are', async () => {
-    const clock = new ManualClock();
-    const store = openMemoryStore();
-    const look = () =>
-      requireUnused(store, { clock, leaseMs: 15_000, waiting: () => queueMicrotask(() => clock.advance(1_000)) });
-    await look();
-    const { revision } = await store.create('/.apiservers/10.0.0.1', Buffer.from('{}'));
-    await look();
-    const renewed = requireUnused(store, {
-      ...{ clock, leaseMs: 15_000 },
-      waiting: () =>
-        void store.update('/.apiservers/10.0.0.1', Buffer.from('{ }'), revision).then(() => clock.advance(1_000)),
+  for (const [what, key, name] of [
+    ['a server', '/.servers/host-1/1b671a64', 'host-1'],
+    ['a server of the release before', '/.apiservers/10.0.0.1', '10.0.0.1'],
+  ] as const) {
+    it(`is in use if the key of ${what} is renewed, and not if there is none, or it stays as it is`, async () => {
+      const clock = new ManualClock();
+      const store = openMemoryStore();
+      const waited: string[] = [];
+      const look = (meanwhile?: () => Promise<unknown>) =>
+        requireUnused(store, {
+          ...{ clock, leaseMs: 15_000 },
+          waiting(names) {
+            waited.push(names.join());
+            void Promise.resolve(meanwhile?.()).then(() => clock.advance(1_000));
+          },
+        });
+      await look();
+      assert.deepEqual(waited, []);
+      const { revision } = await store.create(key, Buffer.from('{}'));
+      assert.equal(await look(), revision);
+      assert.deepEqual(
+        waited,
+        Array.from({ length: 15 }, () => name),
+      );
+      const renewed = look(() => store.update(key, Buffer.from('{ }'), revision));
+      await assert.rejects(renewed, { code: 'unavailable', message: `it is in use by the servers at ${name}` });
     });
-    await assert.rejects(renewed, { code: 'unavailable', message: /in use by the servers at 10\.0\.0\.1/ });
+  }
+
+  it('is in use if a server comes after the last look, and not if one goes', async () => {
+    const store = openMemoryStore();
+    const { revision } = await store.create('/.servers/host-1/1', Buffer.from('{}'));
+    const looked: Store['list'] = async (prefix) => {
+      const page = await store.list(prefix);
+      // Stops while it is looked for.
+      if (prefix === '/.apiservers/') await store.delete('/.servers/host-1/1', revision).catch(() => {});
+      return page;
+    };
+    const [clock, waiting] = [new ManualClock(), () => assert.fail('nothing is left to wait for')];
+    const at = await requireUnused({ head: () => store.head(), list: looked }, { clock, leaseMs: 15_000, waiting });
+    await requireUnwritten(store, at);
+    await requireUnwritten(store, revision);
+    await store.create('/.servers/host-2/2', Buffer.from('{}'));
+    await assert.rejects(requireUnwritten(store, at), { code: 'conflict', message: /host-2/ });
   });
 });
 

@@ -1,47 +1,59 @@
 import { type Clock, pause } from '../../base/time/clock.ts';
-import { type Revision, type Store, StoreError } from '../store.ts';
-import { serversFolder } from '../store-claim.ts';
+import { type Change, type Revision, type Store, StoreError } from '../store.ts';
+import { addressesFolder, serversFolder } from '../store-claim.ts';
 
 interface Look {
   readonly clock: Clock;
   /** How long a server counts after it was last heard of. Milliseconds. */
   readonly leaseMs: number;
-  /** Called before each further look, with the addresses of servers that may have gone. */
-  readonly waiting: (addresses: readonly string[]) => void;
+  /** Called before each further look, with the names of servers that may have gone. */
+  readonly waiting: (names: readonly string[]) => void;
 }
 
 const lookEveryMs = 1_000;
 const never = new AbortController().signal;
 
 /**
- * Fails with `unavailable` if servers of this store are running. Each renews a key of its address: keys that stay as they are for the time of a lease
- * are those of servers that ended without removing theirs.
+ * Fails with `unavailable` if servers of this store are running. Each renews a key: keys that stay as they are for the time of a lease are those of
+ * servers that ended without removing theirs. Resolves to a revision from before the last look: who writes later was not seen, or has come since.
  */
-export async function requireUnused(store: Pick<Store, 'list'>, { clock, leaseMs, waiting }: Look): Promise<void> {
-  const first = await leasesOf(store);
+export async function requireUnused(
+  store: Pick<Store, 'head' | 'list'>,
+  { clock, leaseMs, waiting }: Look,
+): Promise<Revision> {
+  const first = await serversOf(store);
   const deadline = clock.monotonic() + leaseMs;
-  for (let now = first; now.size > 0; now = await leasesOf(store)) {
-    const alive = [...now].flatMap(([address, revision]) => (first.get(address) === revision ? [] : [address]));
-    if (alive.length > 0) throw new StoreError('unavailable', `it is in use by the servers at ${alive.join(', ')}`);
-    if (clock.monotonic() >= deadline) return;
-    waiting([...now.keys()]);
+  for (;;) {
+    const at = await store.head();
+    const now = await serversOf(store);
+    const alive = [...now].flatMap(([key, revision]) => (first.get(key) === revision ? [] : [key]));
+    if (alive.length > 0) {
+      throw new StoreError('unavailable', `it is in use by the servers at ${namesOf(alive).join(', ')}`);
+    }
+    if (now.size === 0 || clock.monotonic() >= deadline) return at;
+    waiting(namesOf(now.keys()));
     await pause(clock, lookEveryMs, never);
   }
 }
 
-async function leasesOf(store: Pick<Store, 'list'>): Promise<ReadonlyMap<string, Revision>> {
-  const { records } = await store.list(serversFolder);
-  return new Map(records.map(({ key, revision }) => [key.slice(serversFolder.length), revision]));
+async function serversOf(store: Pick<Store, 'list'>): Promise<ReadonlyMap<string, Revision>> {
+  const pages = [await store.list(serversFolder), await store.list(addressesFolder)];
+  return new Map(pages.flatMap(({ records }) => records.map(({ key, revision }) => [key, revision] as const)));
 }
 
-/** Fails with `conflict` if a record was written after this revision: a server is running that has no lease. */
+/** Machines, or addresses of servers of the release before. A process with several threads has a key for each. */
+const namesOf = (keys: Iterable<string>): readonly string[] => [
+  ...new Set([...keys].map((key) => key.split('/')[2] ?? key)),
+];
+
+/** Fails with `conflict` if a record was written after this revision: a server has come, or is running that has no key. */
 export async function requireUnwritten(store: Pick<Store, 'head' | 'changes'>, at: Revision): Promise<void> {
   const head = await store.head();
   const done = new AbortController();
   try {
     if (head > at) {
       for await (const { changes, revision } of store.changes(at, done.signal)) {
-        const [written] = changes;
+        const written = changes.find((change) => !isFarewell(change));
         if (written)
           throw new StoreError('conflict', `${written.key} was written while it was copied: a server is running`);
         if (revision >= head) break;
@@ -51,3 +63,6 @@ export async function requireUnwritten(store: Pick<Store, 'head' | 'changes'>, a
     done.abort();
   }
 }
+
+/** What a server wrote before that, it wrote after the revision too. */
+const isFarewell = ({ type, key }: Change): boolean => type === 'delete' && key.startsWith(serversFolder);
