@@ -1,6 +1,6 @@
 import { Dice } from '../dice.ts';
 import { get, write } from '../simulated-world.ts';
-import { ask, type Reply } from './client.ts';
+import { ask, type Reply, type Servers } from './client.ts';
 import { Cluster } from './cluster.ts';
 import { type StoreDefect, stormy } from './faulty-store.ts';
 import { linearizabilityProblem } from './linearizability.ts';
@@ -13,8 +13,14 @@ const granted = 'granted';
 const readers = 3;
 const [readsEach, changes] = [12, 10];
 
+/** Servers, and the time that they have. */
+interface PermissionWorld extends Servers {
+  until<T>(promise: Promise<T>): Promise<T>;
+  pause(ms: number): Promise<void>;
+}
+
 interface PermissionParts {
-  readonly cluster: Cluster;
+  readonly cluster: PermissionWorld;
   readonly dice: Dice;
   readonly recorder: Recorder;
   readonly namespace: string;
@@ -32,6 +38,15 @@ export async function permissionProblem(
 ): Promise<string | undefined> {
   const dice = new Dice(seed);
   await using cluster = await Cluster.start({ seed, dice, servers: 2, rates: stormy, defect });
+  return await permissionProblemOf(cluster, dice, histories);
+}
+
+/** The same of servers that run. */
+export async function permissionProblemOf(
+  cluster: PermissionWorld,
+  dice: Dice,
+  histories: number,
+): Promise<string | undefined> {
   for (let history = 0; history < histories; history++) {
     const parts = { cluster, dice, recorder: new Recorder(), namespace: `granted-${history}` };
     await cluster.until(makeRole(parts));
