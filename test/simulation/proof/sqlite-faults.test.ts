@@ -18,7 +18,7 @@ const options = {
 
 for (const { threads, rounds } of [
   { threads: 1, rounds: 5 },
-  { threads: 3, rounds: 4 },
+  { threads: 3, rounds: 3 },
 ]) {
   faultTests(
     `faults of a process on SQLite, serving threads: ${threads}`,
