@@ -1,5 +1,16 @@
 import type { Closable } from './disposable.ts';
 import { limits } from './limits.ts';
+import {
+  type Combine,
+  combined,
+  largest,
+  latest,
+  type MetricState,
+  type MetricsState,
+  type SeriesState,
+  sum,
+} from './metrics-state.ts';
+import type { Clock } from './time/clock.ts';
 
 /**
  * Counters, gauges and histograms in the Prometheus text format 0.0.4. Our own, because the usual library adds 15 ms to
@@ -93,7 +104,7 @@ export class Metrics implements Closable {
   readonly #whole: Metrics | undefined;
   readonly #options: MetricsOptions;
   #refreshing: Promise<void> | undefined;
-  #others: () => Promise<readonly MetricsState[]> = async () => [];
+  #states: (() => Promise<readonly MetricsState[]>) | undefined;
   #unexpected = 0;
 
   /** `whole` is only passed by `part`. */
@@ -165,6 +176,16 @@ export class Metrics implements Closable {
       },
       of: (labels) => series.of(labels),
     };
+  }
+
+  /** A gauge that shows what was set last, at whichever server of the process. */
+  latest<Name extends string>(definition: MetricDefinition<Name>, clock: Pick<Clock, 'now'>): Pick<Gauge<Name>, 'set'> {
+    const series = this.#register('gauge', definition, () => new DatedState(), {
+      ...{ render: renderValue, combine: latest },
+      save: ({ value, atMs }) => [value, atMs],
+      load: ([value = 0, atMs = 0]) => Object.assign(new DatedState(), { value, atMs }),
+    });
+    return { set: (labels, value) => void Object.assign(series.of(labels), { value, atMs: clock.now() }) };
   }
 
   histogram<Name extends string>(definition: HistogramDefinition<Name>): Histogram<Name> {
@@ -284,16 +305,16 @@ export class Metrics implements Closable {
   }
 
   /**
-   * The same in pieces, each quick to build: there may be thousands of series. With the states of others, which count
-   * the same things beside this one.
+   * The same in pieces, each quick to build: there may be thousands of series. With `states`, what those have counted
+   * together.
    */
-  *pieces(others: readonly MetricsState[] = []): Generator<string, void> {
-    if (this.#whole) return yield* this.#whole.pieces(others);
-    this.#collect();
+  *pieces(states?: readonly MetricsState[]): Generator<string, void> {
+    if (this.#whole) return yield* this.#whole.pieces(states);
+    if (!states) this.#collect();
     const names = [...this.#metrics.keys()].sort();
     for (const name of names) {
       const metric = this.#metrics.get(name);
-      if (metric?.shown) yield* metric.pieces(others.flatMap((state) => state.get(metric.key)?.series ?? []));
+      if (metric?.shown) yield* metric.pieces(states?.flatMap((state) => state.get(metric.key)?.series ?? []));
     }
   }
 
@@ -302,19 +323,21 @@ export class Metrics implements Closable {
     if (this.#whole) return this.#whole.state();
     this.#collect();
     const state = new Map<string, MetricState>();
-    for (const { type, shown, key, save } of this.#metrics.values()) {
-      if (shown && !state.has(key)) state.set(key, { type, series: save() });
+    for (const { type, definition, shown, key, save } of this.#metrics.values()) {
+      const outlives = type !== 'gauge' && !definition.common;
+      if (shown && !state.has(key)) state.set(key, { outlives, series: save() });
     }
     return state;
   }
 
-  /** Sets where the states of others come from, which count the same things beside this one. */
-  setOthers(others: () => Promise<readonly MetricsState[]>): void {
-    this.#others = others;
+  /** Sets where the states come from of all that count the same things, this one included. */
+  setStates(states: () => Promise<readonly MetricsState[]>): void {
+    this.#states = states;
   }
 
-  others(): Promise<readonly MetricsState[]> {
-    return this.#whole ? this.#whole.others() : this.#others();
+  /** What is shown together. Undefined if nobody else counts the same things. */
+  async states(): Promise<readonly MetricsState[] | undefined> {
+    return this.#whole ? this.#whole.states() : this.#states?.();
   }
 
   #collect(): void {
@@ -326,7 +349,7 @@ export class Metrics implements Closable {
     type: string,
     definition: MetricDefinition<Name>,
     create: () => State,
-    { render: renderState, save, load }: StateForms<State>,
+    { render: renderState, save, load, combine = sum }: StateForms<State>,
   ): SeriesSet<Name, State> {
     const known = this.#metrics.get(definition.name);
     if (known) {
@@ -344,15 +367,11 @@ export class Metrics implements Closable {
       ...{ type, labels: definition.labels, series, stability, deprecatedIn, definition },
       key: name,
       save: () => new Map([...series.states()].map(([labels, state]) => [labels, save(state)])),
-      *render(shownName, others) {
-        if (others.length === 0) {
-          for (const [labels, state] of series.states()) yield renderState(shownName, labels, state);
-          return;
-        }
-        const own = [...series.states()].map(([labels, state]) => [labels, save(state)] as const);
-        const combine = common ? larger : sum;
-        for (const [labels, numbers] of combined([own, ...others], combine))
-          yield renderState(shownName, labels, load(numbers));
+      *render(shownName, all) {
+        if (!all) for (const [labels, state] of series.states()) yield renderState(shownName, labels, state);
+        else
+          for (const [labels, numbers] of combined(all, common ? largest : combine))
+            yield renderState(shownName, labels, load(numbers));
       },
     });
     return series;
@@ -367,9 +386,9 @@ export class Metrics implements Closable {
     const shown = !hidden && !this.#options.disabled?.has(name);
     this.#metrics.set(name, {
       ...{ ...metric, hidden, shown },
-      *pieces(others) {
+      *pieces(all) {
         yield head;
-        yield* render(name, others);
+        yield* render(name, all);
       },
     });
   }
@@ -410,46 +429,26 @@ interface Defined {
   readonly stability: Stability;
   /** '' unless it is deprecated. */
   readonly deprecatedIn: string;
-  readonly definition: Pick<MetricDefinition<string>, 'name' | 'help'>;
+  readonly definition: Pick<MetricDefinition<string>, 'name' | 'help' | 'common'>;
   /** The name of its series, which a deprecated name shares. */
   readonly key: string;
   save(): SeriesState;
-  /** The series under a name, with those of others. */
-  render(name: string, others: readonly SeriesState[]): Iterable<string>;
+  /** The series under a name: its own, or those of all. */
+  render(name: string, all: readonly SeriesState[] | undefined): Iterable<string>;
 }
-
-/** What metrics have counted, by name. */
-export type MetricsState = ReadonlyMap<string, MetricState>;
-
-interface MetricState {
-  readonly type: string;
-  readonly series: SeriesState;
-}
-
-/** What two have counted that are gone: what they measured is no more. */
-export function countedByBoth(one: MetricsState | undefined, other: MetricsState): MetricsState {
-  const all = new Map<string, MetricState>();
-  for (const [name, { type, series }] of other) {
-    if (type === 'gauge') continue;
-    const before = one?.get(name)?.series ?? [];
-    all.set(name, { type, series: combined([before, series], sum) });
-  }
-  return all;
-}
-
-/** The numbers of each series by rendered labels: a value, or a histogram's sum, count and buckets. */
-type SeriesState = ReadonlyMap<string, readonly number[]>;
 
 interface StateForms<State> {
   readonly render: (name: string, labels: string, state: State) => string;
   readonly save: (state: State) => readonly number[];
   readonly load: (numbers: readonly number[]) => State;
+  /** How the numbers of several become one. Default: `sum`. */
+  readonly combine?: Combine;
 }
 
 interface Metric extends Defined {
   readonly hidden: boolean;
   readonly shown: boolean;
-  pieces(others: readonly SeriesState[]): Iterable<string>;
+  pieces(all: readonly SeriesState[] | undefined): Iterable<string>;
 }
 
 /** A series of a counter or a gauge. */
@@ -465,29 +464,16 @@ class ValueState {
   }
 }
 
+/** A value that knows when it was set. */
+class DatedState extends ValueState {
+  atMs = 0;
+}
+
 /** How a value is saved. */
 const values = {
   save: ({ value }: ValueState): readonly number[] => [value],
   load: ([value = 0]: readonly number[]): ValueState => Object.assign(new ValueState(), { value }),
 };
-
-const sum = (one: number, other: number): number => one + other;
-const larger = (one: number, other: number): number => Math.max(one, other);
-
-/** All series that one of the states has. */
-function combined(
-  states: readonly Iterable<readonly [string, readonly number[]]>[],
-  combine: (one: number, other: number) => number,
-): ReadonlyMap<string, readonly number[]> {
-  const all = new Map<string, readonly number[]>();
-  for (const state of states) {
-    for (const [labels, numbers] of state) {
-      const before = all.get(labels);
-      all.set(labels, before ? numbers.map((number, at) => combine(number, before[at] ?? 0)) : numbers);
-    }
-  }
-  return all;
-}
 
 class HistogramState implements HistogramSeries {
   readonly #bounds: readonly number[];

@@ -34,15 +34,15 @@ export function queryOf({ target }: Exchange): URLSearchParams {
   return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
 }
 
-/** Sends all metrics, those of other servers of the process included. Renders in time slices, since there may be thousands of series. */
+/** Sends all metrics, as all servers of the process have counted. Renders in time slices, since there may be thousands of series. */
 export async function sendMetrics(
   exchange: Exchange,
   { metrics, clock }: { readonly metrics: Metrics; readonly clock: Clock },
 ): Promise<void> {
-  const [others] = await Promise.all([metrics.others(), metrics.refresh()]);
+  const [states] = await Promise.all([metrics.states(), metrics.refresh()]);
   const slice = new TimeSlice(clock);
   const pieces: string[] = [];
-  for (const piece of metrics.pieces(others)) {
+  for (const piece of metrics.pieces(states)) {
     pieces.push(piece);
     if (slice.over) await slice.next();
   }

@@ -2,7 +2,7 @@ import type { MessagePort, Transferable, Worker } from 'node:worker_threads';
 import { limits } from '../../base/limits.ts';
 import type { LogOutput } from '../../base/log-output.ts';
 import type { Logger } from '../../base/logger.ts';
-import { countedByBoth, type MetricsState } from '../../base/metrics.ts';
+import { countedByBoth, type MetricsState } from '../../base/metrics-state.ts';
 import { Backoff } from '../../base/time/backoff.ts';
 import { pause } from '../../base/time/clock.ts';
 import type { KeyStretch, SharedPlaces } from '../../cache/sharing/shared-entries.ts';
@@ -205,7 +205,7 @@ export class ServingThreads {
   ): Promise<void> {
     const calls: MainCalls = {
       listening: (at) => this.#listens(at),
-      metrics: () => this.#metricsBeside(seat),
+      metrics: (own) => this.#metricsBeside(seat, own),
       openLog: async (config) => this.openLog(config),
       writeLog: (chunk) => this.#writeLog(chunk),
       locate: (stretch) => this.#locate(stretch, seat),
@@ -220,16 +220,16 @@ export class ServingThreads {
     await this.#listening;
   }
 
-  async #metricsBeside(asking: Seat): Promise<readonly MetricsState[]> {
-    const states = await Promise.all(
-      this.#seats.map((seat) => (seat === asking || !seat.isReady ? undefined : this.#collect(seat))),
-    );
-    return [...states, this.#gone].filter((state) => state !== undefined);
+  async #metricsBeside(asking: Seat, own: MetricsState): Promise<readonly MetricsState[]> {
+    asking.counted = own;
+    const others = this.#seats.filter((seat) => seat !== asking);
+    await Promise.all(others.filter(({ isReady }) => isReady).map((seat) => this.#collect(seat)));
+    // A thread may have ended meanwhile: each counts once, as one that is there or as one that has gone.
+    return [...others.map(({ counted }) => counted), this.#gone].filter((state) => state !== undefined);
   }
 
-  async #collect(seat: Seat): Promise<MetricsState | undefined> {
+  async #collect(seat: Seat): Promise<void> {
     seat.counted = (await this.#inTime(seat.calls.call('collect', undefined))) ?? seat.counted;
-    return seat.counted;
   }
 
   async #locate(stretch: KeyStretch, asking: Seat): Promise<SharedPlaces | undefined> {

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { MetricsState } from '../../base/metrics.ts';
+import type { MetricsState } from '../../base/metrics-state.ts';
 import type { KeyStretch, SharedPlaces } from '../../cache/sharing/shared-entries.ts';
 import type { ListenAddress } from '../wiring/config.ts';
 import type { LogConfig } from '../wiring/environment.ts';
@@ -63,8 +63,8 @@ export interface ThreadCalls {
 export interface MainCalls {
   /** The listener has its port, and the server is about to be ready. */
   readonly listening: (at: ListenAddress) => Promise<void>;
-  /** What other threads have counted, those included that have gone. */
-  readonly metrics: () => Promise<readonly MetricsState[]>;
+  /** What other threads have counted, those included that have gone. Given what this one has, which is about to be shown. */
+  readonly metrics: (own: MetricsState) => Promise<readonly MetricsState[]>;
   /** Opens a log file for all threads, or finds it open. Rejects if it cannot be written. */
   readonly openLog: (config: LogConfig) => Promise<number>;
   /** Appends whole lines. */

@@ -1,7 +1,8 @@
 import { isMainThread, type MessagePort, parentPort, type Transferable } from 'node:worker_threads';
 import type { LineChunk } from '../../base/line-queue.ts';
 import { LogOutput } from '../../base/log-output.ts';
-import type { Metrics, MetricsState } from '../../base/metrics.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { MetricsState } from '../../base/metrics-state.ts';
 import type { CacheSharing, KeyStretch, SharedPlaces } from '../../cache/sharing/shared-entries.ts';
 import { SharedSlabs } from '../../cache/sharing/shared-slabs.ts';
 import { joinSqliteStore } from '../../store/drivers/sqlite/sqlite-store.ts';
@@ -19,7 +20,8 @@ export class ThreadSeat {
   readonly #main = new PendingCalls<MainCalls>((call, name, input) => this.#send({ type: 'call', call, name, input }));
   readonly #lead: Lead;
   readonly #stop = Promise.withResolvers<void>();
-  #metrics: Metrics | undefined;
+  /** Of each page. */
+  readonly #metrics: Metrics[] = [];
   #locate: (stretch: KeyStretch) => SharedPlaces | undefined = () => undefined;
 
   constructor(data: SeatData, port: MessagePort | null = parentPort) {
@@ -68,7 +70,7 @@ export class ThreadSeat {
           writes: shareOf(inFlightMax.writes, number, threads),
         },
       },
-      otherMetrics: (metrics) => this.#shareMetrics(metrics),
+      shareMetrics: (metrics) => this.#shareMetrics(metrics),
       // Clients of the others are not to find a server that is not ready.
       listensReady: !first,
       ...(first && { beforeReady: ({ address, port }) => this.#main.call('listening', { address, port }) }),
@@ -88,9 +90,19 @@ export class ThreadSeat {
     };
   }
 
-  #shareMetrics(metrics: Metrics): () => Promise<readonly MetricsState[]> {
-    this.#metrics = metrics;
-    return () => this.#main.call('metrics', undefined);
+  #shareMetrics(metrics: Metrics): void {
+    this.#metrics.push(metrics);
+    // What is shown of this thread is what the main thread keeps: no counter falls when the thread ends.
+    metrics.setStates(async () => {
+      const own = await this.#counted();
+      return [own, ...(await this.#main.call('metrics', own))];
+    });
+  }
+
+  /** Of all pages together: no two define the same metric. */
+  async #counted(): Promise<MetricsState> {
+    await Promise.all(this.#metrics.map((metrics) => metrics.refresh()));
+    return new Map(this.#metrics.flatMap((metrics) => [...metrics.state()]));
   }
 
   #sharing(): CacheSharing {
@@ -128,10 +140,7 @@ export class ThreadSeat {
   }
 
   readonly #answers: ThreadCalls = {
-    collect: async () => {
-      await this.#metrics?.refresh();
-      return this.#metrics?.state() ?? new Map();
-    },
+    collect: () => this.#counted(),
     locate: async (stretch) => this.#locate(stretch),
   };
 

@@ -34,7 +34,7 @@ export function makeBasis(config: ApiServerConfig, environment: Environment): Ba
   const shutdown = new Shutdown({ clock, logger, delayMs, drainMs: limits.drainMsMax });
   const [metrics, held] = [new Metrics(config.metrics), new ClosableStack()];
   metrics.countThemselves();
-  if (config.otherMetrics) metrics.setOthers(config.otherMetrics(metrics));
+  config.shareMetrics?.(metrics);
   buildInfo(metrics, dialect);
   featureMetrics(metrics, dialect, { features: config.features, whole: config.wholeStages ?? new Set() });
   return { environment, clock, random, files, dialect, logger, metrics, shutdown, lead, held };

@@ -9,7 +9,7 @@ import type { Policy } from '../../authz/abac/policy.ts';
 import type { AuthorizerSpec } from '../../authz/configuration/authorizer-spec.ts';
 import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { Metrics, MetricsOptions, MetricsState } from '../../base/metrics.ts';
+import type { Metrics, MetricsOptions } from '../../base/metrics.ts';
 import type { FileContent } from '../../base/watched-file.ts';
 import type { CacheSharing } from '../../cache/sharing/shared-entries.ts';
 import type { CertificateSigning } from '../../controllers/certificate-signing.ts';
@@ -78,8 +78,8 @@ export interface ApiServerConfig {
   /** Also make the roles and bindings by which nodes join with bootstrap tokens. Default: false. */
   readonly joinPolicy?: boolean;
   readonly logger: Logger;
-  /** Given the metrics of this server: where those of the others of this process come from. Default: there are none. */
-  readonly otherMetrics?: (own: Metrics) => () => Promise<readonly MetricsState[]>;
+  /** Given the metrics of each page: has them show what all servers of this process count. Default: there is one. */
+  readonly shareMetrics?: (own: Metrics) => void;
   /** Default: the server leads. */
   readonly lead?: Lead;
   /** Default: no other thread has a cache of the store. */
