@@ -139,14 +139,17 @@ describe('two serving threads', () => {
     }
   });
 
+  /** The sum of the series that match. */
+  const sumOf = (text: string, series: RegExp): number =>
+    text
+      .split('\n')
+      .filter((line) => series.test(line))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+  const ofLimitRanges = /^apiserver_request_total\{(?=.*verb="GET").*resource="limitranges".*\}/;
+
   test('metrics are those of all', async () => {
-    const total = async (at: number): Promise<number> => {
-      const { text } = await any(at).request('GET', '/metrics');
-      const lines = text
-        .split('\n')
-        .filter((line) => /^apiserver_request_total\{.*resource="limitranges".*\}/.test(line));
-      return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
-    };
+    const total = async (at: number): Promise<number> =>
+      sumOf((await any(at).request('GET', '/metrics')).text, ofLimitRanges);
     const before = await total(0);
     const asked = connections.length * 3;
     for (let at = 0; at < asked; at++) await any(at).request('GET', '/api/v1/namespaces/default/limitranges/none');
@@ -155,6 +158,21 @@ describe('two serving threads', () => {
     assert.match(text, /^kubernetes_build_info\{.*\} 1$/m);
     assert.match(text, /^apiserver_storage_objects\{resource="namespaces"\} 4$/m);
     assert.equal(text.match(/^# TYPE apiserver_request_total /gm)?.length, 1);
+  });
+
+  test('results of health checks are those of all', async () => {
+    const shown = async (at: number): Promise<readonly (string | undefined)[]> => {
+      const { text } = await any(at).request('GET', '/metrics/slis');
+      return [
+        /^kubernetes_healthchecks_total\{name="ping",type="readyz",status="success"\} .*$/m,
+        /^kubernetes_healthcheck\{name="ping",type="readyz"\} .*$/m,
+      ].map((line) => line.exec(text)?.[0]);
+    };
+    for (const at of connections.keys()) await any(at).request('GET', '/readyz');
+    const [count] = await shown(0);
+    assert.equal(Number(count?.split(' ')[1]), connections.length);
+    for (const at of connections.keys())
+      assert.deepEqual(await shown(at), [count, 'kubernetes_healthcheck{name="ping",type="readyz"} 1']);
   });
 
   test('a file that has changed counts in all threads', async () => {
@@ -168,7 +186,21 @@ describe('two serving threads', () => {
   });
 
   test('a thread that dies is replaced while the other serves, whichever leads', async () => {
+    const scraper = server.connect();
+    // A request that finds its thread gone is sent again, as scrapers do.
+    const scrape = async (): Promise<string> => {
+      let text: string | undefined;
+      await until(async () => {
+        text = await scraper.request('GET', '/metrics').then(
+          (answer) => answer.text,
+          () => undefined,
+        );
+        return text !== undefined;
+      });
+      return text ?? '';
+    };
     for (const [round, started] of [2, 3].entries()) {
+      const before = await scrape();
       // First the one that leads, then the one that took over.
       const worker = server.workers[round];
       assert.ok(worker);
@@ -191,6 +223,12 @@ describe('two serving threads', () => {
         'the controllers run at the thread that leads now',
       );
       await server.serving(started + 1);
+      const after = await scrape();
+      for (const series of [ofLimitRanges, /^registered_metrics_total\{/]) {
+        assert.equal(sumOf(after, series), sumOf(before, series), String(series));
+      }
+      const cpu = /^process_cpu_seconds_total /;
+      assert.ok(sumOf(after, cpu) <= process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6);
     }
     assert.equal(server.lines('a serving thread has ended and is replaced').length, 2);
     for (const connection of server.connectAll()) {

@@ -155,7 +155,7 @@ async function openEndpoint(
     ? [{ name: 'leaderElection', run: () => leadership.problem() }]
     : [];
   const health = new HealthChecks({
-    ...{ logger, dialect },
+    ...{ clock, logger, dialect },
     checks: () => ({
       healthz: [...elected, ...(controllers?.running ?? []).map((name) => ({ name, run: () => undefined }))],
     }),

@@ -1,5 +1,6 @@
 import type { Logger } from '../../base/logger.ts';
 import type { Metrics } from '../../base/metrics.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { noSuchPath } from '../../meta/status-error.ts';
 import { type HealthMetrics, healthMetrics } from './health-metrics.ts';
@@ -20,6 +21,7 @@ type Endpoint = 'healthz' | 'livez' | 'readyz';
 type Checks = Readonly<Partial<Record<Endpoint, readonly HealthCheck[]>>>;
 
 interface HealthChecksOptions {
+  readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
   readonly checks: () => Checks;
   readonly dialect: Pick<Dialect, 'name'>;
@@ -32,10 +34,10 @@ export class HealthChecks {
   readonly #results: HealthMetrics;
 
   /** `checks` may change; an endpoint without checks does not exist. */
-  constructor({ logger, checks, dialect }: HealthChecksOptions) {
+  constructor({ clock, logger, checks, dialect }: HealthChecksOptions) {
     this.#logger = logger;
     this.#checks = checks;
-    this.#results = healthMetrics(dialect);
+    this.#results = healthMetrics(dialect, clock);
   }
 
   /** Results of the checks of whole endpoints. */

@@ -71,12 +71,12 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
 }
 
 function openHealth(
-  { livezGraceMs, storeChecks }: ApiServerConfig,
+  { livezGraceMs, storeChecks, shareMetrics }: ApiServerConfig,
   { clock, logger, dialect, shutdown, cache, store, encryptionProblem }: Basis & Storage,
   capacity: SharedCapacity,
 ): Health {
   const probe = storeProbe(store, clock);
-  return new Health({
+  const health = new Health({
     ...{ clock, logger, dialect, livezGraceMs },
     stopping: () => shutdown.stopping,
     cacheProblem: cacheHealth({ cache, probe, clock }),
@@ -85,4 +85,6 @@ function openHealth(
     writeProblem: () => capacity.writeProblem(),
     ...(encryptionProblem && { encryptionProblem }),
   });
+  shareMetrics?.(health.metrics);
+  return health;
 }
