@@ -151,6 +151,10 @@ export const limits = {
   /** Delays before a serving thread that ended is replaced. */
   threadRestartMsMin: 100,
   threadRestartMsMax: 10_000,
+  /** How often a serving thread shows that its event loop turns; after how long without that it is replaced; the same until it serves. */
+  threadBeatMs: 1_000,
+  threadSilenceMsMax: 10_000,
+  threadStartSilenceMsMax: 45_000,
   /** How long others wait for an answer of a serving thread: metrics show what it counted last then. */
   threadAnswerMsMax: 5_000,
   /** Flow-control window of one stream: bytes of a body that a client may send before they are read. */

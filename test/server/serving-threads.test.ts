@@ -185,6 +185,19 @@ describe('two serving threads', () => {
     for (const stranger of strangers) await until(async () => (await status(stranger).catch(() => 0)) === 403);
   });
 
+  test('a thread that hangs is replaced', async () => {
+    const [worker] = server.workers;
+    assert.ok(worker);
+    const ended = once(worker, 'exit');
+    server.hang(worker);
+    await within(ended, 'the thread ends');
+    assert.equal(server.lines('a serving thread hangs and is ended').length, 1);
+    await server.serving(3);
+    for (const connection of server.connectAll()) {
+      assert.equal((await connection.request('GET', '/readyz')).status, 200);
+    }
+  });
+
   test('a thread that dies is replaced while the other serves, whichever leads', async () => {
     const scraper = server.connect();
     // A request that finds its thread gone is sent again, as scrapers do.
@@ -199,10 +212,10 @@ describe('two serving threads', () => {
       });
       return text ?? '';
     };
-    for (const [round, started] of [2, 3].entries()) {
+    for (const [round, started] of [3, 4].entries()) {
       const before = await scrape();
       // First the one that leads, then the one that took over.
-      const worker = server.workers[round];
+      const worker = server.workers[round + 1];
       assert.ok(worker);
       const ended = once(worker, 'exit');
       await worker.terminate();
@@ -230,7 +243,7 @@ describe('two serving threads', () => {
       const cpu = /^process_cpu_seconds_total /;
       assert.ok(sumOf(after, cpu) <= process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6);
     }
-    assert.equal(server.lines('a serving thread has ended and is replaced').length, 2);
+    assert.equal(server.lines('a serving thread has ended and is replaced').length, 3);
     for (const connection of server.connectAll()) {
       assert.equal((await connection.request('GET', '/readyz')).status, 200);
     }

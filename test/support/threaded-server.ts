@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { BroadcastChannel, Worker } from 'node:worker_threads';
 import { until, within } from '../../src/base/waits-fixture.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { kubeconfigCredentials } from './kubeconfig-credentials.ts';
@@ -63,6 +63,13 @@ export class ClientConnection {
   }
 }
 
+/** Loaded into each thread: blocks its event loop when told so. */
+const hangs = `
+import { BroadcastChannel, threadId } from 'node:worker_threads';
+const channel = new BroadcastChannel('hang');
+channel.onmessage = ({ data }) => { while (data === threadId); };
+channel.unref();`;
+
 /** `orch up` with several serving threads, whose main thread is that of the test. */
 export class ThreadedServer implements AsyncDisposable {
   readonly dataDir: string;
@@ -98,7 +105,8 @@ export class ThreadedServer implements AsyncDisposable {
         type: 'main',
         start(seat, transfer) {
           const entry = new URL('../../src/cli/serving-thread.ts', import.meta.url);
-          const worker = new Worker(entry, { workerData: { args, seat }, transferList: [...transfer], execArgv: [] });
+          const execArgv = ['--import', `data:text/javascript,${encodeURIComponent(hangs)}`];
+          const worker = new Worker(entry, { workerData: { args, seat }, transferList: [...transfer], execArgv });
           server.workers.push(worker);
           return worker;
         },
@@ -124,6 +132,13 @@ export class ThreadedServer implements AsyncDisposable {
       .split('\n')
       .filter((line) => line.includes(message))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  /** Has the event loop of a thread stand still for ever. */
+  hang({ threadId }: Worker): void {
+    const channel = new BroadcastChannel('hang');
+    channel.postMessage(threadId);
+    channel.close();
   }
 
   get port(): number {

@@ -1,4 +1,5 @@
 import type { MessagePort, Transferable, Worker } from 'node:worker_threads';
+import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { LogOutput } from '../../base/log-output.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -9,6 +10,7 @@ import type { KeyStretch, SharedPlaces } from '../../cache/sharing/shared-entrie
 import type { ListenAddress } from '../wiring/config.ts';
 import type { Environment, LogConfig } from '../wiring/environment.ts';
 import { outcomeOf, PendingCalls } from './calls.ts';
+import { Heartbeats } from './heartbeat.ts';
 import type { FromThread, LogChunk, MainCalls, SeatData, ThreadCalls, ToThread } from './thread-messages.ts';
 
 export interface ServingThreadsOptions extends Pick<Environment, 'clock' | 'random' | 'openLog'> {
@@ -34,6 +36,8 @@ interface Seat {
   worker: Worker | undefined;
   /** It serves. */
   isReady: boolean;
+  /** Its last thread ended before it served. */
+  cannotStart: boolean;
   /** Why it could not start. */
   failure: string | undefined;
   readonly calls: PendingCalls<ThreadCalls>;
@@ -51,6 +55,7 @@ export class ServingThreads {
   readonly #options: ServingThreadsOptions;
   readonly #seats: readonly Seat[];
   readonly #connections: SharedArrayBuffer;
+  readonly #heartbeats: Heartbeats;
   readonly #stopping = new AbortController();
   readonly #done = Promise.withResolvers<void>();
   readonly #logs: { readonly config: string; readonly output: LogOutput }[] = [];
@@ -60,11 +65,13 @@ export class ServingThreads {
   #port: number;
   /** What threads had counted that have gone. */
   #gone: MetricsState | undefined;
+  #watching: Closable | undefined;
 
   constructor(options: ServingThreadsOptions) {
     this.#options = options;
     this.#port = options.port;
     this.#connections = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * options.threads);
+    this.#heartbeats = new Heartbeats(options.threads);
     this.#seats = Array.from({ length: options.threads }, (_, number) => emptySeat(number));
     this.#done.promise.catch(() => {});
   }
@@ -78,8 +85,8 @@ export class ServingThreads {
   async start(): Promise<ListenAddress> {
     const [first, ...others] = this.#seats;
     if (!first) throw new RangeError('no threads');
-    const ready = this.#occupy(first);
-    const at = await ready;
+    this.#watch();
+    const at = await this.#occupy(first);
     if (!at) throw new ThreadsFailed(first.failure ?? 'a serving thread ended before it was ready');
     void this.#keep(first);
     for (const seat of others) void this.#occupy(seat).then(() => this.#keep(seat));
@@ -95,17 +102,37 @@ export class ServingThreads {
       else await worker?.terminate();
     }
     await Promise.all(this.#seats.map(({ ended }) => ended));
+    this.#watching?.close();
     await Promise.all(this.#logs.map(({ output }) => output.close()));
     this.#done.resolve();
   }
 
-  /** Replaces the thread of a seat whenever it has ended. */
+  /** Ends threads whose event loop stands still, as long as any is there. */
+  #watch(): void {
+    this.#watching = this.#options.clock.after(limits.threadBeatMs, () => {
+      for (const seat of this.#seats) {
+        const silenceMs = seat.isReady ? limits.threadSilenceMsMax : limits.threadStartSilenceMsMax;
+        if (!seat.worker || !this.#heartbeats.fallsSilent(seat.number, silenceMs)) continue;
+        seat.failure = `its event loop has stood still for ${silenceMs / 1_000} seconds`;
+        // Said at once: a thread inside a call of the system ends only when that returns.
+        this.#options.logger.error('a serving thread hangs and is ended', { thread: seat.number });
+        void seat.worker.terminate();
+      }
+      this.#watch();
+    });
+  }
+
+  /** Replaces the thread of a seat whenever it has ended, until none can start. */
   async #keep(seat: Seat): Promise<void> {
     const { logger, clock, random } = this.#options;
     const { signal } = this.#stopping;
     const backoff = new Backoff({ firstMs: limits.threadRestartMsMin, maxMs: limits.threadRestartMsMax }, random);
-    for (;;) {
+    while (!signal.aborted) {
       if (seat.isReady) backoff.reset();
+      else if (this.#seats.every(({ worker, cannotStart }) => cannotStart && !worker)) {
+        this.#done.reject(new ThreadsFailed(seat.failure ?? 'no serving thread can start'));
+        return;
+      }
       await seat.ended;
       if (signal.aborted) return;
       logger.error('a serving thread has ended and is replaced', {
@@ -115,33 +142,44 @@ export class ServingThreads {
       await pause(clock, backoff.next(), signal);
       if (signal.aborted) return;
       await this.#occupy(seat);
-      if (!seat.isReady && !this.#seats.some(({ isReady }) => isReady) && !signal.aborted) {
-        this.#done.reject(new ThreadsFailed(seat.failure ?? 'no serving thread can start'));
-        return;
-      }
     }
   }
 
-  /** Starts a thread. Resolves to its address when it serves; to undefined if it ended before. */
-  #occupy(seat: Seat): Promise<ListenAddress | undefined> {
-    const store = this.#options.connectStore?.();
+  /** Starts a thread. Resolves to its address when it serves; to undefined if it ended before, or could not even begin. */
+  async #occupy(seat: Seat): Promise<ListenAddress | undefined> {
     this.#leader ??= seat;
-    const { number } = seat;
+    try {
+      const worker = this.#startThread(seat);
+      Object.assign(seat, { worker, failure: undefined });
+      return await this.#untilReady(seat, worker);
+    } catch (error) {
+      // The data file is closed, or the machine has no room for another thread.
+      seat.failure = error instanceof Error ? error.message : String(error);
+      this.#leave(seat);
+      return undefined;
+    }
+  }
+
+  #startThread({ number }: Seat): Worker {
+    const store = this.#options.connectStore?.();
     this.#incarnations += 1;
-    const worker = this.#options.startThread(
-      {
-        ...{
-          number,
-          incarnation: this.#incarnations,
-          threads: this.#seats.length,
-          leads: this.#leader === seat,
-          port: this.#port,
-        },
-        ...{ first: this.#listening === undefined, connections: this.#connections, ...(store && { store }) },
-      },
-      store ? [store] : [],
-    );
-    Object.assign(seat, { worker, failure: undefined });
+    this.#heartbeats.restart(number);
+    const data: SeatData = {
+      ...{ number, incarnation: this.#incarnations, threads: this.#seats.length, port: this.#port },
+      ...{ leads: this.#leader?.number === number, first: this.#listening === undefined },
+      ...{ connections: this.#connections, beats: this.#heartbeats.memory, ...(store && { store }) },
+    };
+    try {
+      return this.#options.startThread(data, store ? [store] : []);
+    } catch (error) {
+      // Nobody would read what comes on it.
+      store?.close();
+      throw error;
+    }
+  }
+
+  /** Never rejects. */
+  #untilReady(seat: Seat, worker: Worker): Promise<ListenAddress | undefined> {
     const { promise: ready, resolve } = Promise.withResolvers<ListenAddress | undefined>();
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     seat.ended = ended;
@@ -167,6 +205,7 @@ export class ServingThreads {
   /** The thread of a seat has gone. Another one takes the lead. */
   #leave(seat: Seat): void {
     seat.worker = undefined;
+    seat.cannotStart = !seat.isReady;
     seat.isReady = false;
     seat.calls.end('the thread has ended');
     Atomics.store(new Int32Array(this.#connections), seat.number, 0);
@@ -266,7 +305,8 @@ function emptySeat(number: number): Seat {
     seat.worker?.postMessage({ type: 'call', call, name, input } satisfies ToThread),
   );
   const seat: Seat = {
-    ...{ number, calls, worker: undefined, isReady: false, failure: undefined, counted: undefined },
+    ...{ number, calls, worker: undefined, isReady: false, cannotStart: false },
+    ...{ failure: undefined, counted: undefined },
     ended: Promise.resolve(),
   };
   return seat;

@@ -20,6 +20,8 @@ export interface SeatData {
   readonly store?: MessagePort;
   /** Connections of each thread, as 32-bit integers. */
   readonly connections: SharedArrayBuffer;
+  /** Heartbeats of each thread, as 32-bit integers. */
+  readonly beats: SharedArrayBuffer;
 }
 
 /** A question to the other side. */

@@ -10,6 +10,7 @@ import { Lead } from '../upkeep/lead.ts';
 import type { ListenAddress, ServerConfig } from '../wiring/config.ts';
 import { type Environment, type LogConfig, systemEnvironment } from '../wiring/environment.ts';
 import { outcomeOf, PendingCalls } from './calls.ts';
+import { beat } from './heartbeat.ts';
 import { connectionSpread } from './spread.ts';
 import type { FromThread, LogChunk, MainCalls, SeatData, ThreadCalls, ToThread } from './thread-messages.ts';
 
@@ -30,6 +31,7 @@ export class ThreadSeat {
     this.#data = data;
     this.#port = port;
     this.#lead = new Lead(data.leads);
+    beat(data, systemEnvironment.clock);
     port.on('message', (message: ToThread) => void this.#receive(message));
   }
 
