@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Clock } from '../base/time/clock.ts';
 import { TimeSlice } from '../base/time/time-slice.ts';
+import { clientGone } from '../http/base-exchange.ts';
 import type { BodyWriter, Ending, Exchange, Headers, Peer } from '../http/exchange.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { ClientRequest, ClientResponse, Transport } from '../outbound/transport.ts';
@@ -57,7 +58,7 @@ class InProcessExchange implements Exchange {
     const { signal } = request;
     if (!signal) return;
     const abort = (): void => {
-      this.#controller.abort(signal.reason);
+      this.#controller.abort(clientGone);
       reject(signal.reason);
       this.#end('clientGone');
     };
@@ -153,7 +154,7 @@ class InProcessExchange implements Exchange {
   }
 
   #abandon(ending: Ending): void {
-    this.#controller.abort(new Error('the client stopped reading'));
+    this.#controller.abort(clientGone);
     this.#end(ending);
   }
 

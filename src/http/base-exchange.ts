@@ -16,7 +16,7 @@ export class ClientGone extends Error {
 }
 
 /** Shared: capturing a stack for each of thousands of streams that end with their connections is slow. */
-const clientGone = new ClientGone();
+export const clientGone = new ClientGone();
 
 /** The connection that an exchange belongs to. */
 export interface ExchangeOwner {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { silentLogger } from '../../src/base/logger.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { ManualClock } from '../../src/base/time/clock.ts';
-import { until } from '../../src/base/waits-fixture.ts';
+import { until, within } from '../../src/base/waits-fixture.ts';
 import type { ApiClient } from '../../src/client/api-client.ts';
 import { orch } from '../../src/dialect/orch.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
@@ -11,9 +12,14 @@ import { ApiService } from '../../src/server/upkeep/api-service.ts';
 import { serverUser } from '../../src/server/upkeep/bootstrap.ts';
 import { Lead } from '../../src/server/upkeep/lead.ts';
 import { ServerPresence } from '../../src/server/upkeep/server-presence.ts';
+import { systemEnvironment } from '../../src/server/wiring/environment.ts';
+import { startServer } from '../../src/server/wiring/start-server.ts';
+import { DecoratedStore } from '../../src/store/decorated-store.ts';
 import { openMemoryStore } from '../../src/store/drivers/memory/memory-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { serverForSuite } from '../support/in-process-server.ts';
 import { OrchProcess } from '../support/orch-process.ts';
+import { listeningConfiguration } from '../support/server-configuration.ts';
 
 const services = '/api/v1/namespaces/default/services/orch';
 const endpoints = '/api/v1/namespaces/default/endpoints/orch';
@@ -133,4 +139,48 @@ test('a server that starts makes it, with the first address of its range', async
   await until(async () => (await server.get(endpoints)).status === 200, 'the endpoints are there');
   const { json } = await server.get<{ readonly spec: { readonly clusterIP: string } }>(services);
   assert.equal(json.spec.clusterIP, '192.168.7.1');
+});
+
+/** A store in memory that can hold writes back. */
+class HeldStore extends DecoratedStore {
+  readonly reached = Promise.withResolvers<void>();
+  readonly gate = Promise.withResolvers<void>();
+  holds = false;
+
+  override async batch(...args: Parameters<Store['batch']>): ReturnType<Store['batch']> {
+    await this.#held();
+    return super.batch(...args);
+  }
+
+  override async create(...args: Parameters<Store['create']>): ReturnType<Store['create']> {
+    await this.#held();
+    return super.create(...args);
+  }
+
+  async #held(): Promise<void> {
+    if (!this.holds) return;
+    this.reached.resolve();
+    await this.gate.promise;
+  }
+}
+
+test('a server that stops while it makes it ends that before the store', async () => {
+  const complaints: string[] = [];
+  const complain = (message: string): void => void complaints.push(message);
+  const store = new HeldStore(openMemoryStore());
+  const server = await startServer(
+    listeningConfiguration({
+      apiService: { address: '192.0.2.7', nodePort: 0 },
+      logger: { ...silentLogger, warn: complain, error: complain },
+    }),
+    { ...systemEnvironment, openStore: async () => store },
+  );
+  store.holds = true;
+  const stopped = server.stop();
+  await within(store.reached.promise, 'the service is written');
+  // All that closes at once has closed by then.
+  for (let turn = 0; turn < 100; turn++) await setImmediate();
+  store.gate.resolve();
+  await stopped;
+  assert.deepEqual(complaints, []);
 });

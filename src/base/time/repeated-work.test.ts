@@ -53,6 +53,22 @@ describe('repeated work', () => {
     all.close();
   });
 
+  it('ends when the round under way has ended', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { all, rounds, pass } = repeated(() => gate.promise);
+    all.start();
+    let ended = false;
+    const end = all.end().then(() => {
+      ended = true;
+    });
+    await pass(30);
+    assert.equal(ended, false);
+    gate.resolve();
+    await end;
+    await pass(30);
+    assert.deepEqual(rounds, [0]);
+  });
+
   it('goes on after a round that failed, and tells of it', async () => {
     const { all, rounds, failures, pass } = repeated(() => Promise.reject(new Error('no')));
     all.start();

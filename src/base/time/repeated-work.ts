@@ -11,11 +11,12 @@ interface RepeatedWorkOptions {
   readonly failed: (error: unknown) => void;
 }
 
-/** Rounds of work, one after the other, until `close`. A round under way then is not interrupted; what it throws is not told. */
+/** Rounds of work, one after the other, until `close` or `end`. A round under way then is not interrupted; what it throws is not told. */
 export class RepeatedWork implements Closable {
   readonly #options: RepeatedWorkOptions;
   #timer: Closable | undefined;
   #closed = false;
+  #round: Promise<void> = Promise.resolve();
 
   constructor(options: RepeatedWorkOptions) {
     this.#options = options;
@@ -27,11 +28,14 @@ export class RepeatedWork implements Closable {
 
   /** Starts the first round, at once or after a delay. Does not wait for it. */
   start(delayMs = 0): void {
-    if (delayMs === 0) void this.#round();
-    else this.#timer = this.#options.clock.after(delayMs, () => void this.#round());
+    const begin = (): void => {
+      this.#round = this.#run();
+    };
+    if (delayMs === 0) begin();
+    else this.#timer = this.#options.clock.after(delayMs, begin);
   }
 
-  async #round(): Promise<void> {
+  async #run(): Promise<void> {
     const { work, failed, intervalMs } = this.#options;
     try {
       await work();
@@ -44,5 +48,11 @@ export class RepeatedWork implements Closable {
   close(): void {
     this.#closed = true;
     this.#timer?.close();
+  }
+
+  /** Closes, and waits for the round under way. */
+  async end(): Promise<void> {
+    this.close();
+    await this.#round;
   }
 }

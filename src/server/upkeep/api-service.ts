@@ -1,5 +1,4 @@
 import { isIPv6 } from 'node:net';
-import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { RepeatedWork } from '../../base/time/repeated-work.ts';
@@ -35,7 +34,7 @@ interface ApiServiceOptions {
  * kube-apiserver it is looked after by the servers themselves, every ten seconds: what is missing is made again, the service as it
  * is stays.
  */
-export class ApiService implements Closable {
+export class ApiService {
   readonly #options: ApiServiceOptions;
   readonly #name: string;
   readonly #rounds: RepeatedWork;
@@ -64,6 +63,7 @@ export class ApiService implements Closable {
     const addresses = await this.#addresses();
     if (addresses.length === 0 || this.#rounds.closed) return;
     await this.#keep('endpoints', this.#endpoints(addresses), (found) => found['subsets']);
+    if (this.#rounds.closed) return;
     const { dialect } = this.#options;
     const slice = this.#slice(addresses);
     const path = `/apis/${dialect.group('discovery')}/v1/namespaces/default/endpointslices`;
@@ -149,8 +149,9 @@ export class ApiService implements Closable {
     }
   }
 
-  close(): void {
-    this.#rounds.close();
+  /** Ends, and waits for the round under way, which needs the store. */
+  end(): Promise<void> {
+    return this.#rounds.end();
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Closable } from '../../base/disposable.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { RepeatedWork } from '../../base/time/repeated-work.ts';
@@ -24,7 +23,7 @@ interface DefaultServiceRangeOptions {
  * The ServiceCIDR of the configured ranges, where its kind is served (KEP-1880). As in kube-apiserver the servers make it, every
  * ten seconds if it is gone, and call it ready unless somebody else has said something of that; its other fields stay as they are.
  */
-export class DefaultServiceRange implements Closable {
+export class DefaultServiceRange {
   readonly #options: DefaultServiceRangeOptions;
   readonly #collection: string;
   readonly #path: string;
@@ -89,8 +88,9 @@ export class DefaultServiceRange implements Closable {
     }
   }
 
-  close(): void {
-    this.#rounds.close();
+  /** Ends, and waits for the round under way, which needs the store. */
+  end(): Promise<void> {
+    return this.#rounds.end();
   }
 }
 

@@ -1,4 +1,6 @@
 import type { Closable } from '../../base/disposable.ts';
+import { limits } from '../../base/limits.ts';
+import { type Clock, pause } from '../../base/time/clock.ts';
 import type { Listener } from '../../http/listener.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { authoritiesOf } from '../../pki/trust-pool.ts';
@@ -20,6 +22,12 @@ interface Attached extends Closable {
   readonly authoritiesChanged: () => void;
 }
 
+/** Work that may have requests of the server's own under way. */
+interface Ending {
+  readonly name: string;
+  end(): Promise<void>;
+}
+
 /** A complete server without a listener. Its own methods serve the default scope. */
 export interface ApiServer extends Omit<ServedScope, 'close'> {
   /**
@@ -39,6 +47,8 @@ export interface ApiServer extends Omit<ServedScope, 'close'> {
   attach(attached: Attached): void;
   /** Closes something with the server. */
   hold(closable: Closable): void;
+  /** Has work end with the server before all that it needs. It gets as much time as requests do. */
+  endFirst(work: Ending): void;
   /**
    * Creates the initial objects (namespaces, default roles), waits for `beforeReady`, becomes ready, and starts the
    * controllers.
@@ -84,6 +94,7 @@ export async function createApiServer(
         basis.held.add(to);
       },
       hold: (closable) => void basis.held.add(closable),
+      endFirst: (work) => shutdown.add(work.name, () => endInTime(work, basis.clock)),
       async start(beforeReady) {
         await first.prepare();
         basis.held.add(startConsistencyChecker(storage.cache, shared));
@@ -100,6 +111,11 @@ export async function createApiServer(
     await shutdown.stop();
     throw error;
   }
+}
+
+async function endInTime(work: Ending, clock: Clock): Promise<void> {
+  const ended = new AbortController();
+  await Promise.race([work.end().finally(() => ended.abort()), pause(clock, limits.drainMsMax, ended.signal)]);
 }
 
 function hostAndPort(listening: ListenAddress, external: ExternalAddress | undefined): string {

@@ -80,7 +80,7 @@ function keepApiService(
     address,
     servers: server.presence,
   });
-  server.hold(service);
+  server.endFirst({ name: 'the service of the API', end: () => service.end() });
   service.start();
 }
 
@@ -95,7 +95,7 @@ function keepServiceRange(
   if (ranges.length === 0) return;
   const client = server.clientAs(serverUser, 'orch');
   const kept = new DefaultServiceRange({ client, dialect, clock, logger, ranges });
-  server.hold(kept);
+  server.endFirst({ name: 'the default ServiceCIDR', end: () => kept.end() });
   kept.start();
 }
 
