@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../base/limits.ts';
 import { silentLogger } from '../base/logger.ts';
+import { noJitter } from '../base/time/backoff-fixture.ts';
 import { systemClock } from '../base/time/clock.ts';
 import { until, within } from '../base/waits-fixture.ts';
 import { StoreError } from '../store/store.ts';
@@ -179,7 +180,7 @@ test('the consistency checker finds no fault in a resource that changes', async 
   const store = new FaultyStore();
   await put(store, 'a', { data: '1' });
   const { cache } = await openCache(context, { store, resources: [inForm('old-')] });
-  const checker = new ConsistencyChecker({ cache, store, clock: systemClock, logger: silentLogger });
+  const checker = new ConsistencyChecker({ cache, store, clock: systemClock, random: noJitter, logger: silentLogger });
   context.after(() => checker.close());
   const { mismatches } = await checker.check();
   assert.deepEqual(mismatches, []);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { limits } from '../base/limits.ts';
+import type { Random } from '../base/random.ts';
+import { noJitter } from '../base/time/backoff-fixture.ts';
 import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { isStoreError, StoreError } from '../store/store.ts';
@@ -15,12 +17,12 @@ import {
 } from './cache-fixture.ts';
 import { ConsistencyChecker } from './consistency-checker.ts';
 
-async function openChecked(context: TestContext, store = openMemoryStore()) {
+async function openChecked(context: TestContext, store = openMemoryStore(), random: Random = noJitter) {
   for (let index = 0; index < 20; index++) await store.create(keyOf(`n${10 + index}`), configMap(`n${10 + index}`));
   const opened = await openCache(context, { store });
   const mismatches = new RecordingCounter();
   const { cache, clock, log } = opened;
-  const checker = new ConsistencyChecker({ cache, store, clock, logger: log, metrics: { mismatches } });
+  const checker = new ConsistencyChecker({ cache, store, clock, random, logger: log, metrics: { mismatches } });
   context.after(() => checker.close());
   return { ...opened, checker, mismatches };
 }
@@ -156,6 +158,21 @@ test('a comparison restarts when its revision is compacted, and rejects when the
   assert.equal((await checker.check()).compared, 20);
   failures = 100;
   await assert.rejects(checker.check(), (error) => isStoreError(error, 'compacted'));
+});
+
+test('checks of servers that started together do not run together', async (context) => {
+  const random = { ...noJitter, bytes: () => Uint8Array.of(128) };
+  const store = new FaultyStore();
+  const { checker, clock } = await openChecked(context, store, random);
+  let lists = 0;
+  store.before = (call) => {
+    if (call === 'list') lists++;
+  };
+  checker.start();
+  clock.advance(limits.consistencyCheckMs * 1.1 - 1);
+  assert.equal(lists, 0);
+  clock.advance(1);
+  await until(() => lists > 0);
 });
 
 test('checks run periodically until the checker is closed', async (context) => {

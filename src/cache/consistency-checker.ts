@@ -3,6 +3,8 @@ import type { Closable } from '../base/disposable.ts';
 import { limits } from '../base/limits.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Count } from '../base/metrics.ts';
+import type { Random } from '../base/random.ts';
+import { withJitter } from '../base/time/backoff.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { TimeSlice } from '../base/time/time-slice.ts';
 import { isStoreError, type Revision, type Store, type StoreRecord } from '../store/store.ts';
@@ -33,6 +35,7 @@ interface ConsistencyCheckerOptions {
   readonly cache: WatchCache;
   readonly store: Pick<Store, 'list'>;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: { readonly mismatches: Count };
 }
@@ -56,13 +59,17 @@ export class ConsistencyChecker implements Closable {
     this.#options = options;
   }
 
-  /** Runs a check every `limits.consistencyCheckMs`, one at a time. */
+  /**
+   * Runs a check every `limits.consistencyCheckMs`, one at a time. Each server of a process, or of one etcd, checks its own cache:
+   * jitter keeps those that started together from reading the whole store together.
+   */
   start(): void {
     if (this.#closed) return;
-    this.#timer = this.#options.clock.after(limits.consistencyCheckMs, () => {
+    const { clock, random, logger } = this.#options;
+    this.#timer = clock.after(withJitter(limits.consistencyCheckMs, random), () => {
       this.check()
         // The next check tries again.
-        .catch((error: unknown) => this.#options.logger.warn('cache and store could not be compared', { error }))
+        .catch((error: unknown) => logger.warn('cache and store could not be compared', { error }))
         .finally(() => this.start());
     });
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '../base/limits.ts';
+import { noJitter } from '../base/time/backoff-fixture.ts';
 import { until } from '../base/waits-fixture.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import type { Revision } from '../store/store.ts';
@@ -153,6 +154,7 @@ test('watches and snapshots agree with a simple model', async (context) => {
           cache,
           store,
           clock,
+          random: noJitter,
           logger: { error() {}, warn() {}, info() {}, debug() {} },
         });
         assert.deepEqual((await checker.check()).mismatches, []);

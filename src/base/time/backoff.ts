@@ -15,8 +15,13 @@ const jitter = 0.2;
 
 /** Milliseconds until the next attempt after this many consecutive failures (1 or more). */
 export function backoffMs({ firstMs, maxMs, growth = 2 }: BackoffPolicy, failures: number, random: Random): number {
+  return withJitter(Math.min(firstMs * growth ** (failures - 1), maxMs), random);
+}
+
+/** Up to a fifth more, so that those that begin together do not go on together. */
+export function withJitter(delayMs: number, random: Random): number {
   const [byte = 0] = random.bytes(1);
-  return Math.min(firstMs * growth ** (failures - 1), maxMs) * (1 + (jitter * byte) / 256);
+  return delayMs * (1 + (jitter * byte) / 256);
 }
 
 /** Exponential back-off for a repeated operation; restarts after a success. */

@@ -18,10 +18,10 @@ interface CacheParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly random: Random;
 }
 
 interface OpenCacheParts extends CacheParts {
-  readonly random: Random;
   readonly historyGrew: NonNullable<WatchCacheOptions['historyGrew']>;
   readonly sharing: WatchCacheOptions['sharing'];
 }
@@ -56,12 +56,15 @@ export async function openCache(
 }
 
 /** Compares the cache with the store periodically until closed. */
-export function startConsistencyChecker(cache: WatchCache, { store, clock, logger, metrics }: CacheParts): Closable {
+export function startConsistencyChecker(
+  cache: WatchCache,
+  { store, clock, random, logger, metrics }: CacheParts,
+): Closable {
   const mismatches = metrics.count({
     name: 'orch_cache_mismatches_total',
     help: 'Resources whose cache was found to differ from the store.',
   });
-  const checker = new ConsistencyChecker({ ...{ cache, store, clock, logger }, metrics: { mismatches } });
+  const checker = new ConsistencyChecker({ ...{ cache, store, clock, random, logger }, metrics: { mismatches } });
   checker.start();
   return checker;
 }
