@@ -141,11 +141,15 @@ export class ApiService {
   }
 
   async #make(resource: string, object: Sent): Promise<void> {
+    const { client } = this.#options;
     try {
-      await this.#options.client.create(this.#collection(resource), object);
+      await client.create(this.#collection(resource), object);
     } catch (error) {
-      // Another server was first.
-      if (!hasReason(error, 'AlreadyExists')) throw error;
+      // Another server was first, with the same address.
+      const isThere =
+        hasReason(error, 'AlreadyExists') ||
+        (hasReason(error, 'Invalid') && (await client.find(this.#path(resource))) !== undefined);
+      if (!isThere) throw error;
     }
   }
 
