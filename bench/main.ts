@@ -26,6 +26,7 @@ import { memory } from './scenarios/memory.ts';
 import { mixed } from './scenarios/mixed.ts';
 import { nodeWatchers } from './scenarios/node-watchers.ts';
 import { onEtcd } from './scenarios/on-etcd.ts';
+import { overload } from './scenarios/overload.ts';
 import { peer } from './scenarios/peer.ts';
 import { policyHolds } from './scenarios/policy-holds.ts';
 import { reviews } from './scenarios/reviews.ts';
@@ -61,6 +62,7 @@ const scenarios: readonly Scenario[] = [
   definitionHolds,
   policyHolds,
   workloadHolds,
+  overload,
   threads,
   mixed,
   onEtcd,

@@ -113,6 +113,17 @@ export const limits = {
   bodyGraceMs: 5_000,
   /** Bytes of responses of all tenants that clients have requested but do not read. */
   unreadBytesMax: 256 * 1024 * 1024,
+  /**
+   * Memory of connections of one sender whose sockets hold output: beyond the first they write in small parts, beyond the
+   * second those that have taken nothing for so long are closed. What an idle connection takes by itself counts too.
+   */
+  unreadOutputBytesLarge: 4 * 1024 * 1024,
+  unreadOutputBytesMax: 32 * 1024 * 1024,
+  unreadConnectionBytes: 80 * 1024,
+  unreadStalledMs: 1_000,
+  unreadLookMs: 250,
+  /** Counted of one answer that waits for such a socket: events of watches beyond are shared with other watches. */
+  unreadAnswerBytesMax: 256 * 1024,
   /** Idle tenants that are remembered. */
   idleTenantsKept: 1_000,
   /** Duration of a request, except for watches. */
@@ -173,6 +184,8 @@ export const limits = {
    * Bytes buffered for the socket of an HTTP/2 connection before the client must read; also the most written at once.
    */
   outputBytesMax: 256 * 1024,
+  /** The same for a sender whose clients leave much unread, so that a write that is not taken is a small one. */
+  outputBytesSmall: 8 * 1024,
   /** Bytes of pooled output buffers of each size: enough for many connections that are written at once. */
   outputBytesKept: 8 * 1024 * 1024,
   /** Bytes buffered of one HTTP/2 response before its writer should wait. */

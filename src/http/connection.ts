@@ -1,10 +1,12 @@
 import type { TLSSocket } from 'node:tls';
 import { Roster } from '../base/collections/roster.ts';
+import { limits } from '../base/limits.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { TimeSlice } from '../base/time/time-slice.ts';
 import type { BaseExchange, ExchangeOwner } from './base-exchange.ts';
 import type { Peer } from './exchange.ts';
 import type { FloodGate, HeldRead, Sender } from './flood-gate.ts';
+import type { OutputHolder } from './unread-output.ts';
 
 /** Timeouts of connections, in milliseconds; tests shorten them. */
 export type ConnectionLimits = Readonly<Record<'headersMsMax' | 'idleMsMax' | 'requestMsMax', number>>;
@@ -31,7 +33,7 @@ interface ConnectionOptions {
 }
 
 /** One TLS connection: its peer and its requests in progress. */
-export class Connection implements ExchangeOwner {
+export class Connection implements ExchangeOwner, OutputHolder {
   /** Shared by all requests of the connection. Read at construction: a closed socket no longer has the data. */
   readonly peer: Peer;
   readonly headers: readonly string[];
@@ -43,12 +45,14 @@ export class Connection implements ExchangeOwner {
   #retired = false;
   #leaving = false;
   readonly #gate: FloodGate;
+  readonly #socket: TLSSocket;
   /** The sender of a request on it is known. */
   isKnown = false;
   #sender: Sender | undefined;
 
   constructor({ socket, headers, gate }: ConnectionOptions, ending: ConnectionEnding) {
     this.#gate = gate;
+    this.#socket = socket;
     this.peer = peerOf(socket);
     this.headers = headers;
     this.#ending = ending;
@@ -72,6 +76,30 @@ export class Connection implements ExchangeOwner {
     this.isKnown = isKnown;
     this.#sender = sender;
     this.#gate.count(sender);
+  }
+
+  get sender(): Sender | undefined {
+    return this.#sender;
+  }
+
+  get pendingBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  get writtenBytes(): number {
+    // Node counts what is pending too.
+    return this.#socket.bytesWritten - this.#socket.writableLength;
+  }
+
+  get unsentBytes(): number {
+    let bytes = 0;
+    for (const exchange of this.#exchanges) bytes += Math.min(exchange.unsent, limits.unreadAnswerBytesMax);
+    return bytes;
+  }
+
+  /** Of a client that takes nothing: no frame or response that says why would reach it. */
+  cutOff(): void {
+    this.#socket.destroy();
   }
 
   /** Takes over a read for later if the sender of the last request floods the server. */

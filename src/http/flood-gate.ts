@@ -9,6 +9,8 @@ export class Sender {
   turn = 0;
   requests = 0;
   isFlooding = false;
+  /** See UnreadOutput: its connections write in small parts. */
+  writesSmall = false;
 }
 
 /** Reads requests until the given time. Monotonic milliseconds. */

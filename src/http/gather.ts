@@ -7,6 +7,8 @@ interface Framing {
   readonly head: string;
   readonly separator: string;
   readonly tail: string;
+  /** Default: `chunkBytes`. At least `longRunBytes`. */
+  readonly chunkBytes?: number;
 }
 
 /** Part of a body. */
@@ -18,6 +20,9 @@ export interface Chunk {
 
 /** Large enough to make the cost of a write, about 10 microseconds over TLS and HTTP/2, negligible per byte. */
 const chunkBytes = 256 * 1024;
+
+/** For bodies of which many may stand still at once, each with two chunks: watches that are not read. */
+export const smallChunkBytes = 32 * 1024;
 
 /** From this length on, bytes are sent in place instead of being copied. */
 const longRunBytes = 32 * 1024;
@@ -37,7 +42,7 @@ export function* gatherList(
 ): Generator<Chunk, void> {
   const separator = Buffer.from(framing.separator);
   const joint = separator.length === 1 ? separator[0] : undefined;
-  const builder = new ChunkBuilder(Buffer.from(framing.head));
+  const builder = new ChunkBuilder(Buffer.from(framing.head), framing.chunkBytes);
   let memory: Buffer = separator;
   let start = 0;
   let end = 0;
@@ -69,12 +74,19 @@ export function* gatherList(
 }
 
 const noFraming: Framing = { head: '', separator: '', tail: '' };
+const eventFraming: Framing = { ...noFraming, chunkBytes: smallChunkBytes };
 
 /** The same for pieces without separators. */
 export const gatherPieces = (
   pieces: Iterable<Uint8Array | string>,
   slice?: Pick<TimeSlice, 'over'>,
 ): Generator<Chunk, void> => gatherList(noFraming, spansOf(pieces), slice);
+
+/** The same for events of a watch. */
+export const gatherEvents = (
+  frames: Iterable<Uint8Array | string>,
+  slice?: Pick<TimeSlice, 'over'>,
+): Generator<Chunk, void> => gatherList(eventFraming, spansOf(frames), slice);
 
 /** The same for pieces of which some are promised: each of those is a chunk to be awaited. */
 export function* gatherAwaited(
@@ -120,8 +132,10 @@ function* spansOf(pieces: Iterable<Uint8Array | string>): Generator<ByteSpan, vo
 class ChunkBuilder {
   readonly #ready: Chunk[] = [];
   #open: OpenChunk | undefined;
+  readonly #bytesMax: number;
 
-  constructor(head: Uint8Array) {
+  constructor(head: Uint8Array, bytesMax = chunkBytes) {
+    this.#bytesMax = bytesMax;
     this.put(head, 0, head.length);
   }
 
@@ -134,7 +148,7 @@ class ChunkBuilder {
       return;
     }
     if (this.#open && !this.#open.fits(bytes)) this.finish();
-    this.#open ??= new OpenChunk();
+    this.#open ??= new OpenChunk(this.#bytesMax);
     this.#open.put(bytes === memory.length ? memory : memory.subarray(start, end));
   }
 
@@ -158,11 +172,15 @@ const free: Buffer[] = [];
 
 /** A chunk being filled. */
 class OpenChunk implements Chunk {
-  readonly #buffer = free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes);
+  readonly #buffer: Buffer;
   #used = 0;
 
+  constructor(bytes: number) {
+    this.#buffer = (bytes === chunkBytes ? free.pop() : undefined) ?? Buffer.allocUnsafeSlow(bytes);
+  }
+
   fits(bytes: number): boolean {
-    return this.#used + bytes <= chunkBytes;
+    return this.#used + bytes <= this.#buffer.length;
   }
 
   /** The caller must check `fits` first. */
@@ -179,6 +197,6 @@ class OpenChunk implements Chunk {
   }
 
   readonly sent = (): void => {
-    if (free.length < limits.listChunksKept) free.push(this.#buffer);
+    if (this.#buffer.length === chunkBytes && free.length < limits.listChunksKept) free.push(this.#buffer);
   };
 }

@@ -22,6 +22,7 @@ import { Http1Exchange } from './http1-exchange.ts';
 import { Http2Exchange } from './http2-exchange.ts';
 import { type NamedCertificate, NamedCertificates } from './named-certificates.ts';
 import { readTarget } from './target.ts';
+import { UnreadOutput } from './unread-output.ts';
 import { askedProtocol } from './websocket/handshake.ts';
 import { UpgradeExchange } from './websocket/upgrade-exchange.ts';
 
@@ -131,6 +132,7 @@ class TlsListener implements Listener {
   readonly #refused = new WeakMap<Socket, number>();
   readonly #closed = Promise.withResolvers<void>();
   #sweep: Closable | undefined;
+  #unreadOutput: Closable | undefined;
   #shedding: Closable | undefined;
   #accepting = true;
   #keepsAlive = true;
@@ -196,6 +198,7 @@ class TlsListener implements Listener {
       this.address = bound.address;
       this.port = bound.port;
       this.#scheduleSweep();
+      this.#unreadOutput = new UnreadOutput(this.#clock, () => this.#connections.values());
       this.#scheduleShedding();
       resolve(this);
     });
@@ -241,11 +244,13 @@ class TlsListener implements Listener {
     await this.#closed.promise;
     deadline.close();
     this.#sweep?.close();
+    this.#unreadOutput?.close();
     this.#gate.close();
   }
 
   close(): void {
     this.#sweep?.close();
+    this.#unreadOutput?.close();
     this.stopAccepting();
     this.#destroyAll();
   }
@@ -312,6 +317,7 @@ class TlsListener implements Listener {
       limits: this.#limits,
       onRequest: (stream) => this.#serveHttp2(connection, stream),
       hold: (read) => connection.hold(read),
+      writesSmall: () => connection.sender?.writesSmall === true,
     });
     const connection = new Connection(
       { socket, headers: this.#headers, gate: this.#gate },

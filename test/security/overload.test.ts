@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { type ClientHttp2Session, connect } from 'node:http2';
-import { after, before, test } from 'node:test';
+import { type ClientHttp2Session, connect, constants } from 'node:http2';
+import { after, before, describe, test } from 'node:test';
 import { once, until } from '../../src/base/waits-fixture.ts';
 import { as, Folder, grant, rule, user } from '../support/authorization.ts';
 import { OrchProcess } from '../support/orch-process.ts';
+import { StalledReaders } from '../support/stalled-readers.ts';
 
 /** Crowds of clients: health answers, memory stays within bounds, and others are served. `npm run bench` has larger ones. */
 const folder = new Folder();
@@ -68,6 +69,17 @@ class Crowd implements Disposable {
     });
   }
 
+  /** Each connection opens streams and resets them at once. */
+  resetOn(path: string, perConnection: number): void {
+    for (const session of this.#sessions) {
+      for (let n = 0; n < perConnection; n++) {
+        const stream = session.request({ ':path': path, ...this.#headers });
+        stream.on('error', () => {});
+        stream.close(constants.NGHTTP2_CANCEL);
+      }
+    }
+  }
+
   watch(path: string, perConnection: number): void {
     for (const session of this.#sessions) {
       for (let n = 0; n < perConnection; n++) {
@@ -119,4 +131,56 @@ test('10,000 idle watches of one user: health answers, others are served, memory
   const made = await server.post(configMaps, { metadata: { name: 'seen' } }, { as: as('kate') });
   assert.equal(made.status, 201, made.text);
   assert.ok(residentMiB() < 400, `${residentMiB()} MiB`);
+});
+
+test('2,000 connections of one user: health answers, others are served, memory is bounded', async () => {
+  using crowd = new Crowd('jane');
+  await crowd.connect(2_000);
+  await healthAnswers();
+  assert.equal((await server.get(configMaps, { as: as('kate') })).status, 200);
+  assert.ok(residentMiB() < 400, `${residentMiB()} MiB`);
+});
+
+test('20,000 streams of one user that are reset as soon as they are opened: others are served, memory is bounded', async () => {
+  using crowd = new Crowd('jane');
+  await crowd.connect(20);
+  crowd.resetOn(configMaps, 1_000);
+  for (let n = 0; n < 20; n++) {
+    assert.equal((await server.get(configMaps, { as: as('kate') })).status, 200);
+    assert.ok(residentMiB() < 600, `${residentMiB()} MiB`);
+  }
+  await healthAnswers();
+});
+
+describe('clients of one user that never read from their sockets', () => {
+  // What connections of the tests above took may not be given back yet.
+  before(async () => {
+    await server.stop();
+    await server.restart();
+    for (let n = 0; n < 20; n++) {
+      const made = await server.post(configMaps, {
+        metadata: { name: `cm-${n}` },
+        data: { data: 'x'.repeat(100_000) },
+      });
+      assert.equal(made.status, 201, made.text);
+    }
+  });
+  const rows = [
+    { protocol: 'h2', connections: 6, requests: 100, what: 'lists', query: '' },
+    { protocol: 'h2', connections: 6, requests: 100, what: 'watches', query: '?watch=1' },
+    { protocol: 'http/1.1', connections: 60, requests: 6, what: 'lists', query: '' },
+  ] as const;
+  for (const { protocol, connections, requests, what, query } of rows) {
+    test(`${protocol}: ${connections} with ${requests} ${what} each are closed, memory is bounded`, async () => {
+      using stalled = new StalledReaders(server, 'jane', protocol);
+      await stalled.ask(connections, `${configMaps}${query}`, requests);
+      await until(() => {
+        stalled.probe();
+        return stalled.ended > 0;
+      }, 'no connection is closed');
+      await healthAnswers();
+      assert.equal((await server.get(configMaps, { as: as('kate') })).status, 200);
+      assert.ok(residentMiB() < 300, `${residentMiB()} MiB`);
+    });
+  }
 });

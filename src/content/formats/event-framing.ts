@@ -2,7 +2,7 @@ import type { ByteSpan } from '../../base/collections/byte-span.ts';
 import type { TimeSlice } from '../../base/time/time-slice.ts';
 import { watchFrame as cborFrame } from '../../codec/cbor/watch-frame.ts';
 import { watchFrame } from '../../codec/protobuf/watch-frame.ts';
-import { type Chunk, gatherList, gatherPieces } from '../../http/gather.ts';
+import { type Chunk, gatherEvents, gatherList, smallChunkBytes } from '../../http/gather.ts';
 import { frameOf, opcodes } from '../../http/websocket/frames.ts';
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
@@ -26,7 +26,12 @@ const prefixes: Readonly<Record<EventType, Buffer>> = {
 };
 const suffix = Buffer.from('}\n');
 
-const addedFraming = { head: `${prefixes.ADDED}`, separator: `${suffix}${prefixes.ADDED}`, tail: `${suffix}` };
+const addedFraming = {
+  head: `${prefixes.ADDED}`,
+  separator: `${suffix}${prefixes.ADDED}`,
+  tail: `${suffix}`,
+  chunkBytes: smallChunkBytes,
+};
 
 /** One JSON document per event and line; objects are single-line JSON. */
 export const jsonLines: EventFraming = {
@@ -45,7 +50,7 @@ export const jsonLines: EventFraming = {
 const frames = (frame: EventFraming['frame']): EventFraming => ({
   frame,
   added: (objects, slice) =>
-    gatherPieces(
+    gatherEvents(
       Iterator.from(objects).map(({ memory, start, end }) => frame('ADDED', memory.subarray(start, end))),
       slice,
     ),
@@ -61,7 +66,7 @@ export const cborItems: EventFraming = frames(cborFrame);
 const messages = (frame: EventFraming['frame']): EventFraming => ({
   frame,
   added: (objects) =>
-    gatherPieces(Iterator.from(objects).map(({ memory, start, end }) => frame('ADDED', memory.subarray(start, end)))),
+    gatherEvents(Iterator.from(objects).map(({ memory, start, end }) => frame('ADDED', memory.subarray(start, end)))),
 });
 
 /** The JSON line as a text message. */

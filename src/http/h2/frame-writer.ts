@@ -38,6 +38,7 @@ export class FrameWriter implements Outlet {
   readonly #clock: Clock;
   /** Called when a write was accepted, so that a session waiting for the client to read can continue. */
   readonly #onWritten: () => void;
+  readonly #writesSmall: () => boolean;
   readonly #buffer = new OutputBuffer();
   #sources: DataSource[] = [];
   #writing = false;
@@ -53,10 +54,17 @@ export class FrameWriter implements Outlet {
   /** DATA frames sent, which bound the client's WINDOW_UPDATE frames. */
   dataFrames = 0;
 
-  constructor(options: { readonly socket: ByteSink; readonly clock: Clock; readonly onWritten: () => void }) {
+  constructor(options: {
+    readonly socket: ByteSink;
+    readonly clock: Clock;
+    readonly onWritten: () => void;
+    /** The client may not read: little is written at once, since nothing takes it back. Looked at before each write. */
+    readonly writesSmall: () => boolean;
+  }) {
     this.#socket = options.socket;
     this.#clock = options.clock;
     this.#onWritten = options.onWritten;
+    this.#writesSmall = options.writesSmall;
   }
 
   /** Bytes waiting for the socket. */
@@ -67,6 +75,17 @@ export class FrameWriter implements Outlet {
   /** More is buffered than one write takes: the client should read before it requests more. */
   get isFull(): boolean {
     return this.#buffer.length >= limits.outputBytesMax;
+  }
+
+  get #hasRoom(): boolean {
+    const { length } = this.#buffer;
+    if (length < limits.outputBytesSmall) return true;
+    return length < limits.outputBytesMax && !this.#writesSmall();
+  }
+
+  /** The longest payload of DATA now. */
+  get dataMax(): number {
+    return this.#writesSmall() ? limits.outputBytesSmall : this.payloadMax;
   }
 
   /** Adds a frame with a small payload, or one shared with other connections: the payload is copied. */
@@ -157,7 +176,7 @@ export class FrameWriter implements Outlet {
 
   /** Whether a whole body may be sent now, ahead of other streams. */
   takesAtOnce(bytes: number): boolean {
-    return bytes <= this.payloadMax && bytes <= this.window && this.#sources.length === 0 && !this.isFull;
+    return bytes <= this.dataMax && bytes <= this.window && this.#sources.length === 0 && this.#hasRoom;
   }
 
   #head(head: FrameHead): void {
@@ -225,7 +244,7 @@ export class FrameWriter implements Outlet {
 
   /** Collects DATA from the streams round-robin, one frame at a time. */
   #gather(): void {
-    while (this.#sources.length > 0 && !this.isFull && this.window > 0) {
+    while (this.#sources.length > 0 && this.#hasRoom && this.window > 0) {
       const source = this.#sources.shift() as DataSource;
       if (source.sendData(this)) this.#sources.push(source);
     }

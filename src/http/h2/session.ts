@@ -41,6 +41,8 @@ interface SessionOptions {
   readonly onRequest: (stream: ServerStream) => void;
   /** See ReadPacing. */
   readonly hold: (read: HeldRead) => boolean;
+  /** See FrameWriter. */
+  readonly writesSmall: () => boolean;
 }
 
 /**
@@ -97,7 +99,8 @@ export class Http2Session implements StreamSession {
     this.#head = new RequestHeadBuilder(max.headerBytesMax);
     this.#resets = new TokenBucket(clock, max.streamResetsPerSecondMax);
     this.#controlFrames = new TokenBucket(clock, limits.controlFramesPerSecondMax);
-    this.writer = new FrameWriter({ socket, clock, onWritten: () => this.#pacing.written() });
+    const { writesSmall } = options;
+    this.writer = new FrameWriter({ socket, clock, onWritten: () => this.#pacing.written(), writesSmall });
     this.#pacing = new ReadPacing({
       ...{ socket, clock, writer: this.writer, hold: options.hold },
       read: () => {

@@ -176,7 +176,7 @@ export class ServerStream implements DataSource {
   }
 
   sendData(writer: FrameWriter): boolean {
-    const length = Math.min(this.#queuedBytes, this.#sendWindow, writer.window, writer.payloadMax);
+    const length = Math.min(this.#queuedBytes, this.#sendWindow, writer.window, writer.dataMax);
     if (length > 0) {
       const isLast = this.#ending && length === this.#queuedBytes;
       writer.dataHead(this.id, length, isLast);
