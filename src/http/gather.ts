@@ -77,7 +77,7 @@ const noFraming: Framing = { head: '', separator: '', tail: '' };
 const eventFraming: Framing = { ...noFraming, chunkBytes: smallChunkBytes };
 
 /** The same for pieces without separators. */
-export const gatherPieces = (
+const gatherPieces = (
   pieces: Iterable<Uint8Array | string>,
   slice?: Pick<TimeSlice, 'over'>,
 ): Generator<Chunk, void> => gatherList(noFraming, spansOf(pieces), slice);
