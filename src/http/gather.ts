@@ -77,10 +77,8 @@ const noFraming: Framing = { head: '', separator: '', tail: '' };
 const eventFraming: Framing = { ...noFraming, chunkBytes: smallChunkBytes };
 
 /** The same for pieces without separators. */
-const gatherPieces = (
-  pieces: Iterable<Uint8Array | string>,
-  slice?: Pick<TimeSlice, 'over'>,
-): Generator<Chunk, void> => gatherList(noFraming, spansOf(pieces), slice);
+const gatherPieces = (pieces: Iterable<Uint8Array | string>, slice?: Pick<TimeSlice, 'over'>): Generator<Chunk, void> =>
+  gatherList(noFraming, spansOf(pieces), slice);
 
 /** The same for events of a watch. */
 export const gatherEvents = (
