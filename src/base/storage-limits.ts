@@ -95,6 +95,8 @@ export const storageLimits = {
   migrationBatchBytes: 512 * 1024,
   /** How long a server that ends tries to tell the others of its store so. */
   presenceRemovalMsMax: 1_000,
+  /** Keys of others below the prefix in etcd that are logged; all are counted. */
+  etcdForeignKeysLogged: 100,
   /** How often an idle watch on etcd polls the head. */
   etcdHeadPollMs: 5_000,
   /** A reader that takes longer for a batch is slow: etcd may compact what it has not read. */

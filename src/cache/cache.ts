@@ -215,6 +215,8 @@ export interface WatchCache {
   reload(prefix: string): Promise<void>;
   /** The cache contains every change up to this revision. */
   readonly revision: Revision;
+  /** Since when the store's changes cannot be followed and reloading fails, on the monotonic clock; undefined if they can. */
+  readonly lostSinceMs: number | undefined;
   /** Throws if no such resource was added. The collection is empty until the resource is loaded. */
   collection(prefix: string): Collection;
   /** The collections of all loaded resources. */

@@ -274,6 +274,25 @@ test('pauses between attempts grow up to a limit', async (context) => {
   }
 });
 
+test('a cache tells since when it has lost the changes, until it could read everything again', async (context) => {
+  const store = new FaultyStore();
+  const { cache, clock, log } = await openCache(context, { store });
+  store.before = (call) => {
+    if (call === 'head') throw new StoreError('corrupt', 'unreadable');
+  };
+  store.breakChangeStreams(new StoreError('corrupt', 'unreadable'));
+  const idle = clock.pending;
+  await until(() => clock.pending > idle);
+  assert.equal(cache.lostSinceMs, undefined);
+  clock.advance(limits.changeStreamRetryMsMin);
+  const lostSinceMs = clock.monotonic();
+  await until(() => log.lines.some(({ level }) => level === 'warn'));
+  assert.equal(cache.lostSinceMs, lostSinceMs);
+  store.before = () => {};
+  clock.advance(limits.changeStreamRetryMsMax);
+  await until(() => cache.lostSinceMs === undefined);
+});
+
 test('after compaction everything is reloaded and watches are closed', async (context) => {
   const store = new FaultyStore();
   const metrics = {

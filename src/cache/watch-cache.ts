@@ -115,6 +115,7 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
   /** Resources that have to be waited for before their values are decoded, see `CachedResource.ready`. */
   #lazyResources = 0;
   #revision: Revision = 0;
+  #lostSinceMs: number | undefined;
   /** Number of full reloads. */
   #generation = 0;
   #sweep: Closable | undefined;
@@ -148,6 +149,10 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
 
   get revision(): Revision {
     return this.#revision;
+  }
+
+  get lostSinceMs(): number | undefined {
+    return this.#lostSinceMs;
   }
 
   throttle(throttle: Throttle): Closable {
@@ -373,9 +378,11 @@ class StoreCache implements WatchCache, CollectionHost, WatcherHost {
       revision: this.#revision,
       error: reason,
     });
+    this.#lostSinceMs ??= this.#clock.monotonic();
     while (!signal.aborted) {
       try {
         await this.#loadAll();
+        this.#lostSinceMs = undefined;
         this.#options.metrics?.reloads.inc();
         return;
       } catch (error) {

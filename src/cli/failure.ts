@@ -23,7 +23,7 @@ export function describeFailure(command: string, error: unknown): string {
 
 /** The same without the command and the stack. */
 export function failureText(error: Error): string {
-  const remedy = error instanceof StoreError ? remedies[error.code] : undefined;
+  const remedy = error instanceof StoreError ? (error.remedy ?? remedies[error.code]) : undefined;
   return oneLine([...messages(error), ...(remedy === undefined ? [] : [remedy])].join(': '));
 }
 

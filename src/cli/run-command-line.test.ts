@@ -111,6 +111,11 @@ describe('the message of a failure', () => {
       /^orch up: x is in use by process 7\n$/,
     ],
     ['damage', new StoreError('corrupt', 'x is damaged'), /^orch up: x is damaged: put .*: orch restore\n$/],
+    [
+      'damage of etcd',
+      new StoreError('corrupt', 'x is damaged', { remedy: 'replace the member' }),
+      /^orch up: x is damaged: replace the member\n$/,
+    ],
     ['a cause that says more', new Error('no', { cause: new Error('because') }), /^orch up: no: because\n$/],
     [
       'a cause that is in the text',

@@ -216,17 +216,25 @@ export class StoreError extends Error {
   readonly key: string | undefined;
   /** For `conflict`: the revision of the key. For `compacted`: the oldest readable revision. */
   readonly revision: Revision | undefined;
+  /** What an operator can do, where that depends on the driver. */
+  readonly remedy: string | undefined;
 
   constructor(
     code: StoreErrorCode,
     message: string,
-    data: { readonly key?: string; readonly revision?: Revision; readonly cause?: unknown } = {},
+    data: {
+      readonly key?: string;
+      readonly revision?: Revision;
+      readonly cause?: unknown;
+      readonly remedy?: string;
+    } = {},
   ) {
     super(message, data.cause === undefined ? undefined : { cause: data.cause });
     this.name = 'StoreError';
     this.code = code;
     this.key = data.key;
     this.revision = data.revision;
+    this.remedy = data.remedy;
   }
 }
 

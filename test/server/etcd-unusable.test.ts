@@ -147,3 +147,30 @@ test('a full etcd in which others delete: reads and watches follow', { skip: etc
     await etcd.stop();
   }
 });
+
+test('a key of others below the prefix: the server goes on, and starts', { skip: etcdMissing }, async () => {
+  const etcd = await startEtcd();
+  try {
+    const flags = ['--dialect=kubernetes', `--etcd-servers=${etcd.endpoint}`];
+    await using server = await OrchProcess.start({ flags });
+    const path = '/api/v1/namespaces/default/secrets';
+    const key = Buffer.from('/registry/core/secrets/\xff\xfe', 'latin1').toString('base64');
+    const body = JSON.stringify({ key, value: Buffer.from('x').toString('base64') });
+    assert.ok((await fetch(`${etcd.endpoint}/v3/kv/put`, { method: 'POST', body })).ok);
+    for (const name of ['a', 'b']) {
+      assert.equal((await server.post(path, { metadata: { name } })).status, 201);
+      const { status, json } = await server.get<{ readonly items: readonly ApiObject[] }>(path);
+      assert.equal(status, 200);
+      assert.ok(json.items.some(({ metadata }) => metadata.name === name));
+      const metrics = (await server.get('/metrics')).text;
+      assert.match(metrics, /^orch_storage_passed_over_keys_total [1-9]\d*$/m);
+      assert.match(server.log, /a key in etcd that no server writes is passed over/);
+      if (name === 'a') {
+        await server.stop();
+        await server.restart();
+      }
+    }
+  } finally {
+    await etcd.stop();
+  }
+});

@@ -7,12 +7,17 @@ import type { StoreProbe } from './store-health.ts';
 
 const max = limits.cacheBehindMsMax;
 
+/** The cache's revision, and for how long it has lost the changes. */
+type Cached = number | { readonly revision: number; readonly lostMs: number };
+
 /** One look: the time since the one before, the cache's revision, the store's head or problem, and what is expected. */
-type Look = readonly [afterMs: number, cache: number, store: number | 'unavailable', problem?: RegExp];
+type Look = readonly [afterMs: number, cache: Cached, store: number | 'unavailable', problem?: RegExp];
 
 const notLoaded = /^the cache is not loaded$/;
 const behind = (revision: number, seconds: number): RegExp =>
   new RegExp(`^the cache has not reached revision ${revision} of the store for ${seconds} s$`);
+
+const lost = (seconds: number): RegExp => new RegExp(`^the store's changes cannot be followed for ${seconds} s$`);
 
 const rows: Readonly<Record<string, readonly Look[]>> = {
   'a cache that is not loaded': [
@@ -45,6 +50,15 @@ const rows: Readonly<Record<string, readonly Look[]>> = {
     [1, 6, 8, behind(8, 10)],
     [0, 8, 8],
   ],
+  'a cache that has lost the changes, at the first look': [[0, { revision: 5, lostMs: max + 1 }, 6, lost(10)]],
+  'a cache that has lost the changes just now': [
+    [0, { revision: 5, lostMs: max }, 5],
+    [1, 6, 6],
+  ],
+  'a cache that has lost the changes of a store that does not answer': [
+    [0, { revision: 5, lostMs: max + 1 }, 'unavailable'],
+    [1, { revision: 5, lostMs: max + 2 }, 5, lost(10)],
+  ],
   'a store that does not answer is no problem of the cache': [
     [0, 5, 'unavailable'],
     [max + 1, 5, 'unavailable'],
@@ -57,12 +71,17 @@ const rows: Readonly<Record<string, readonly Look[]>> = {
 for (const [what, looks] of Object.entries(rows)) {
   test(what, async () => {
     const clock = new ManualClock();
-    const cache = { revision: 0 };
+    const cache: Parameters<typeof cacheHealth>[0]['cache'] & { revision: number; lostSinceMs: number | undefined } = {
+      revision: 0,
+      lostSinceMs: undefined,
+    };
     let answer: Awaited<ReturnType<StoreProbe>> = { head: 0 };
     const health = cacheHealth({ cache, clock, probe: async () => answer });
-    for (const [index, [afterMs, revision, store, expected]] of looks.entries()) {
+    for (const [index, [afterMs, cached, store, expected]] of looks.entries()) {
       clock.advance(afterMs);
+      const { revision, lostMs } = typeof cached === 'number' ? { revision: cached, lostMs: undefined } : cached;
       cache.revision = revision;
+      cache.lostSinceMs = lostMs === undefined ? undefined : clock.monotonic() - lostMs;
       answer = typeof store === 'number' ? { head: store } : { problem: store };
       const problem = await health();
       if (expected) assert.match(problem ?? 'none', expected, `look ${index}`);

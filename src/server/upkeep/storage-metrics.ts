@@ -26,6 +26,13 @@ export const earlyCompactions = (metrics: Metrics): Count =>
     help: 'Compactions of history before its age, because it took too many bytes.',
   });
 
+/** Counts keys in etcd that no server writes, each time that one is met. */
+export const passedOverKeys = (metrics: Metrics): Count =>
+  metrics.count({
+    name: 'orch_storage_passed_over_keys_total',
+    help: 'Keys below the prefix in etcd that no server writes, each time that a list or a watch met one.',
+  });
+
 /** Metrics of the store's contents, with the names of kube-apiserver where they exist. */
 export function storageMetrics(parts: StorageMetricsParts): void {
   const { metrics, historyBytes, tables, clusterId } = parts;

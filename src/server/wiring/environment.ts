@@ -3,6 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import { type Files, systemFiles } from '../../base/files.ts';
 import type { LogOutput } from '../../base/log-output.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Count } from '../../base/metrics.ts';
 import {
   monitorEventLoop,
   type ProcessUsage,
@@ -66,6 +67,8 @@ export type LogConfig = { readonly type: 'standardOutput' } | ({ readonly type: 
 export type OutsideWorld = Pick<Environment, 'files' | 'network' | 'hostname' | 'variables'>;
 
 interface StoreParts {
+  /** Counts keys of others among those of the server; only etcd can have them. */
+  readonly passedOver?: Count | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -84,14 +87,14 @@ export const systemEnvironment: Environment = {
     return openRotatedFile(config, { clock: systemClock, onProblem });
   },
   variables: process.env,
-  openStore(storage, { clock, random, logger }) {
+  openStore(storage, { clock, random, logger, passedOver }) {
     switch (storage.backend) {
       case 'memory':
         return openStore(storage);
       case 'sqlite':
         return openStore({ ...storage, clock, logger });
       case 'etcd3':
-        return openStore({ ...storage, clock, random, logger });
+        return openStore({ ...storage, clock, random, logger, passedOver });
     }
   },
   async connectKms(endpoint) {

@@ -9,7 +9,7 @@ import { transformedStore } from '../../store/transformed-store.ts';
 import { claimStore } from '../upkeep/claim-store.ts';
 import { Compactor } from '../upkeep/compactor.ts';
 import { ServerPresence } from '../upkeep/server-presence.ts';
-import { earlyCompactions, storageMetrics } from '../upkeep/storage-metrics.ts';
+import { earlyCompactions, passedOverKeys, storageMetrics } from '../upkeep/storage-metrics.ts';
 import type { Basis } from './basis.ts';
 import type { ApiServerConfig } from './config.ts';
 import { namesOfEnabled } from './features.ts';
@@ -45,7 +45,8 @@ export async function openStorage(
   const encrypted = encryption && (await (await import('./encryption.ts')).openEncryption(encryption, basis));
   // Values that were stored before they were encrypted are to be found nowhere once they were written again.
   const erasing = encrypted && storage.backend === 'sqlite' ? { ...storage, erase: true } : storage;
-  const opening = environment.openStore(erasing, { clock, random, logger });
+  const passedOver = storage.backend === 'etcd3' ? passedOverKeys(metrics) : undefined;
+  const opening = environment.openStore(erasing, { clock, random, logger, passedOver });
   // The store opens on a thread of its own, or elsewhere.
   const served = enabledKinds(kinds(dialect), { features: namesOfEnabled(features), runtimeConfig });
   const measured = measuredStore(await opening, storeMetrics(metrics, clock));

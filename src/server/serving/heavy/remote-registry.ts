@@ -172,6 +172,7 @@ class RemoteCache implements WatchCache {
   readonly #context: JobContext;
   #entry: KnownEntry | undefined;
   readonly watchers = 0;
+  readonly lostSinceMs = undefined;
 
   constructor(context: JobContext, entry: KnownEntry | undefined) {
     this.#context = context;

@@ -118,7 +118,10 @@ export const toStoreError = (error: ServiceError, endpoint: string): StoreError 
       if (isRequestTooLarge(error)) return new StoreError('tooLarge', text, { cause: error });
       break;
     case status.DATA_LOSS:
-      return new StoreError('corrupt', text, { cause: error });
+      return new StoreError('corrupt', text, {
+        cause: error,
+        remedy: 'the data of that member is damaged: replace the member, or restore a snapshot of etcd',
+      });
     case status.PERMISSION_DENIED:
     case status.UNAUTHENTICATED:
       return new StoreError('unavailable', `etcd at ${endpoint} refuses this client: ${reasonOf(error)}`, {

@@ -1,5 +1,3 @@
-import { StoreError } from '../../store.ts';
-
 /** etcd keys from `key` (inclusive) to `rangeEnd` (exclusive). */
 export interface KeyRange {
   readonly key: Uint8Array;
@@ -44,16 +42,19 @@ export class EtcdKeys {
     return Buffer.from(this.#prefix + key);
   }
 
-  /** Undefined for the marker. Throws `corrupt` for a key that no store writes. */
+  isMarker(key: Uint8Array): boolean {
+    return Buffer.compare(key, this.marker) === 0;
+  }
+
+  /** Undefined for a key that no store writes, and for the marker. */
   fromEtcd(key: Uint8Array): string | undefined {
-    if (Buffer.compare(key, this.marker) === 0) return undefined;
     try {
       const text = utf8.decode(key.subarray(this.#prefixLength));
-      if (isStoreKey(text)) return text;
+      return isStoreKey(text) ? text : undefined;
     } catch {
-      // Not UTF-8: reported below like any other foreign key.
+      // Not UTF-8.
+      return undefined;
     }
-    throw new StoreError('corrupt', `etcd has a foreign key below ${this.#prefix}/: ${JSON.stringify(asText(key))}`);
   }
 
   /** Keys that start with `prefix` and sort after `after`. If there can be none, `rangeEnd` is not after `key`. */
@@ -79,7 +80,5 @@ export class EtcdKeys {
  * `/` followed by something that sorts after the marker; well-formed, because a lone surrogate has no UTF-8 encoding.
  */
 const isStoreKey = (key: string): boolean => key.startsWith('/') && key.charCodeAt(1) > 0 && key.isWellFormed();
-
-const asText = (key: Uint8Array): string => Buffer.from(key).toString('latin1');
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

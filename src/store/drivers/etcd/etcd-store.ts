@@ -1,5 +1,6 @@
 import { limits } from '../../../base/limits.ts';
 import { type Logger, silentLogger } from '../../../base/logger.ts';
+import type { Count } from '../../../base/metrics.ts';
 import { type Random, systemRandom } from '../../../base/random.ts';
 import { type Clock, systemClock } from '../../../base/time/clock.ts';
 import { checkBatch } from '../../batch.ts';
@@ -31,6 +32,7 @@ import {
 } from './etcd-messages.ts';
 import { EtcdWatch } from './etcd-watch.ts';
 import { EtcdWrites, revisionOf } from './etcd-writes.ts';
+import { PassedOverKeys } from './passed-over-keys.ts';
 import { SharedRead } from './shared-read.ts';
 import { withoutWriteId } from './write-id.ts';
 
@@ -44,6 +46,8 @@ export interface EtcdStoreOptions {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly logger?: Logger;
+  /** Counts keys that lists and watches passed over, because no store writes them. */
+  readonly passedOver?: Count | undefined;
 }
 
 /**
@@ -56,6 +60,8 @@ export interface EtcdStoreOptions {
  * - The effect of a write without a definite answer is searched for (see `EtcdWrites`), and `unknownOutcome` reported
  *   only if that is inconclusive. To make writes distinguishable, values in etcd are followed by an id
  *   (`write-id.ts`).
+ * - Keys below the prefix that no store writes are passed over, see `PassedOverKeys`. Counts (`limit` 0, `remaining`)
+ *   include them.
  * - `full`: etcd's quota is reached. `tooLarge`: the value exceeds etcd's `--max-request-bytes`.
  *
  * Resolves when the cluster has answered; rejects with `unavailable` and the reason of each endpoint if none answers,
@@ -86,6 +92,7 @@ const makeStore = (options: EtcdStoreOptions): EtcdStore => {
 class EtcdStore implements Store {
   readonly #connection: EtcdConnection;
   readonly #keys: EtcdKeys;
+  readonly #passedOver: PassedOverKeys;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #logger: Logger;
@@ -105,11 +112,13 @@ class EtcdStore implements Store {
       clock = systemClock,
       random = systemRandom,
       logger = silentLogger,
+      passedOver,
     } = options;
     this.#clock = clock;
     this.#random = random;
     this.#logger = logger;
     this.#keys = new EtcdKeys(prefix);
+    this.#passedOver = new PassedOverKeys({ logger, counted: passedOver });
     this.#connection = new EtcdConnection({ endpoints, tls, clock, random, logger, probeKey: this.#keys.marker });
     this.#writes = new EtcdWrites({
       ...{ connection: this.#connection, keys: this.#keys, clock, random, logger },
@@ -172,6 +181,7 @@ class EtcdStore implements Store {
     const watch = new EtcdWatch({
       connection: this.#connection,
       keys: this.#keys,
+      passedOver: this.#passedOver,
       source: {
         head: () => this.head(),
         get: (key, at) => this.get(key, at),
@@ -262,10 +272,14 @@ class EtcdStore implements Store {
         ...revisionOf(revision),
       });
       revision ??= page.header.revision;
-      for (const record of page.records) records.push(this.#toListed(record));
+      for (const record of page.records) {
+        const key = this.#keys.fromEtcd(record.key);
+        if (key === undefined) this.#passedOver.note(record.key);
+        else records.push(toRecord(key, record));
+      }
       const last = page.records.at(-1);
       const remaining = page.count - page.records.length;
-      if (!last || remaining === 0 || page.records.length >= missing) return { records, revision, remaining };
+      if (!last || remaining === 0 || records.length === limit) return { records, revision, remaining };
       start = Buffer.concat([last.key, zeroByte]);
       pageMax = nextPageMax(page.records);
     }
@@ -291,13 +305,6 @@ class EtcdStore implements Store {
   #headMoved(head: Revision): void {
     this.#headSeen = Math.max(this.#headSeen, head);
     for (const watch of this.#watches) watch.headMoved(head);
-  }
-
-  #toListed(record: KeyValue): StoreRecord {
-    const key = this.#keys.fromEtcd(record.key);
-    // Ranges begin after the marker.
-    if (key === undefined) throw new StoreError('corrupt', 'etcd listed a key outside of the range asked for');
-    return toRecord(key, record);
   }
 }
 

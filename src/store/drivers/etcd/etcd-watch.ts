@@ -10,6 +10,7 @@ import { isOutOfSpace, isServiceError, isTransient, reasonOf, toStoreError } fro
 import { allOfEtcd, type EtcdKeys } from './etcd-keys.ts';
 import { type KeyValue, putMethod, type WatchEvent, type WatchResponse } from './etcd-messages.ts';
 import type { WatchConnection } from './member-connection.ts';
+import type { PassedOverKeys } from './passed-over-keys.ts';
 import { ProgressRequests } from './progress-requests.ts';
 import { answersProgressRequests } from './server-version.ts';
 import { type EventBatch, WatchBatches } from './watch-batches.ts';
@@ -26,6 +27,7 @@ interface WatchSource {
 interface EtcdWatchOptions {
   readonly connection: EtcdConnection;
   readonly keys: EtcdKeys;
+  readonly passedOver: PassedOverKeys;
   readonly source: WatchSource;
   readonly clock: Clock;
   readonly random: Random;
@@ -182,11 +184,15 @@ export class EtcdWatch {
     return { changes, revision };
   }
 
-  /** Undefined for the marker and the keys of others. */
+  /** Undefined for the marker, the keys of others, and keys that no store writes. Their revision is delivered nevertheless. */
   async #toChange({ type, record, previous }: WatchEvent): Promise<Change | undefined> {
-    if (!this.#options.keys.isWatched(record.key)) return undefined;
-    const key = this.#options.keys.fromEtcd(record.key);
-    if (key === undefined) return undefined;
+    const { keys, passedOver } = this.#options;
+    if (!keys.isWatched(record.key) || keys.isMarker(record.key)) return undefined;
+    const key = keys.fromEtcd(record.key);
+    if (key === undefined) {
+      passedOver.note(record.key);
+      return undefined;
+    }
     const { modRevision: revision } = record;
     const value = withoutWriteId(record.value);
     if (type === 'put' && record.createRevision === revision) return { type: 'create', key, revision, value };
