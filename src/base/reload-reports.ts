@@ -20,6 +20,8 @@ export function reloadReports({ of, metrics, clock, serverId }: ReloadReportsOpt
   const prefix = `apiserver_${of}_config_controller_automatic_reload`;
   const reloads = metrics.counter({
     name: `${prefix}s_total`,
+    // Each thread reloads the same file.
+    common: true,
     help: `How often the ${of} configuration was reloaded, by status and identity of the server.`,
     labels,
   });

@@ -66,14 +66,14 @@ export function encryptionReloads(
   }: { readonly clock: Clock; readonly environment: { readonly hostname: string } },
 ): ReloadReports {
   const report = reloadReports({ of: 'encryption', metrics, clock, serverId });
-  const labels = ['apiserver_id_hash'] as const;
+  const definition = { labels: ['apiserver_id_hash'] as const, deprecatedIn: '1.30', common: true };
   const name = 'apiserver_encryption_config_controller_automatic_reload';
   const former = {
     failure: metrics.counter({
-      ...{ name: `${name}_failures_total`, help: 'Reloads that failed.', labels, deprecatedIn: '1.30' },
+      ...{ ...definition, name: `${name}_failures_total`, help: 'Reloads that failed.' },
     }),
     success: metrics.counter({
-      ...{ name: `${name}_success_total`, help: 'Reloads that succeeded.', labels, deprecatedIn: '1.30' },
+      ...{ ...definition, name: `${name}_success_total`, help: 'Reloads that succeeded.' },
     }),
   };
   return (status) => {

@@ -74,11 +74,13 @@ function envelopeMetrics(metrics: Metrics) {
     }),
     keyIdTimes: metrics.gauge({
       name: `${prefix}_key_id_hash_last_timestamp_seconds`,
+      common: true,
       help: 'When the key of a plugin was last used, by direction.',
       labels: keyIdLabels,
     }),
     statusTimes: metrics.gauge({
       name: `${prefix}_key_id_hash_status_last_timestamp_seconds`,
+      common: true,
       help: 'When the status of a plugin last named the key.',
       labels: ['provider_name', 'key_id_hash', 'apiserver_id_hash'],
     }),
