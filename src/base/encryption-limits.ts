@@ -22,6 +22,9 @@ export const encryptionLimits = {
   kmsCallsMax: 16,
   /** A new configuration counts only if its plugins are healthy within this time, or twice their timeouts. */
   encryptionReloadMsMax: 10_000,
+  /** How often values that cannot be read have the file looked at, and how long they wait for what it holds to be in use. */
+  encryptionUnknownKeyLookMs: 100,
+  encryptionUnknownKeyWaitMs: 2_000,
   /** How often they are looked at meanwhile. */
   encryptionReloadLookMs: 100,
   /** Pause before a configuration whose plugins were not healthy is tried again; doubled up to the maximum. */

@@ -30,6 +30,7 @@ export async function openEncryption(
   const { clock, random, logger, dialect, metrics, files, held, environment } = basis;
   let cache: WatchCache | undefined;
   let readable = false;
+  let watched: WatchedFile | undefined;
   const opening = Encryption.open(content, {
     ...{ dialect, clock, random, reload, logger, file: path },
     metrics: encryptionMetrics(metrics),
@@ -40,12 +41,13 @@ export async function openEncryption(
       if (cache) void readAgain(cache, basis);
     },
     reloaded: encryptionReloads(metrics, basis),
+    look: reload ? () => watched?.check() : undefined,
   });
   const encryption = held.add(await opening.catch((error) => Promise.reject(named(path, error))));
   if (reload) {
     const failed = (error: unknown) => encryption.failed(error);
     const apply = (changed: Buffer) => void encryption.replace(changed);
-    held.add(new WatchedFile({ clock, files, path, apply, failed }, content));
+    watched = held.add(new WatchedFile({ clock, files, path, apply, failed }, content));
   }
   return {
     transformer: encryption.transformer,

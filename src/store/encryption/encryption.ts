@@ -2,6 +2,7 @@ import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
+import { SharedLook } from '../../base/shared-look.ts';
 import { Backoff } from '../../base/time/backoff.ts';
 import { type Clock, pause } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
@@ -34,6 +35,11 @@ export interface EncryptionOptions {
   readonly reload: boolean;
   /** Connects to a KMS plugin; called only if there is one. */
   readonly connectKms: (endpoint: KmsEndpoint) => Promise<KmsConnection>;
+  /**
+   * Reads the configuration again if it has changed, and calls `replace`: another server may have written with a key that
+   * this one has not read yet. Absent if it is not followed.
+   */
+  readonly look?: (() => void) | undefined;
   /** Called when values may be readable that were not before. */
   readonly onReadable: () => void;
   /** Called for each replacement of the configuration that succeeded or failed. */
@@ -74,7 +80,14 @@ export class Encryption implements Closable {
     this.#loaded = loaded;
     this.#retries = new Backoff({ firstMs: limits.encryptionRetryMsMin, maxMs: limits.encryptionRetryMsMax }, random);
     const { encryptedPrefix } = dialect;
-    this.#values = new ResourceEncryption(loaded.rules, { encryptedPrefix, clock, metrics, replaceable: reload });
+    const sharedLook = new SharedLook({
+      ...{ clock, everyMs: limits.encryptionUnknownKeyLookMs, signal: this.#ended.signal },
+      look: () => this.#look(),
+    });
+    this.#values = new ResourceEncryption(loaded.rules, {
+      ...{ encryptedPrefix, clock, metrics, replaceable: reload },
+      look: options.look && (() => sharedLook.again()),
+    });
   }
 
   /** Rejects with an error that names what is wrong. Plugins need not answer yet. */
@@ -115,6 +128,14 @@ export class Encryption implements Closable {
     this.#ended.abort();
     this.#retry?.close();
     for (const provider of this.#loaded.kms) provider.close();
+  }
+
+  /** What it found is in use when this resolves, unless plugins are slow. */
+  async #look(): Promise<void> {
+    this.#options.look?.();
+    const done = new AbortController();
+    await Promise.race([this.#work, pause(this.#options.clock, limits.encryptionUnknownKeyWaitMs, done.signal)]);
+    done.abort();
   }
 
   async #replace(content: Uint8Array): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '../../base/limits.ts';
+import type { Encryption } from './encryption.ts';
 import { configuration, EncryptionFixture, identity, keyed, plugin } from './encryption-fixture.ts';
 
 const key = '/core/secrets/default/one';
@@ -81,6 +82,52 @@ describe('a new configuration', () => {
     assert.equal(kms.closed, 0);
     fixture.clock.advance(2 * 3_000);
     assert.equal(kms.closed, 1, 'the former connection; the new one goes on');
+  });
+});
+
+describe('a value with a key that is not known', () => {
+  /** Two servers that follow one file; the first has read its newest content. */
+  async function behind() {
+    const { transformer: ahead } = await opened(configuration([['secrets'], two, one]));
+    const fixture = new EncryptionFixture();
+    let looks = 0;
+    let file = before;
+    const encryption = await fixture.open(before, {
+      reload: true,
+      look() {
+        looks++;
+        void encryption.replace(file);
+      },
+    });
+    return {
+      ...{ fixture, transformer: encryption.transformer, stored: ahead.toStored(plain, key), looks: () => looks },
+      change: () => {
+        file = configuration([['secrets'], two, one]);
+      },
+    };
+  }
+  const read = async (value: ReturnType<Encryption['transformer']['fromStored']>) => Buffer.from((await value).bytes);
+
+  test('has the file looked at, before it counts as unreadable', async () => {
+    const { transformer, stored, looks, change } = await behind();
+    change();
+    const values = Array.from({ length: 50 }, () => transformer.fromStored(stored, key));
+    for (const value of values) assert.deepEqual(await read(value), plain);
+    assert.equal(looks(), 1);
+  });
+
+  test('waits for the next look, if there was one just before', async () => {
+    const { fixture, transformer, stored, looks, change } = await behind();
+    await assert.rejects(read(transformer.fromStored(stored, key)));
+    assert.equal(looks(), 1);
+    change();
+    const value = read(transformer.fromStored(stored, key));
+    fixture.clock.advance(limits.encryptionUnknownKeyLookMs - 1);
+    await settled();
+    assert.equal(looks(), 1);
+    fixture.clock.advance(1);
+    assert.deepEqual(await value, plain);
+    assert.equal(looks(), 2);
   });
 });
 

@@ -20,6 +20,8 @@ interface ResourceEncryptionOptions {
   readonly metrics: Pick<EncryptionMetrics, 'operations' | 'durations'>;
   /** The rules may be replaced later. */
   readonly replaceable: boolean;
+  /** Replaces the rules, if there are newer ones: for values that those in use cannot read. */
+  readonly look?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -53,7 +55,23 @@ export class ResourceEncryption implements ValueTransformer {
   }
 
   fromStored(bytes: Uint8Array, key: string): ReadValue | Promise<ReadValue> {
-    return this.#resourceOf(key)?.open(bytes, key) ?? { bytes, stale: false };
+    const resource = this.#resourceOf(key);
+    if (!resource) return { bytes, stale: false };
+    try {
+      const read = resource.open(bytes, key);
+      return read instanceof Promise ? read.catch((error) => this.#openAnew(bytes, key, { resource, error })) : read;
+    } catch (error) {
+      if (!this.#options.look) throw error;
+      return this.#openAnew(bytes, key, { resource, error });
+    }
+  }
+
+  /** With the rules that a look brings, if it brings any; else the error stays. */
+  async #openAnew(bytes: Uint8Array, key: string, { resource, error }: Unread): Promise<ReadValue> {
+    await this.#options.look?.();
+    const newer = this.#resourceOf(key);
+    if (!newer || newer === resource) throw error;
+    return newer.open(bytes, key);
   }
 
   #resourceOf(key: string): EncryptedResource | undefined {
@@ -74,6 +92,11 @@ export class ResourceEncryption implements ValueTransformer {
     const found = patterns.find((pattern) => this.#chains.has(pattern));
     return found === undefined ? undefined : this.#chains.get(found);
   }
+}
+
+interface Unread {
+  readonly resource: EncryptedResource;
+  readonly error: unknown;
 }
 
 const noMatch = 'no matching prefix found';
