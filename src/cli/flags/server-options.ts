@@ -148,9 +148,10 @@ export function etcdStorage(values: EtcdValues): Extract<StorageConfig, { readon
 function checkEndpoint(endpoint: string): void {
   // Not echoed: the part before the @ may contain a password.
   if (endpoint.includes('@')) throw new Error('an address with a user name is not taken: see --etcd-certfile');
+  if (/^unix:\/\/\/[^?#]+$/.test(endpoint)) return;
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || !/^\/?$/.test(url.pathname)) {
-    throw new Error(`${JSON.stringify(endpoint)} is not of the form https://HOST:PORT`);
+    throw new Error(`${JSON.stringify(endpoint)} is not of the form https://HOST:PORT or unix:///PATH`);
   }
 }
 

@@ -32,6 +32,8 @@ export class Compactor implements Closable {
   #shrinking = false;
   #timer: Closable | undefined;
   #closed = false;
+  /** Of the last attempt by age; it is logged once. */
+  #problem = '';
 
   constructor(options: CompactorOptions) {
     this.#options = options;
@@ -118,10 +120,14 @@ export class Compactor implements Closable {
     try {
       this.#marks.record(await store.head(), this.#grown);
       const due = this.#marks.takeOlderThan(windowMs);
-      if (due && !this.#closed && (await this.#hasTurn(due))) await this.#forget(due);
+      if (!due || this.#closed) return this.#schedule();
+      if (await this.#hasTurn(due)) await this.#forget(due);
+      this.#problem = '';
     } catch (error) {
       // Retried at the next tick: history kept too long only costs space.
-      if (!this.#closed) logger.warn('history could not be compacted', { error });
+      const isNew = String(error) !== this.#problem;
+      this.#problem = String(error);
+      if (!this.#closed && isNew) logger.warn('history could not be compacted', { error });
     }
     this.#schedule();
   }

@@ -38,6 +38,10 @@ export const isUnsupported = (error: unknown): boolean =>
   error.cause.code === status.INVALID_ARGUMENT &&
   error.cause.details.includes('unsupported operations in txn request');
 
+/** The role of this client does not allow the call. */
+export const isForbidden = (error: unknown): boolean =>
+  error instanceof StoreError && isServiceError(error.cause) && error.cause.code === status.PERMISSION_DENIED;
+
 /** True for the error of a failed gRPC call. */
 export const isServiceError = (error: unknown): error is ServiceError =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' && 'details' in error;

@@ -19,11 +19,15 @@ export interface EtcdMember {
 }
 
 /**
- * Parses `https://host:port`, `http://host:port`, or `host:port`, which uses TLS if and only if `tls` is given. Throws
+ * Parses `https://host:port`, `http://host:port`, `unix:///path` (as kine listens, without TLS), or `host:port`, which uses TLS if and only if `tls` is given. Throws
  * RangeError for anything else, and StoreError `unavailable` if the TLS material is unusable.
  */
 export const etcdMember = (endpoint: string, tls: EtcdTls | undefined): EtcdMember => {
   const url = endpoint.includes('://') ? endpoint : `${tls ? 'https' : 'http'}://${endpoint}`;
+  if (socketPattern.test(url)) {
+    if (tls) throw new RangeError(`etcd endpoint ${endpoint} is without TLS, although TLS files are given`);
+    return { endpoint, connect: () => new Client(url, credentials.createInsecure(), channelOptions) };
+  }
   const { scheme = '', host = '', port = '' } = endpointPattern.exec(url)?.groups ?? {};
   if (host === '') throw new RangeError(`etcd endpoint must be like https://host:2379: ${endpoint}`);
   const address = `${host}:${port}`;
@@ -37,6 +41,8 @@ export const etcdMember = (endpoint: string, tls: EtcdTls | undefined): EtcdMemb
 };
 
 const endpointPattern = /^(?<scheme>https?):\/\/(?<host>\[[0-9a-f:.]+\]|[^\s/:[\]@?#]+):(?<port>\d{1,5})\/?$/i;
+
+const socketPattern = /^unix:\/\/\/[^?#]+$/;
 
 const channelOptions: ClientOptions = {
   'grpc.max_receive_message_length': limits.etcdMessageBytesMax,

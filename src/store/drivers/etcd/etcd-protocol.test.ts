@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { status } from '@grpc/grpc-js';
 import { SpanFixture } from '../../../base/span-fixture.ts';
@@ -60,7 +63,25 @@ const batchesOf = async (store: Store, from: number, count: number): Promise<rea
 
 const compacted = () => grpcError(status.OUT_OF_RANGE, 'etcdserver: mvcc: required revision has been compacted');
 
+test('a socket of this machine is an endpoint', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'etcd-socket-'));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const store = await openOn(context, { address: `unix://${folder}/kine.sock`, range: () => responseAt(7) });
+  assert.equal(await store.head(), 7);
+});
+
 describe('etcd protocol: writes', () => {
+  test('a role without the compaction key: the error says what to grant', async (context) => {
+    const txn = () => {
+      throw grpcError(status.PERMISSION_DENIED, 'etcdserver: permission denied');
+    };
+    const store = await openOn(context, { txn });
+    await assert.rejects(
+      async () => store.takeCompactionTurn?.(1),
+      /etcdctl role grant-permission ROLE readwrite compact_rev_key/,
+    );
+  });
+
   for (const [code, details] of [
     [status.UNAVAILABLE, 'etcdserver: request timed out'],
     [status.DEADLINE_EXCEEDED, 'context deadline exceeded'],

@@ -18,7 +18,7 @@ import {
   type WriteOptions,
 } from '../../store.ts';
 import { EtcdConnection, type Patience } from './etcd-connection.ts';
-import { isAnswerTooLarge } from './etcd-errors.ts';
+import { isAnswerTooLarge, isForbidden } from './etcd-errors.ts';
 import { EtcdKeys, type KeyRange } from './etcd-keys.ts';
 import type { EtcdTls } from './etcd-member.ts';
 import {
@@ -218,7 +218,9 @@ class EtcdStore implements Store {
    */
   async takeCompactionTurn(upTo: Revision): Promise<boolean> {
     const turn = { key: compactionKey, version: this.#compactionTurns, value: Buffer.from(String(upTo)) };
-    const { header, succeeded, version } = await this.#connection.write(countedWriteMethod, turn);
+    const { header, succeeded, version } = await this.#connection
+      .write(countedWriteMethod, turn)
+      .catch((error: unknown) => Promise.reject(isForbidden(error) ? forbiddenCompaction(error) : error));
     this.#headMoved(header.revision);
     this.#compactionTurns = succeeded ? this.#compactionTurns + 1 : version;
     return succeeded;
@@ -310,6 +312,16 @@ class EtcdStore implements Store {
 
 /** As published: outside of all prefixes, one for the whole etcd. */
 const compactionKey = Buffer.from('compact_rev_key');
+
+/** A role may be confined to the prefix. */
+const forbiddenCompaction = (cause: unknown): StoreError =>
+  new StoreError(
+    'unavailable',
+    'etcd does not let this server take its turn to compact: grant it with ' +
+      '`etcdctl role grant-permission ROLE readwrite compact_rev_key`, or let another program compact and set ' +
+      '--etcd-compaction-interval=0',
+    { cause },
+  );
 
 const zeroByte = Uint8Array.of(0);
 

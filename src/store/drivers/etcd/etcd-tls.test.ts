@@ -99,6 +99,7 @@ describe('etcd over TLS', { skip: etcdMissing || opensslMissing }, () => {
       await assert.rejects(opening([endpoint]), /etcd endpoint must be like/, endpoint);
     }
     await assert.rejects(opening(['http://127.0.0.1:1'], tls), /is without TLS/);
+    await assert.rejects(opening(['unix:///run/kine.sock'], tls), /is without TLS/);
     const mixed = { ...tls, client: { ...tls.client, key: text('server.key') } };
     await assert.rejects(opening([etcd.endpoint], mixed), /TLS files for etcd cannot be used.*key values mismatch/);
   });

@@ -57,6 +57,8 @@ export interface FakeEtcdHandlers {
   readonly put?: (request: Buffer) => FakeMessage;
   readonly watch?: (call: FakeWatch) => void;
   readonly version?: string;
+  /** `unix:///path`. Default: a port. */
+  readonly address?: string;
 }
 
 interface FakeEtcd {
@@ -91,11 +93,11 @@ export const startFakeEtcd = async (handlers: FakeEtcdHandlers): Promise<FakeEtc
     },
   );
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+    server.bindAsync(handlers.address ?? '127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
       error ? reject(error) : resolve(bound),
     );
   });
-  return { endpoint: `http://127.0.0.1:${port}`, close: () => server.forceShutdown() };
+  return { endpoint: handlers.address ?? `http://127.0.0.1:${port}`, close: () => server.forceShutdown() };
 };
 
 export const grpcError = (code: status, details: string): Error => Object.assign(new Error(details), { code, details });
