@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { until } from '../../../base/waits-fixture.ts';
 import type { Store } from '../../store.ts';
 import { backupSqlite } from './backup.ts';
 import { openSqliteStore } from './sqlite-store.ts';
@@ -31,6 +32,24 @@ async function rewritten(store: Store): Promise<void> {
   const { records } = await store.list('/a/');
   for (const { key, revision } of records) await store.update(key, Buffer.from('hidden'), revision);
 }
+
+test("the temporary copy is beside the data file: the system's folder may be on another disk", async () => {
+  const own = mkdtempSync(join(folder, "a quote's "));
+  const file = join(own, 'large.db');
+  const before = await openSqliteStore({ file });
+  // More than SQLite keeps in memory.
+  for (let number = 0; number < 25; number++) await before.create(`/a/${number}`, Buffer.alloc(2_000_000, number));
+  await before.close();
+  const made = new Set<string | null>();
+  const watcher = watch(own, (_, name) => made.add(name));
+  try {
+    const store = await openSqliteStore({ file, erase: true });
+    await until(() => [...made].some((name) => name?.startsWith('etilqs_')), 'a temporary file of SQLite');
+    await store.close();
+  } finally {
+    watcher.close();
+  }
+});
 
 describe('values that are deleted and compacted', () => {
   test('stay in the files of a store that does not erase, which the others are compared with', async () => {
