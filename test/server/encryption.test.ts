@@ -132,6 +132,9 @@ describe('keys in the configuration', { timeout: 5 * 60_000 }, () => {
     const lost = await server.get(`${path}/first`);
     assert.equal(lost.status, 500, lost.text);
     assert.equal((await server.get(path)).status, 500);
+    await using unreadable = new Command('rewrite', `--kubeconfig=${server.kubeconfig}`, '--resources=secrets');
+    assert.equal(await unreadable.exit(), 1);
+    assert.match(unreadable.err, /^secrets: if the log of the server names an object that cannot be read, first put/m);
     await create(server, 'third', words);
     const unread = { ignoreStoreReadErrorWithClusterBreakingPotential: true };
     const removed = await server.delete(`${path}/second`, { body: unread });

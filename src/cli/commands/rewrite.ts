@@ -2,7 +2,7 @@ import { isatty } from 'node:tty';
 import { systemFiles } from '../../base/files.ts';
 import { systemRandom } from '../../base/random.ts';
 import { keepAlive, systemClock } from '../../base/time/clock.ts';
-import { ApiClient } from '../../client/api-client.ts';
+import { ApiClient, hasReason } from '../../client/api-client.ts';
 import { type DiscoveredResource, discoverResources } from '../../client/discovery-client.ts';
 import { httpTransport } from '../../client/http-transport.ts';
 import { RewriteStopped, type Rewritten, rewriteObjects } from '../../client/rewrite-objects.ts';
@@ -124,5 +124,9 @@ function report(terminal: Terminal, resource: DiscoveredResource, outcome: Rewri
   if (!(outcome instanceof RewriteStopped)) return so.refused.length === 0;
   const from = so.last === '' ? name : `${name}/${so.last}`;
   terminal.err(`${name}: stopped: ${outcome.message}; goes on with --from=${from}\n`);
+  // An object that cannot be read fails the list wherever it begins.
+  if (!hasReason(outcome.cause, 'InternalError')) return false;
+  const remedy = 'put its key back, or remove the object (AllowUnsafeMalformedObjectDeletion)';
+  terminal.err(`${name}: if the log of the server names an object that cannot be read, first ${remedy}\n`);
   return false;
 }
