@@ -1,19 +1,23 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { letRead, namespace } from '../api-objects.ts';
-import { type Http2Client, PreparedRequest } from '../http2-client.ts';
+import type { FloodOrder } from '../flood-worker.ts';
+import { type Http2Client, PreparedRequest, type RequestOptions } from '../http2-client.ts';
 import { type LoadResult, runLoad } from '../load.ts';
 import type { Product } from '../product.ts';
 import type { Row } from '../report.ts';
 import { ratesOf, ratioTo, takeTurns } from '../rounds.ts';
-import type { BenchContext, Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
+import { within } from '../within.ts';
 
 const path = `/api/v1/namespaces/${namespace}/configmaps?limit=1`;
 const tokenOf = (name: string): string => `token-of-${name}`;
 const floodClients = 720;
-const connectedAtOnce = 40;
 /** Until the gate has seen that the flood is one. */
 const begunMs = 300;
+const floodMsMax = 30_000;
 
 /** What is left of the rate of one user while another floods the server: at least nine tenths. */
 export const overload: Scenario = {
@@ -24,29 +28,52 @@ export const overload: Scenario = {
     writeFileSync(tokens, ['jane', 'kate'].map((name) => `${tokenOf(name)},${name},,\n`).join(''));
     await using product = await context.start({ flags: [`--token-auth-file=${tokens}`] });
     await letRead(product.api, ['jane', 'kate']);
-    const crowd = await connect(product, floodClients, context);
+    context.progress(`connecting ${floodClients} clients`);
+    await using flood = await Flood.start(product);
     const [client] = await product.http2(1);
     if (!client) throw new Error('no connection');
-    const alone = () => load([client], 'kate', scale.roundMs);
+    const alone = async () => rateOf(await load(client, 'kate', scale.roundMs));
     try {
-      const [quiet = [], beside = []] = await takeTurns(scale.rounds, [
-        async () => rateOf(await alone()),
-        async () => {
-          const flood = load(crowd, 'jane', begunMs + scale.roundMs);
-          // Its end is awaited below: a failure must not count as unhandled meanwhile.
-          flood.catch(() => {});
-          await pause(begunMs);
-          const measured = await alone();
-          await flood;
-          return rateOf(measured);
-        },
-      ]);
+      const [quiet = [], beside = []] = await takeTurns(scale.rounds, [alone, () => flood.during(alone)]);
       return [row(ratesOf(quiet), 'alone'), besideRow(ratesOf(beside), ratioTo(beside, quiet))];
     } finally {
-      for (const each of [client, ...crowd]) each.close();
+      client.close();
     }
   },
 };
+
+/** Clients of one user who send all they can. */
+class Flood implements AsyncDisposable {
+  readonly #worker: Worker;
+
+  private constructor(order: FloodOrder) {
+    this.#worker = new Worker(new URL('../flood-worker.ts', import.meta.url), { workerData: order });
+  }
+
+  static async start({ access }: Product): Promise<Flood> {
+    const { port, ca } = access;
+    const flood = new Flood({ access: { port, ca }, clients: floodClients, request: requestOf('jane') });
+    await flood.#answer('connecting the flood');
+    return flood;
+  }
+
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.#worker.postMessage('begin');
+    await pause(begunMs);
+    const result = await work();
+    this.#worker.postMessage('end');
+    await this.#answer('the end of the flood');
+    return result;
+  }
+
+  async #answer(to: string): Promise<void> {
+    await within(once(this.#worker, 'message'), floodMsMax, to);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
 
 const rateOf = ({ requests, seconds }: LoadResult) => ({ rate: requests / seconds });
 
@@ -62,23 +89,18 @@ const besideRow = (measured: Row['measured'], ratio: Row['measured']): Row => ({
   reach: { of: 'beside', atLeast: 0.9 },
 });
 
-async function connect(product: Product, count: number, { progress }: BenchContext): Promise<readonly Http2Client[]> {
-  progress(`connecting ${count} clients`);
-  const clients: Http2Client[] = [];
-  for (let n = 0; n < count; n += connectedAtOnce) {
-    clients.push(...(await product.http2(Math.min(connectedAtOnce, count - n))));
-  }
-  return clients;
-}
+const requestOf = (name: string): RequestOptions => ({
+  ...{ method: 'GET', path, headers: { accept: 'application/json' } },
+  repeated: { authorization: `Bearer ${tokenOf(name)}` },
+});
 
-/** Each client sends its next request when it has the answer to its last. */
-function load(clients: readonly Http2Client[], name: string, durationMs: number): Promise<LoadResult> {
-  const repeated = { authorization: `Bearer ${tokenOf(name)}` };
-  const request = new PreparedRequest({ method: 'GET', path, headers: { accept: 'application/json' }, repeated });
+/** One request after the other. */
+function load(client: Http2Client, name: string, durationMs: number): Promise<LoadResult> {
+  const request = new PreparedRequest(requestOf(name));
   return runLoad({
-    slots: clients.length,
+    slots: 1,
     durationMs,
     expected: { status: 200 },
-    send: (slot, _turn, listener) => clients[slot]?.send(request, listener),
+    send: (_slot, _turn, listener) => client.send(request, listener),
   });
 }

@@ -198,7 +198,7 @@ export const limits = {
   floodRequestsPerTurn: 64,
   floodMs: 1_000,
   floodSliceMs: 0.25,
-  floodPause: 9,
+  floodPause: 24,
   floodQuietMs: 20,
   /** How long requests of one HTTP/2 connection are read before other work gets its turn. */
   readSliceMs: 10,

@@ -19,7 +19,7 @@ export type HeldRead = (untilMs: number) => void;
 /**
  * Keeps a flood of one sender from taking the event loop away from others, before anything is spent on its requests but
  * their decryption: connections of a flooding sender are not read until the gate gives them time. While others send
- * requests, all floods together get about a tenth of the time, in short slices; otherwise as much as there is. Senders who
+ * requests, all floods together get a small part of the time, in short slices; otherwise as much as there is. Senders who
  * flood take turns.
  *
  * A sender floods if more requests of it are read in one turn of the event loop than a usual number of clients can send at
