@@ -19,8 +19,8 @@ export interface EtcdMember {
 }
 
 /**
- * Parses `https://host:port`, `http://host:port`, `unix:///path` (as kine listens, without TLS), or `host:port`, which uses TLS if and only if `tls` is given. Throws
- * RangeError for anything else, and StoreError `unavailable` if the TLS material is unusable.
+ * Parses `https://host:port`, `http://host:port`, `unix:///path` (as kine listens, without TLS), or `host:port`, which uses TLS if
+ * and only if `tls` is given. Throws RangeError for anything else, and StoreError `unavailable` if the TLS material is unusable.
  */
 export const etcdMember = (endpoint: string, tls: EtcdTls | undefined): EtcdMember => {
   const url = endpoint.includes('://') ? endpoint : `${tls ? 'https' : 'http'}://${endpoint}`;
