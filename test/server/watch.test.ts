@@ -298,6 +298,7 @@ describe('a watch over restarts', { timeout: 60_000 }, () => {
     await place.create('b');
     await place.change('b', {}, { key: 'value' });
     await place.delete('a');
+    await watch.until(({ events }) => events.length === 3);
     assert.equal(await server.stop(), 0);
     await until(() => watch.ended, 'the watch outlived its server');
     assert.deepEqual([watch.complete, allShown(watch)], [true, ['ADDED b', 'MODIFIED b', 'DELETED a']]);
