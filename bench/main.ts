@@ -95,7 +95,12 @@ async function main(): Promise<number> {
       const measured = await run(context);
       rows.push(...measured);
       process.stderr.write(`\n${textTable(measured)}\n`);
-      if (options.write) writeResults(root, names, { name, rows: measured, machine: `${machine()}, ${new Date().toISOString().slice(0, 10)}` });
+      if (options.write)
+        writeResults(root, names, {
+          name,
+          rows: measured,
+          machine: `${machine()}, ${new Date().toISOString().slice(0, 10)}`,
+        });
     } catch (error) {
       failed.push(name);
       progress(`${name}: FAILED: ${error instanceof Error ? error.stack : String(error)}`);
