@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteStore } from '../src/store/drivers/sqlite/sqlite-store.ts';
+import type { Store } from '../src/store/store.ts';
 import { claimKey, formatClaim } from '../src/store/store-claim.ts';
 import { storedConfigMap, storedPod } from './objects.ts';
 import { sizes } from './scale.ts';
@@ -26,11 +27,8 @@ export async function fillDataDirectory(
   { objects = sizes.filledObjects, namespaceOf = usualNamespace }: FillOptions = {},
 ): Promise<void> {
   const record = what === 'Pods' ? podRecord : (index: number) => configMapRecord(index, namespaceOf(index));
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const store = await openSqliteStore({ file: join(directory, 'orch.db') });
+  const store = await newDataFile(directory);
   try {
-    // Otherwise it were data of another program.
-    await store.create(claimKey, formatClaim({ type: 'served', dialect: 'orch', moved: undefined }));
     for (let from = 0; from < objects; from += parallel) {
       const count = Math.min(parallel, objects - from);
       await Promise.all(
@@ -64,4 +62,12 @@ function configMapRecord(index: number, namespace: string): StoredRecord {
     key: `/core/configmaps/${namespace}/${name}`,
     value: storedConfigMap({ name, namespace, labels }, index),
   };
+}
+
+/** Makes a directory with a data file that the product takes for its own. */
+export async function newDataFile(directory: string): Promise<Store> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const store = await openSqliteStore({ file: join(directory, 'orch.db') });
+  await store.create(claimKey, formatClaim({ type: 'served', dialect: 'orch', moved: undefined }));
+  return store;
 }

@@ -1,15 +1,12 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { openSqliteStore } from '../src/store/drivers/sqlite/sqlite-store.ts';
 import { generatedDefinition, storedDefinition } from './definitions.ts';
+import { newDataFile } from './filled-data.ts';
 
 /** Definitions written at once. */
 const parallel = 50;
 
 /** Fills a data directory with the first definitions, established. Returns how large one is on average. */
 export async function fillWithDefinitions(directory: string, definitions: number): Promise<number> {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const store = await openSqliteStore({ file: join(directory, 'orch.db') });
+  const store = await newDataFile(directory);
   let bytes = 0;
   const write = (index: number): Promise<unknown> => {
     const definition = generatedDefinition(index);
