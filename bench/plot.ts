@@ -65,6 +65,7 @@ export function drawPlot({ title, xAxis, yAxis }: Plot, series: readonly Series[
   });
   return `${[
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="sans-serif" font-size="12">`,
+    `<title>${escaped(title)}</title>`,
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     `<text x="${left}" y="22" font-size="14" fill="#222">${escaped(title)}</text>`,
     ...lines,
