@@ -23,8 +23,8 @@ export const nodeWatchers: Scenario = {
   async run(context) {
     const count = sizes.nodes.toLocaleString('en-US');
     context.progress(`changes of a pod beside ${count} watchers, each of another node, and beside one`);
-    using many = await watched(context, sizes.nodes);
-    using one = await watched(context, 1);
+    await using many = await watched(context, sizes.nodes);
+    await using one = await watched(context, 1);
     const [ofMany = [], ofOne = []] = await takeTurns(context.scale.rounds, [() => many.round(), () => one.round()]);
     const micros = (samples: readonly Sample[]) => samples.map(({ cpuMicros = Number.NaN }) => cpuMicros);
     const beside = micros(ofOne);
@@ -39,14 +39,12 @@ export const nodeWatchers: Scenario = {
           `${shortNumber(statsOf(beside).median)}`,
       ],
     };
-    await Promise.all([many.close(), one.close()]);
     return [row];
   },
 };
 
-interface Watched extends Disposable {
+interface Watched extends AsyncDisposable {
   round(): Promise<Sample>;
-  close(): Promise<void>;
 }
 
 async function watched(context: BenchContext, count: number): Promise<Watched> {
@@ -64,9 +62,6 @@ async function watched(context: BenchContext, count: number): Promise<Watched> {
     const headers = { ...json, 'content-type': 'application/merge-patch+json' };
     return new PreparedRequest({ method: 'PATCH', path: `${pods}/${name}`, headers, body });
   };
-  const close = (): void => {
-    for (const client of [...clients, writer]) client.close();
-  };
   return {
     round: () =>
       sampled(product, () =>
@@ -77,11 +72,10 @@ async function watched(context: BenchContext, count: number): Promise<Watched> {
           send: (_slot, _turn, listener) => writer.send(change(), listener),
         }),
       ),
-    async close() {
-      close();
+    async [Symbol.asyncDispose]() {
+      for (const client of [...clients, writer]) client.close();
       await product[Symbol.asyncDispose]();
     },
-    [Symbol.dispose]: close,
   };
 }
 

@@ -1,5 +1,6 @@
 import { limits } from '../base/limits.ts';
 import { type Clock, pause } from '../base/time/clock.ts';
+import { inTime } from '../base/time/in-time.ts';
 import type { AuditBackend, AuditSink } from './backend.ts';
 import type { EncodedEvent } from './event-encoder.ts';
 import type { AuditPlugin, LostEvents } from './lost-events.ts';
@@ -145,9 +146,7 @@ export class Batching implements AuditBackend {
     this.#closing.abort();
     sink.hurry();
     this.#schedule();
-    const given = new AbortController();
-    await Promise.race([this.#idle(), pause(clock, limits.auditFlushMsMax, given.signal)]);
-    given.abort();
+    await inTime(this.#idle(), limits.auditFlushMsMax, { clock });
     const left = this.#waiting.splice(0).length;
     if (left > 0) lost(plugin, left, new Error('the server has stopped'));
     await sink.close();

@@ -94,6 +94,8 @@ export const limits = {
   waitingPerLevelMax: 1_000,
   /** Rows of a table of what waits, which people look at. */
   flowTableRowsMax: 5_000,
+  /** Interval of looks for objects that are made again when they are deleted (`Kind.keptObjects`). */
+  keptObjectsLookMs: 30_000,
   /** Fraction of a request's time limit that it may wait for a seat (kube-apiserver: a quarter). */
   waitingPart: 0.25,
   /** The server reports not ready if no write has completed for this long while others wait. */

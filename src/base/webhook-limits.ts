@@ -26,8 +26,6 @@ export const webhookLimits = {
   conversionsInlineBytesMax: 768 * 1024,
   /** Pause before a default role or binding is written again that webhooks or policies refused. */
   defaultPolicyRetryMs: 10_000,
-  /** How often it is looked whether objects are there that come back when they are deleted (`Kind.keptObjects`). */
-  keptObjectsLookMs: 30_000,
   /** Admission webhooks whose connections are kept; calls that may wait for one of them. */
   admissionConnectionsKept: 1_000,
   admissionCallsMax: 1_000,

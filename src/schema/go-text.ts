@@ -20,7 +20,7 @@ export interface GoForm {
   readonly embedded?: { readonly type: string; readonly beside: 'first' | 'last' };
 }
 
-/** An error that shows its value as Go prints it. A pointer to nothing is shown as any nothing. */
+/** An error that shows its value as Go prints it; unchanged if the value is null or absent. */
 export const shownAsGo = (error: FieldError, schema: Schema, forms?: GoForms): FieldError =>
   error.value === undefined || error.value === null ? error : { ...error, shown: goText(schema, error.value, forms) };
 

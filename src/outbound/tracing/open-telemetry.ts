@@ -20,7 +20,8 @@ import type { Logger } from '../../base/logger.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
 import type { Span, SpanAttributes } from '../../base/span.ts';
-import { type Clock, pause } from '../../base/time/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { inTime } from '../../base/time/in-time.ts';
 import { BoundedExport } from './bounded-export.ts';
 import { parentHeader, type RemoteSpan, stateHeader } from './trace-context.ts';
 import type { Tracer } from './tracer.ts';
@@ -77,10 +78,11 @@ export function openTelemetry(endpoint: CollectorEndpoint, parts: TracerParts): 
       return new RecordedSpan(tracer.startSpan(name, options, within), { tracer, now });
     },
     async close() {
-      const stop = new AbortController();
-      const flushed = provider.shutdown().catch(() => {});
-      await Promise.race([flushed, pause(clock, limits.traceFlushMsMax, stop.signal)]);
-      stop.abort();
+      await inTime(
+        provider.shutdown().catch(() => {}),
+        limits.traceFlushMsMax,
+        { clock },
+      );
       bounded.giveUp();
     },
   };

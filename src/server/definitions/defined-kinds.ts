@@ -48,8 +48,8 @@ interface DefinedKindsOptions {
 
 /**
  * Serves the kinds of the CustomResourceDefinitions of a scope. A definition is looked at when it changes: first its names
- * are accepted, then its kinds are added to the table of resources, then it is told that it is established. All servers of a
- * store do this and come to the same result; whose status loses a race looks again.
+ * are accepted, then its kinds are added to the table of resources, then its status says that it is established. All servers of a
+ * store do this and come to the same result. One server of each process writes the status; if it loses a race it looks again.
  */
 export class DefinedKinds implements Closable {
   readonly #options: DefinedKindsOptions;

@@ -1,5 +1,6 @@
 import { limits } from '../../base/limits.ts';
-import { type Clock, pause } from '../../base/time/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { inTime } from '../../base/time/in-time.ts';
 import { untilAborted } from '../../base/time/until-aborted.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import { toStatusError } from '../../registry/store-errors.ts';
@@ -28,7 +29,12 @@ export const upToDate =
       if (!describesKinds.test(info.path) || (cache.isFresh() && !unserved.settled())) return undefined;
       const { signal } = exchange;
       const known = (cache.freshFor({ signal }) ?? Promise.resolve()).then(() => unserved.settled());
-      return waitAWhile(known, { clock, signal });
+      // Old documents are better than none.
+      return inTime(
+        known.catch(() => {}),
+        limits.kindsKnownMsMax,
+        { clock, signal },
+      );
     }
     const served = (): Promise<void> | undefined => {
       const waiting = unserved.settled(info.group);
@@ -42,17 +48,6 @@ export const upToDate =
   };
 
 const describesKinds = /^\/(apis|openapi)(\/|$)/;
-
-/** Resolves with `known`, whether it succeeds or fails, or when it takes too long: old documents are better than none. */
-async function waitAWhile(
-  known: Promise<void>,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<void> {
-  const over = new AbortController();
-  const settled = known.catch(() => {});
-  await Promise.race([settled, pause(clock, limits.kindsKnownMsMax, AbortSignal.any([over.signal, signal]))]);
-  over.abort();
-}
 
 const asksNoObject = ({ info, user }: RequestContext): boolean =>
   user.groups.includes(groupMasters) && isReadVerb(info.verb) && Boolean(info.query.get('resourceVersion'));

@@ -6,6 +6,7 @@ import type { Logger } from '../../base/logger.ts';
 import { countedByBoth, type MetricsState } from '../../base/metrics-state.ts';
 import { Backoff } from '../../base/time/backoff.ts';
 import { pause } from '../../base/time/clock.ts';
+import { inTime } from '../../base/time/in-time.ts';
 import type { KeyStretch, SharedPlaces } from '../../cache/sharing/shared-entries.ts';
 import type { ListenAddress } from '../wiring/config.ts';
 import type { Environment, LogConfig } from '../wiring/environment.ts';
@@ -107,7 +108,7 @@ export class ServingThreads {
     this.#done.resolve();
   }
 
-  /** Ends threads whose event loop stands still, as long as any is there. */
+  /** Terminates threads whose event loop hangs, until `stop` has ended all. */
   #watch(): void {
     this.#watching = this.#options.clock.after(limits.threadBeatMs, () => {
       for (const seat of this.#seats) {
@@ -277,14 +278,13 @@ export class ServingThreads {
   }
 
   /** Undefined if the thread is too busy to answer, or ends. */
-  async #inTime<T>(answer: Promise<T>): Promise<T | undefined> {
-    const late = Promise.withResolvers<undefined>();
-    const timer = this.#options.clock.after(limits.threadAnswerMsMax, () => late.resolve(undefined));
-    try {
-      return await Promise.race([answer.catch(() => undefined), late.promise]);
-    } finally {
-      timer.close();
-    }
+  #inTime<T>(answer: Promise<T>): Promise<T | undefined> {
+    const { clock } = this.#options;
+    return inTime(
+      answer.catch(() => undefined),
+      limits.threadAnswerMsMax,
+      { clock },
+    );
   }
 
   /** Opens a log for all threads, or finds it open. Throws if it cannot be written. */

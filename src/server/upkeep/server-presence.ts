@@ -1,7 +1,8 @@
 import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
-import { type Clock, pause } from '../../base/time/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { inTime } from '../../base/time/in-time.ts';
 import { RepeatedWork } from '../../base/time/repeated-work.ts';
 import { isStoreError, type Revision, type Store, type StoreRecord } from '../../store/store.ts';
 import { addressesFolder, serversFolder } from '../../store/store-claim.ts';
@@ -83,10 +84,11 @@ export class ServerPresence {
   /** Removes the key, unless the store takes too long: it runs out by itself. */
   async close(): Promise<void> {
     this.#rounds.close();
-    const { clock } = this.#options;
-    const over = new AbortController();
-    await Promise.race([this.#remove().catch(() => {}), pause(clock, limits.presenceRemovalMsMax, over.signal)]);
-    over.abort();
+    await inTime(
+      this.#remove().catch(() => {}),
+      limits.presenceRemovalMsMax,
+      this.#options,
+    );
   }
 
   async #remove(): Promise<void> {

@@ -1,6 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import type { Count, Metrics } from '../../base/metrics.ts';
-import { type Clock, pause } from '../../base/time/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { inTime } from '../../base/time/in-time.ts';
 import { qualifiedResource } from '../../meta/status-error.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import type { Store } from '../../store/store.ts';
@@ -92,10 +93,10 @@ function countObjects(tables: Iterable<Pick<ResourceRegistry, 'stored'>>): Reado
 }
 
 /** Undefined if the store does not answer in time: the metric keeps its last value. */
-async function querySize({ store, clock }: StorageMetricsParts): Promise<number | undefined> {
-  const late = new AbortController();
-  const answered = store.size().catch(() => undefined);
-  const bytes = await Promise.race([answered, pause(clock, limits.storeHealthWaitMs, late.signal)]);
-  late.abort();
-  return bytes ?? undefined;
+function querySize({ store, clock }: StorageMetricsParts): Promise<number | undefined> {
+  return inTime(
+    store.size().catch(() => undefined),
+    limits.storeHealthWaitMs,
+    { clock },
+  );
 }

@@ -1,5 +1,6 @@
 import { limits } from '../../base/limits.ts';
-import { type Clock, pause } from '../../base/time/clock.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import { inTime } from '../../base/time/in-time.ts';
 import { type Revision, type Store, StoreError } from '../../store/store.ts';
 
 /** Answer of the store: its head, or what is wrong with it. */
@@ -14,10 +15,10 @@ export type StoreProbe = (waitMs?: number) => Promise<StoreAnswer>;
  */
 export function storeProbe(store: Pick<Store, 'head'>, clock: Clock): StoreProbe {
   let last: { readonly askedAtMs: number; readonly answer: Promise<StoreAnswer> } | undefined;
-  return (waitMs = limits.storeHealthWaitMs) => {
+  return async (waitMs = limits.storeHealthWaitMs) => {
     const now = clock.monotonic();
     if (!last || now - last.askedAtMs >= limits.storeHealthMs) last = { askedAtMs: now, answer: ask(store) };
-    return within(last.answer, waitMs, clock);
+    return (await inTime(last.answer, waitMs, { clock })) ?? { problem: 'the store does not answer' };
   };
 }
 
@@ -32,13 +33,3 @@ const ask = (store: Pick<Store, 'head'>): Promise<StoreAnswer> =>
     (head) => ({ head }),
     (error: unknown) => ({ problem: error instanceof StoreError ? error.code : 'the store failed' }),
   );
-
-async function within(answer: Promise<StoreAnswer>, waitMs: number, clock: Clock): Promise<StoreAnswer> {
-  const done = new AbortController();
-  const timeout = pause(clock, waitMs, done.signal).then(() => ({ problem: 'the store does not answer' }));
-  try {
-    return await Promise.race([answer, timeout]);
-  } finally {
-    done.abort();
-  }
-}

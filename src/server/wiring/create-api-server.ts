@@ -1,6 +1,6 @@
 import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
-import { type Clock, pause } from '../../base/time/clock.ts';
+import { inTime } from '../../base/time/in-time.ts';
 import type { Listener } from '../../http/listener.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { authoritiesOf } from '../../pki/trust-pool.ts';
@@ -94,7 +94,7 @@ export async function createApiServer(
         basis.held.add(to);
       },
       hold: (closable) => void basis.held.add(closable),
-      endFirst: (work) => shutdown.add(work.name, () => endInTime(work, basis.clock)),
+      endFirst: (work) => shutdown.add(work.name, () => inTime(work.end(), limits.drainMsMax, basis)),
       async start(beforeReady) {
         await first.prepare();
         basis.held.add(startConsistencyChecker(storage.cache, shared));
@@ -111,11 +111,6 @@ export async function createApiServer(
     await shutdown.stop();
     throw error;
   }
-}
-
-async function endInTime(work: Ending, clock: Clock): Promise<void> {
-  const ended = new AbortController();
-  await Promise.race([work.end().finally(() => ended.abort()), pause(clock, limits.drainMsMax, ended.signal)]);
 }
 
 function hostAndPort(listening: ListenAddress, external: ExternalAddress | undefined): string {

@@ -5,6 +5,7 @@ import type { Random } from '../../base/random.ts';
 import { SharedLook } from '../../base/shared-look.ts';
 import { Backoff } from '../../base/time/backoff.ts';
 import { type Clock, pause } from '../../base/time/clock.ts';
+import { inTime } from '../../base/time/in-time.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ValueTransformer } from '../value-transformer.ts';
 import { aesCbc, aesGcm } from './aes.ts';
@@ -133,9 +134,7 @@ export class Encryption implements Closable {
   /** What it found is in use when this resolves, unless plugins are slow. */
   async #look(): Promise<void> {
     this.#options.look?.();
-    const done = new AbortController();
-    await Promise.race([this.#work, pause(this.#options.clock, limits.encryptionUnknownKeyWaitMs, done.signal)]);
-    done.abort();
+    await inTime(this.#work, limits.encryptionUnknownKeyWaitMs, this.#options);
   }
 
   async #replace(content: Uint8Array): Promise<void> {
