@@ -76,7 +76,12 @@ async function publish({ apiVersion, kind, metadata, spec, status }: Website): P
     await admin.update(`${configMaps}/${name}`, configMap);
   }
   const published = Object.keys(spec.pages).length;
-  await admin.mergePatch(`${websites}/${name}/status`, { status: { published, observedGeneration: generation } });
+  try {
+    await admin.mergePatch(`${websites}/${name}/status`, { status: { published, observedGeneration: generation } });
+  } catch (error) {
+    // It was deleted meanwhile.
+    if (!hasReason(error, 'NotFound')) throw error;
+  }
 }
 
 async function control(signal: AbortSignal): Promise<void> {

@@ -237,11 +237,14 @@ describe('two servers with their controllers on one etcd', { skip: etcdMissing }
       if (at !== 3) await until(() => there(name), `nobody looks after ${name}`);
     }
     await until(() => there('e3'), 'nobody looks after e3');
-    const seen = watch.events
-      .filter(({ object }) => /^e\d$/.test(String(object.metadata['namespace'])))
-      .map(({ type, object }) => `${type} ${object.metadata['namespace']}`);
+    const seen = (): readonly string[] =>
+      watch.events
+        .filter(({ object }) => /^e\d$/.test(String(object.metadata['namespace'])))
+        .map(({ type, object }) => `${type} ${object.metadata['namespace']}`)
+        .sort();
+    await until(() => seen().includes('ADDED e5'), 'the watch does not see the last');
     assert.deepEqual(
-      seen.sort(),
+      seen(),
       ['e0', 'e1', 'e2', 'e3', 'e4', 'e5'].map((name) => `ADDED ${name}`),
     );
     for (const { log } of [one, two]) {

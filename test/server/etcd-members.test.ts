@@ -132,7 +132,7 @@ describe('a server on an etcd of three members', { skip: etcdMissing, timeout: 5
     test(`while member ${index} stands still, its users go on at another`, async (context) => {
       const member = cluster.members[index] ?? assert.fail();
       const send = await sendAll();
-      member.freeze();
+      await member.freeze();
       context.after(() => member.thaw());
       const seen = await send();
       member.thaw();
@@ -158,7 +158,7 @@ describe('a server on an etcd of three members', { skip: etcdMissing, timeout: 5
         watch.close();
         await back();
       });
-      await Promise.all(away.map(async (member) => (how === 'ended' ? member.kill() : member.freeze())));
+      await Promise.all(away.map((member) => (how === 'ended' ? member.kill() : member.freeze())));
       const [seen, live] = await Promise.all([send(), server.get('/livez')]);
       report(context, seen);
       assert.equal(live.status, 200, live.text);

@@ -67,7 +67,7 @@ describe('a cluster of three', { skip: etcdMissing, timeout: 3 * 60_000 }, () =>
       const stream = watch(store, from);
       await stream.reached(gone.revision);
       const frozen = member(index);
-      frozen.freeze();
+      await frozen.freeze();
       context.after(() => frozen.thaw());
       const [read, updated, removed, page] = await Promise.all([
         store.get('/there'),
@@ -95,7 +95,7 @@ describe('a cluster of three', { skip: etcdMissing, timeout: 3 * 60_000 }, () =>
     const stream = watch(store, await store.head());
     const first = await other.create('/a', bytes('1'));
     await stream.reached(first.revision);
-    member(1).freeze();
+    await member(1).freeze();
     context.after(() => member(1).thaw());
     await until(async () => (await store.get('/a')) !== undefined);
     const second = await other.update('/a', bytes('2'), first.revision);

@@ -123,7 +123,7 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     const clock = { ...hurriedClock(50), now: () => systemClock.now() - behind };
     const store = await open(context, { endpoints: [etcd.endpoint], prefix: '/frozen', clock });
     const { revision } = await store.create('/a', value('one'));
-    etcd.freeze();
+    await etcd.freeze();
     context.after(() => etcd.thaw());
     behind = limits.etcdWriteMsMax - 200;
     await assert.rejects(store.update('/a', value('two'), revision), is('unknownOutcome'));

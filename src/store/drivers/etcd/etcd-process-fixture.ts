@@ -1,10 +1,11 @@
 /** Test support: real etcd servers, started by tests from the installed binary. Imported by tests only. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../../base/free-port-fixture.ts';
+import { until } from '../../../base/waits-fixture.ts';
 import type { EtcdTls } from './etcd-member.ts';
 import { openEtcdStore } from './etcd-store.ts';
 
@@ -39,8 +40,8 @@ export interface EtcdProcess {
   kill(): Promise<void>;
   /** Restarts it on its data after `kill`; does nothing while it runs. Resolves when it answers. */
   start(): Promise<void>;
-  /** Freezes it: connections stay open, but nothing answers. */
-  freeze(): void;
+  /** Freezes it: connections stay open, but nothing answers. Resolves when each of its threads stands. */
+  freeze(): Promise<void>;
   thaw(): void;
   /** Stops it and removes its data. */
   stop(): Promise<void>;
@@ -98,6 +99,12 @@ export const startEtcdCluster = async (
   }
 };
 
+/** Whether each thread of a process is stopped, by the letter after its command's name (proc(5)). */
+const hasStopped = (pid: number | undefined): boolean =>
+  readdirSync(`/proc/${pid}/task`).every((thread) =>
+    /\) T [^)]*$/.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1')),
+  );
+
 class EtcdServer implements EtcdProcess {
   readonly endpoint: string;
   readonly #options: EtcdProcessOptions;
@@ -139,8 +146,11 @@ class EtcdServer implements EtcdProcess {
     await exited;
   }
 
-  freeze(): void {
-    this.#child?.kill('SIGSTOP');
+  async freeze(): Promise<void> {
+    const child = this.#child;
+    if (!child?.kill('SIGSTOP')) return;
+    // A thread that runs while the signal is sent stops a moment later.
+    await until(() => child.exitCode !== null || hasStopped(child.pid));
   }
 
   thaw(): void {
