@@ -116,6 +116,7 @@ it('etcd over TLS', () => {
   assert.deepEqual(storage.tls?.client, {
     certificate: readFileSync(at('a.crt'), 'utf8'),
     key: readFileSync(at('a.key'), 'utf8'),
+    files: { certificate: at('a.crt'), key: at('a.key') },
   });
   assert.match(storage.tls?.authorities ?? '', /BEGIN CERTIFICATE/);
   assert.equal(storage.prefix, '/registry');

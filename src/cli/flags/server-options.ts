@@ -138,9 +138,10 @@ export function etcdStorage(values: EtcdValues): Extract<StorageConfig, { readon
   if (prefix === '/') throw new UsageError('--etcd-prefix: must not be empty');
   const caFile = values['etcd-cafile'];
   const client = readPair(values, 'etcd-certfile', 'etcd-keyfile');
+  const { 'etcd-certfile': certificate = '', 'etcd-keyfile': key = '' } = values;
   const tls = {
     ...(caFile !== undefined && { authorities: readBundle('etcd-cafile', caFile) }),
-    ...(client && { client }),
+    ...(client && { client: { ...client, files: { certificate, key } } }),
   };
   return { backend: 'etcd3', endpoints, prefix, ...(Object.keys(tls).length > 0 && { tls }) };
 }

@@ -29,6 +29,9 @@ export type StorageConfig =
       /** PEM contents; absent with `http` endpoints. */
       readonly tls?: {
         readonly authorities?: string;
-        readonly client?: KeyPairPem;
+        readonly client?: KeyPairPem & {
+          /** Files that hold the pair, read again when they change. Default: the pair stays. */
+          readonly files?: { readonly certificate: string; readonly key: string };
+        };
       };
     };

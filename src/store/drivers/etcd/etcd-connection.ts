@@ -1,4 +1,5 @@
 import { type Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Random } from '../../../base/random.ts';
@@ -8,8 +9,9 @@ import { type Clock, pauseAlive } from '../../../base/time/clock.ts';
 import { StoreError } from '../../store.ts';
 import { callWithin, serviceError } from './etcd-calls.ts';
 import { isServiceError, isTransient, reasonOf, toStoreError, toWriteError } from './etcd-errors.ts';
-import { type EtcdTls, etcdMember } from './etcd-member.ts';
+import { etcdMember } from './etcd-member.ts';
 import { rangeMethod, type StatusResponse, type UnaryMethod } from './etcd-messages.ts';
+import { EtcdSecureContext, type EtcdTls } from './etcd-tls.ts';
 import { MemberConnection, type WatchConnection } from './member-connection.ts';
 
 interface EtcdConnectionOptions {
@@ -66,6 +68,8 @@ export class EtcdConnection {
   readonly #failing = new Set<string>();
   readonly #ended = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
+  /** What follows the files of the client certificate. */
+  readonly #certificate: Closable | undefined;
   #preferred = 0;
   /** Since when no call has succeeded. */
   #awaySince: number | undefined;
@@ -74,7 +78,8 @@ export class EtcdConnection {
 
   constructor({ endpoints, tls, clock, random, logger, probeKey }: EtcdConnectionOptions) {
     if (endpoints.length === 0) throw new RangeError('no etcd endpoint is given');
-    const members = endpoints.map((endpoint) => etcdMember(endpoint, tls));
+    const secure = tls && new EtcdSecureContext(tls);
+    const members = endpoints.map((endpoint) => etcdMember(endpoint, secure));
     this.#members = members.map((member) => {
       const frozen = members.length === 1 ? undefined : () => this.#noteFrozen(connection);
       const connection: MemberConnection = new MemberConnection({ member, clock, frozen });
@@ -84,6 +89,7 @@ export class EtcdConnection {
     this.#random = random;
     this.#logger = logger;
     this.#probeKey = probeKey;
+    this.#certificate = secure?.follow({ clock, logger });
   }
 
   /** Another member can be asked. */
@@ -181,6 +187,7 @@ export class EtcdConnection {
   /** Accepts no new calls; resolves when pending calls have ended. */
   async close(): Promise<void> {
     this.#ended.abort();
+    this.#certificate?.close();
     for (const member of this.#members) member.cancelReads();
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
     for (const member of this.#members) member.close();

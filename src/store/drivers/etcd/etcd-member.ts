@@ -1,14 +1,8 @@
 import { isIP } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
-import { type ChannelCredentials, Client, type ClientOptions, credentials } from '@grpc/grpc-js';
+import { Client, type ClientOptions, credentials } from '@grpc/grpc-js';
 import { limits } from '../../../base/limits.ts';
-import { StoreError } from '../../store.ts';
-
-/** PEM texts. Defaults: the system's certificate authorities; no client certificate. */
-export interface EtcdTls {
-  readonly authorities?: string;
-  readonly client?: { readonly certificate: string; readonly key: string };
-}
+import { EtcdSecureContext } from './etcd-tls.ts';
 
 /** One endpoint of the cluster. */
 export interface EtcdMember {
@@ -20,9 +14,9 @@ export interface EtcdMember {
 
 /**
  * Parses `https://host:port`, `http://host:port`, `unix:///path` (as kine listens, without TLS), or `host:port`, which uses TLS if
- * and only if `tls` is given. Throws RangeError for anything else, and StoreError `unavailable` if the TLS material is unusable.
+ * and only if `tls` is given; TLS without it trusts the system's certificate authorities. Throws RangeError for anything else.
  */
-export const etcdMember = (endpoint: string, tls: EtcdTls | undefined): EtcdMember => {
+export const etcdMember = (endpoint: string, tls: EtcdSecureContext | undefined): EtcdMember => {
   const url = endpoint.includes('://') ? endpoint : `${tls ? 'https' : 'http'}://${endpoint}`;
   if (socketPattern.test(url)) {
     if (tls) throw new RangeError(`etcd endpoint ${endpoint} is without TLS, although TLS files are given`);
@@ -33,7 +27,9 @@ export const etcdMember = (endpoint: string, tls: EtcdTls | undefined): EtcdMemb
   const address = `${host}:${port}`;
   if (scheme === 'https') {
     const name = host.replace(/^\[(.*)\]$/, '$1');
-    const secure = tlsCredentials(name, tls ?? {});
+    const secure = credentials.createFromSecureContext(tls ?? new EtcdSecureContext({}), {
+      checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
+    });
     return { endpoint, connect: () => new Client(address, secure, { ...channelOptions, ...tlsOptions(name) }) };
   }
   if (tls) throw new RangeError(`etcd endpoint ${endpoint} is without TLS, although TLS files are given`);
@@ -66,16 +62,3 @@ const channelOptions: ClientOptions = {
  */
 const tlsOptions = (name: string): ClientOptions =>
   isIP(name) === 0 ? {} : { 'grpc.ssl_target_name_override': 'etcd.invalid' };
-
-const tlsCredentials = (name: string, { authorities, client }: EtcdTls): ChannelCredentials => {
-  try {
-    return credentials.createSsl(pemBytes(authorities), pemBytes(client?.key), pemBytes(client?.certificate), {
-      checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
-    });
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new StoreError('unavailable', `the TLS files for etcd cannot be used: ${reason}`, { cause });
-  }
-};
-
-const pemBytes = (text: string | undefined): Buffer | null => (text === undefined ? null : Buffer.from(text));

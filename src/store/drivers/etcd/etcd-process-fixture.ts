@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../../base/free-port-fixture.ts';
 import { until } from '../../../base/waits-fixture.ts';
-import type { EtcdTls } from './etcd-member.ts';
 import { openEtcdStore } from './etcd-store.ts';
+import type { EtcdTls } from './etcd-tls.ts';
 
 /** A skip option of node:test: why tests that need etcd are skipped, or false if etcd is installed. */
 export const etcdMissing: string | false =

@@ -20,7 +20,6 @@ import {
 import { EtcdConnection, type Patience } from './etcd-connection.ts';
 import { isAnswerTooLarge, isForbidden } from './etcd-errors.ts';
 import { EtcdKeys, type KeyRange } from './etcd-keys.ts';
-import type { EtcdTls } from './etcd-member.ts';
 import {
   compactMethod,
   countedWriteMethod,
@@ -30,6 +29,7 @@ import {
   rangeMethod,
   statusMethod,
 } from './etcd-messages.ts';
+import type { EtcdTls } from './etcd-tls.ts';
 import { EtcdWatch } from './etcd-watch.ts';
 import { EtcdWrites, revisionOf } from './etcd-writes.ts';
 import { PassedOverKeys } from './passed-over-keys.ts';

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createSecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { once } from '../../../base/waits-fixture.ts';
+import { silentLogger } from '../../../base/logger.ts';
+import { type Clock, systemClock } from '../../../base/time/clock.ts';
+import { once, until } from '../../../base/waits-fixture.ts';
 import { isStoreError } from '../../store.ts';
-import type { EtcdTls } from './etcd-member.ts';
 import { type EtcdProcess, etcdMissing, startEtcd } from './etcd-process-fixture.ts';
 import { openEtcdStore } from './etcd-store.ts';
+import type { EtcdTls } from './etcd-tls.ts';
 import { hurriedClock } from './faulty-network-fixture.ts';
 
 const opensslMissing = spawnSync('openssl', ['version']).status === 0 ? false : 'openssl is not installed';
@@ -91,6 +93,60 @@ describe('etcd over TLS', { skip: etcdMissing || opensslMissing }, () => {
     await refused({ endpoint: etcd.endpoint.replace('https', 'http') }, /Failed to connect|dropped|ECONNRESET/);
   });
 
+  test('a client certificate that was renewed is used by the next connection, and a broken pair is not', async (context) => {
+    issue(file('other-ca'), file('renewed'), 'extendedKeyUsage=clientAuth');
+    openssl('genrsa', '-out', file('rsa.key'), '2048');
+    const files = { certificate: file('used.pem'), key: file('used.key') };
+    const put = (certificate: string, key: string): void => {
+      copyFileSync(file(certificate), files.certificate);
+      copyFileSync(file(key), files.key);
+    };
+    put('client.pem', 'client.key');
+    copyFileSync(file('ca.pem'), file('trusted.pem'));
+    const clientTls = { ...tls, client: { ...tls.client, files } };
+    const served = { certFile: file('server.pem'), keyFile: file('server.key'), clientCaFile: file('trusted.pem') };
+    const renewing = await startEtcd({ tls: served, clientTls });
+    context.after(() => renewing.stop());
+    const logged: string[] = [];
+    const logger = {
+      ...silentLogger,
+      error: (message: string, fields?: object) => logged.push(`${message} ${Object.values(fields ?? {}).join()}`),
+      info: (message: string) => logged.push(message),
+    };
+    const timers = new Set<object>();
+    const store = await openEtcdStore({
+      endpoints: [renewing.endpoint],
+      tls: clientTls,
+      clock: counting(timers),
+      logger,
+    });
+    const head = await store.head();
+    const goesOn = async (key: string): Promise<void> => {
+      await renewing.kill();
+      await renewing.start();
+      await until(async () => (await store.create(key, Buffer.from('x')).catch(() => undefined)) !== undefined);
+      for await (const { changes } of store.changes(head, new AbortController().signal)) {
+        if (changes.some((change) => change.key === key)) break;
+      }
+    };
+
+    put('renewed.pem', 'rsa.key');
+    await until(() => logged.some((line) => line.startsWith('a certificate stays as it is')));
+    await goesOn('/broken');
+    put('renewed.pem', 'renewed.key');
+    await until(() => logged.includes('a certificate was replaced'));
+    copyFileSync(file('other-ca.pem'), file('trusted.pem'));
+    await goesOn('/renewed');
+
+    await store.close();
+    assert.equal(timers.size, 0);
+    const [problem, ...more] = logged.filter((line) => line.startsWith('a certificate stays'));
+    assert.match(problem ?? '', /used\.pem/);
+    assert.deepEqual(more, []);
+    assert.doesNotMatch(logged.join(), /PRIVATE/);
+    await refused({ endpoint: renewing.endpoint, tls }, /unknown ca|bad certificate/);
+  });
+
   test('endpoints and files that cannot be used are refused at once', async () => {
     const opening = (endpoints: readonly string[], material?: EtcdTls) =>
       openEtcdStore({ endpoints, ...(material ? { tls: material } : {}) });
@@ -103,6 +159,24 @@ describe('etcd over TLS', { skip: etcdMissing || opensslMissing }, () => {
     const mixed = { ...tls, client: { ...tls.client, key: text('server.key') } };
     await assert.rejects(opening([etcd.endpoint], mixed), /TLS files for etcd cannot be used.*key values mismatch/);
   });
+});
+
+/** The system's clock; `timers` are those that run. */
+const counting = (timers: Set<object>): Clock => ({
+  ...systemClock,
+  after(delayMs, callback) {
+    const timer = systemClock.after(delayMs, () => {
+      timers.delete(timer);
+      callback();
+    });
+    timers.add(timer);
+    return {
+      close() {
+        timers.delete(timer);
+        timer.close();
+      },
+    };
+  },
 });
 
 const openssl = (...args: readonly string[]): void => {
