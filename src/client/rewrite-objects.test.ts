@@ -6,9 +6,10 @@ import { within } from '../base/waits-fixture.ts';
 import { orch } from '../dialect/orch.ts';
 import type { Status } from '../meta/status-error.ts';
 import { ApiClient } from './api-client.ts';
+import type { DiscoveredResource } from './discovery-client.ts';
 import { RewriteStopped, type Rewritten, rewriteObjects } from './rewrite-objects.ts';
 
-const resource = {
+const resource: DiscoveredResource = {
   ...{ apiVersion: 'v1', kind: 'Secret', resource: 'secrets', singular: 'secret', namespaced: true },
   verbs: ['list', 'patch'],
 };
@@ -28,19 +29,19 @@ class ServerFixture {
   /** By method and path. */
   readonly refusals = new Map<string, Refusal[]>();
   readonly written: string[] = [];
-  lists = 0;
 
   constructor(...names: readonly string[]) {
     for (const name of names) this.objects.set(name, { stale: true, version: 1 });
   }
 
-  rewrite(after?: string): Promise<Rewritten> {
+  rewrite(after?: string, served: DiscoveredResource = resource): Promise<Rewritten> {
     const client = new ApiClient(
       { send: ({ method, target }) => Promise.resolve(this.#answer(method, target)) },
       'test',
     );
     const { signal } = new AbortController();
-    return rewriteObjects({ client, resource, dialect: orch, clock: this.clock, random: systemRandom, signal, after });
+    const context = { client, dialect: orch, clock: this.clock, random: systemRandom, signal };
+    return rewriteObjects({ ...context, resource: served, after });
   }
 
   /** The result, while time passes. */
@@ -64,7 +65,9 @@ class ServerFixture {
       const [code, reason] = refusal;
       return answered(code, { kind: 'Status', reason, message: reason, code });
     }
-    if (method === 'GET') return answered(200, this.#page(searchParams));
+    if (pathname === namespaces) return answered(200, this.#namespaces());
+    if (method === 'GET')
+      return answered(200, this.#page(searchParams, /namespaces\/([^/]+)/.exec(pathname)?.[1] ?? ''));
     const name = pathname.replace('/api/v1/namespaces/', '').replace('/secrets/', '/');
     const found = this.objects.get(name);
     if (!found) return answered(404, { kind: 'Status', reason: 'NotFound', message: 'gone', code: 404 });
@@ -74,12 +77,19 @@ class ServerFixture {
     return answered(200, itemOf(name, found));
   }
 
+  /** By name, in which `a` is before `a-b`. */
+  #namespaces() {
+    const names = new Set([...this.objects.keys()].map((key) => key.split('/')[0]));
+    const items = [...names].sort().map((name) => ({ kind: 'Namespace', apiVersion: 'v1', metadata: { name } }));
+    return { kind: 'NamespaceList', apiVersion: 'v1', metadata: { resourceVersion: '9' }, items };
+  }
+
   /** Two at a time. */
-  #page(query: URLSearchParams) {
-    this.lists++;
+  #page(query: URLSearchParams, namespace: string) {
     const from = Number(query.get('continue') ?? 0);
-    const items = [...this.objects].slice(from, from + 2).map(([name, served]) => itemOf(name, served));
-    const next = from + 2 < this.objects.size ? { continue: String(from + 2) } : {};
+    const listed = [...this.objects].filter(([key]) => namespace === '' || key.startsWith(`${namespace}/`));
+    const items = listed.slice(from, from + 2).map(([name, served]) => itemOf(name, served));
+    const next = from + 2 < listed.length ? { continue: String(from + 2) } : {};
     return { kind: 'SecretList', apiVersion: 'v1', metadata: { resourceVersion: '9', ...next }, items };
   }
 }
@@ -99,6 +109,7 @@ const answered = (status: number, body: object) => ({
 
 const patchOf = (name: string): string => `PATCH /api/v1/namespaces/${name.replace('/', '/secrets/')}`;
 const listing = 'GET /api/v1/secrets';
+const namespaces = '/api/v1/namespaces';
 const all = ['a/one', 'a/two', 'b/one', 'b/two', 'c/one'];
 
 describe('objects of a collection', () => {
@@ -106,7 +117,7 @@ describe('objects of a collection', () => {
     const server = new ServerFixture(...all);
     const fresh = server.objects.get('a/two');
     if (fresh) fresh.stale = false;
-    assert.deepEqual(await server.rewrite(), { seen: 5, written: 4, last: 'c/one', refused: [] });
+    assert.deepEqual(await server.rewrite(), { seen: 5, written: 4, last: 'c/one', refused: [], unlisted: [] });
     assert.deepEqual(server.written, all);
     assert.deepEqual((await server.rewrite()).written, 0);
   });
@@ -140,14 +151,20 @@ describe('objects of a collection', () => {
     const rewriting = server.rewrite();
     // The first page is asked for by now.
     refusals.set(listing, [...expire]);
-    assert.deepEqual(await server.passing(rewriting), { seen: 5, written: 5, last: 'c/one', refused: [] });
+    assert.deepEqual(await server.passing(rewriting), {
+      seen: 5,
+      written: 5,
+      last: 'c/one',
+      refused: [],
+      unlisted: [],
+    });
     assert.deepEqual(server.written, all, 'each once');
   });
 
   test('that went meanwhile are none', async () => {
     const server = new ServerFixture(...all);
     server.refusals.set(patchOf('a/two'), [[404, 'NotFound']]);
-    assert.deepEqual(await server.rewrite(), { seen: 5, written: 4, last: 'c/one', refused: [] });
+    assert.deepEqual(await server.rewrite(), { seen: 5, written: 4, last: 'c/one', refused: [], unlisted: [] });
   });
 
   test('that are refused are named, and the others written', async () => {
@@ -157,10 +174,35 @@ describe('objects of a collection', () => {
     assert.deepEqual([written, refused], [4, ['a/two: Invalid']]);
   });
 
-  test('that cannot be listed, or a server that stays away, end the run with where to go on', async () => {
-    const unreadable = new ServerFixture(...all);
-    unreadable.refusals.set(listing, [[500, 'InternalError']]);
-    await assert.rejects(unreadable.rewrite(), (error) => error instanceof RewriteStopped && error.so.last === '');
+  const unreadable: Refusal = [500, 'InternalError'];
+
+  test('beside one that cannot be read are written in other namespaces, in the order of keys, each once', async () => {
+    const server = new ServerFixture('a-b/one', 'a/one', 'a/two', 'b/one', 'b/two', 'c/one');
+    server.refusals.set(listing, [unreadable]);
+    server.refusals.set(`GET ${namespaces}/a/secrets`, [[429, 'TooManyRequests'], unreadable]);
+    const { seen, last, unlisted } = await server.passing(server.rewrite());
+    assert.deepEqual([seen, last, unlisted], [4, 'c/one', ['a: InternalError']]);
+    assert.deepEqual(server.written, ['a-b/one', 'b/one', 'b/two', 'c/one']);
+    assert.deepEqual((await server.rewrite('b/one')).unlisted, [], 'it was repaired');
+  });
+
+  test('are all written where their lists fail together only', async () => {
+    const server = new ServerFixture(...all);
+    server.refusals.set(listing, [unreadable]);
+    assert.deepEqual(await server.rewrite('a/one'), { seen: 4, written: 4, last: 'c/one', refused: [], unlisted: [] });
+  });
+
+  test('without namespaces are not written where one cannot be read', async () => {
+    const server = new ServerFixture(...all);
+    server.refusals.set(listing, [unreadable]);
+    const nothing = { seen: 0, written: 0, last: '', refused: [], unlisted: ['InternalError'] };
+    assert.deepEqual(await server.rewrite('', { ...resource, namespaced: false }), nothing);
+  });
+
+  test('that may not be listed, or a server that stays away, end the run with where to go on', async () => {
+    const forbidden = new ServerFixture(...all);
+    forbidden.refusals.set(listing, [[403, 'Forbidden']]);
+    await assert.rejects(forbidden.rewrite(), (error) => error instanceof RewriteStopped && error.so.last === '');
     const away = new ServerFixture(...all);
     const many = Array.from({ length: 100 }, (): Refusal => [503, 'ServiceUnavailable']);
     away.refusals.set(patchOf('b/one'), many);

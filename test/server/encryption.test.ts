@@ -132,9 +132,14 @@ describe('keys in the configuration', { timeout: 5 * 60_000 }, () => {
     const lost = await server.get(`${path}/first`);
     assert.equal(lost.status, 500, lost.text);
     assert.equal((await server.get(path)).status, 500);
+    await server.post('/api/v1/namespaces', { metadata: { name: 'other' } });
+    const readable = await server.post(path.replace('default', 'other'), { metadata: { name: 'readable' } });
+    assert.equal(readable.status, 201, readable.text);
     await using unreadable = new Command('rewrite', `--kubeconfig=${server.kubeconfig}`, '--resources=secrets');
     assert.equal(await unreadable.exit(), 1);
-    assert.match(unreadable.err, /^secrets: if the log of the server names an object that cannot be read, first put/m);
+    assert.match(unreadable.out, /^secrets: 1 objects, 0 written$/m);
+    assert.match(unreadable.err, /^secrets: not listed: default: An internal error/m);
+    assert.match(unreadable.err, /^A list fails where an object cannot be read: find its key in the server's log/m);
     await create(server, 'third', words);
     const unread = { ignoreStoreReadErrorWithClusterBreakingPotential: true };
     const removed = await server.delete(`${path}/second`, { body: unread });

@@ -2,7 +2,7 @@ import { isatty } from 'node:tty';
 import { systemFiles } from '../../base/files.ts';
 import { systemRandom } from '../../base/random.ts';
 import { keepAlive, systemClock } from '../../base/time/clock.ts';
-import { ApiClient, hasReason } from '../../client/api-client.ts';
+import { ApiClient } from '../../client/api-client.ts';
 import { type DiscoveredResource, discoverResources } from '../../client/discovery-client.ts';
 import { httpTransport } from '../../client/http-transport.ts';
 import { RewriteStopped, type Rewritten, rewriteObjects } from '../../client/rewrite-objects.ts';
@@ -51,10 +51,14 @@ export const rewrite = defineCommand({
       for (const { groupVersion, message } of failures) terminal.err(`${groupVersion}: ${message}\n`);
       const chosen = startingWith(from, chosenOf(resources, values.resources));
       let isWhole = failures.length === 0;
+      let isListed = true;
       for (const { resource, after } of chosen) {
         const rewriting = rewriteObjects({ ...context, resource, after, progress: showing(terminal, resource) });
-        isWhole = report(terminal, resource, await rewriting.catch(stopped)) && isWhole;
+        const outcome = await rewriting.catch(stopped);
+        isWhole = report(terminal, resource, outcome) && isWhole;
+        isListed = resultOf(outcome).unlisted.length === 0 && isListed;
       }
+      if (!isListed) terminal.err(remedy);
       return isWhole ? 0 : 1;
     } finally {
       alive.close();
@@ -107,6 +111,14 @@ function stopped(error: unknown): RewriteStopped {
   throw error;
 }
 
+/** What to do about lists that fail. The server tells in its log alone which object it cannot read. */
+const remedy =
+  "A list fails where an object cannot be read: find its key in the server's log, put back the key that encrypted it, or delete it with\n" +
+  'ignoreStoreReadErrorWithClusterBreakingPotential (feature gate AllowUnsafeMalformedObjectDeletion); then rewrite again.\n';
+
+const resultOf = (outcome: Rewritten | RewriteStopped): Rewritten =>
+  outcome instanceof RewriteStopped ? outcome.so : outcome;
+
 /** A line that is redrawn, on a terminal. */
 function showing({ interactive, err }: Terminal, resource: DiscoveredResource): (so: Rewritten) => void {
   return ({ seen, written }) => {
@@ -117,16 +129,13 @@ function showing({ interactive, err }: Terminal, resource: DiscoveredResource): 
 /** Says what became of a resource; false if something is left to do. */
 function report(terminal: Terminal, resource: DiscoveredResource, outcome: Rewritten | RewriteStopped): boolean {
   const name = nameOf(resource);
-  const so = outcome instanceof RewriteStopped ? outcome.so : outcome;
+  const so = resultOf(outcome);
   if (terminal.interactive) terminal.err('\r');
   terminal.out(`${name}: ${so.seen} objects, ${so.written} written\n`);
   for (const why of so.refused) terminal.err(`${name}: not written: ${why}\n`);
-  if (!(outcome instanceof RewriteStopped)) return so.refused.length === 0;
+  for (const why of so.unlisted) terminal.err(`${name}: not listed: ${why}\n`);
+  if (!(outcome instanceof RewriteStopped)) return so.refused.length === 0 && so.unlisted.length === 0;
   const from = so.last === '' ? name : `${name}/${so.last}`;
   terminal.err(`${name}: stopped: ${outcome.message}; goes on with --from=${from}\n`);
-  // An object that cannot be read fails the list wherever it begins.
-  if (!hasReason(outcome.cause, 'InternalError')) return false;
-  const remedy = 'put its key back, or remove the object (AllowUnsafeMalformedObjectDeletion)';
-  terminal.err(`${name}: if the log of the server names an object that cannot be read, first ${remedy}\n`);
   return false;
 }
