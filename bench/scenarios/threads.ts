@@ -136,7 +136,7 @@ async function creates(product: Product, connections: number, { scale }: BenchCo
     const requests = Array.from({ length: scale.writesMax * 2 }, one);
     return sampled(product, () =>
       runLoad({
-        slots: sizes.writers,
+        slots: connections,
         durationMs: scale.roundMs,
         requestsMax: scale.writesMax,
         expected: { status: 201 },

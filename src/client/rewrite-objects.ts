@@ -80,8 +80,8 @@ export async function rewriteObjects(options: RewriteOptions): Promise<Rewritten
     if (failure && !resource.namespaced) counted.unlisted.push(failure.message);
     if (!failure || !resource.namespaced) return counted;
     for (const namespace of await namespacesOf(context)) {
-      const failure = await rewriteListed(context, namespace, counted);
-      if (failure && counted.unlisted.length < shownMax) counted.unlisted.push(`${namespace}: ${failure.message}`);
+      const ofOne = await rewriteListed(context, namespace, counted);
+      if (ofOne && counted.unlisted.length < shownMax) counted.unlisted.push(`${namespace}: ${ofOne.message}`);
     }
     return counted;
   } catch (error) {

@@ -38,12 +38,18 @@ type JoinedLog = Pick<OpenedFile, 'head' | 'compacted' | 'durable'>;
 
 /** What a client is told without having asked. */
 export type FileNews =
-  /** Packed changes of other clients, which follow what the client knows so far. Shared by all who are told. */
-  | { readonly type: 'changes'; readonly changes: SharedArrayBuffer }
+  /**
+   * Packed changes of a transaction, which follow what the client knows so far. Shared by all who are told. `own`: where
+   * those of groups are that the client has sent itself, in order; their answers tell of them.
+   */
+  | { readonly type: 'changes'; readonly changes: SharedArrayBuffer; readonly own: readonly PackedStretch[] }
   /** Another client has compacted history. */
   | { readonly type: 'compacted'; readonly upTo: Revision }
   /** To the first client: a write of another one found only the room reserved for deletions. */
   | { readonly type: 'full' };
+
+/** From the first to behind the last byte. */
+export type PackedStretch = readonly [number, number];
 
 /** One client, as the owner of the file sees it. */
 export interface FileClient {
@@ -61,6 +67,11 @@ interface WaitingGroup {
   readonly client: FileClient;
   readonly call: number;
   readonly writes: readonly (PackedWrite | PackedBatch)[];
+}
+
+interface CommittedGroup extends WaitingGroup, Pick<GroupOutcome, 'outcomes'> {
+  /** Behind its last outcome among those of the transaction. */
+  readonly to: number;
 }
 
 /** Bytes of writes that are committed together. */
@@ -140,28 +151,41 @@ export class FileClients {
 
   #commitTogether(groups: readonly WaitingGroup[]): void {
     const { isFull, outcomes } = this.#file.commitWrites(groups.flatMap(({ writes }) => writes));
-    let from = 0;
-    for (const group of groups) {
-      const own: GroupOutcome = { isFull, outcomes: outcomes.slice(from, from + group.writes.length) };
-      from += group.writes.length;
-      this.#publish(group, own);
-    }
-  }
-
-  #publish({ client, call, writes }: WaitingGroup, outcome: GroupOutcome): void {
-    const followers = [...this.#clients].filter((other) => other !== client && other.follows);
-    const packer = new Packer(followers.length > 0 ? sizeOf(writes) : 0);
-    const last = lastOf(outcome) ?? this.#head;
-    if (followers.length > 0) packCommitted(packer, writes, outcome.outcomes);
+    const last = lastOf(outcomes) ?? this.#head;
     if (last > this.#head) {
       this.#head = last;
       this.#durable.set(last);
     }
-    client.answer(call, packOutcomes(outcome));
-    if (outcome.isFull) this.#tellFull(client);
+    const committed: CommittedGroup[] = [];
+    for (const group of groups) {
+      const from = committed.at(-1)?.to ?? 0;
+      const to = from + group.writes.length;
+      committed.push({ ...group, outcomes: outcomes.slice(from, to), to });
+    }
+    for (const { client, call, outcomes: own } of committed) {
+      client.answer(call, packOutcomes({ isFull, outcomes: own }));
+      if (isFull) this.#tellFull(client);
+    }
+    this.#tellOthers(committed);
+  }
+
+  #tellOthers(groups: readonly CommittedGroup[]): void {
+    const followers = [...this.#clients].filter(
+      (other) => other.follows && groups.some(({ client }) => client !== other),
+    );
+    if (followers.length === 0) return;
+    const packer = new Packer(groups.reduce((bytes, { writes }) => bytes + sizeOf(writes), 0));
+    const stretches = groups.map(({ client, writes, outcomes }) => {
+      const from = packer.length;
+      packCommitted(packer, writes, outcomes);
+      return { client, stretch: [from, packer.length] as const };
+    });
     if (packer.length === 0) return;
     const changes = sharedCopy(packer.finish());
-    for (const follower of followers) follower.tell({ type: 'changes', changes });
+    for (const follower of followers) {
+      const own = stretches.filter(({ client }) => client === follower).map(({ stretch }) => stretch);
+      follower.tell({ type: 'changes', changes, own });
+    }
   }
 
   #tellFull(client: FileClient): void {
@@ -216,7 +240,7 @@ const sizeOf = (writes: WaitingGroup['writes']): number => {
   return bytes;
 };
 
-const lastOf = ({ outcomes }: GroupOutcome): Revision | undefined => {
+const lastOf = (outcomes: GroupOutcome['outcomes']): Revision | undefined => {
   for (const outcome of outcomes.toReversed()) {
     if (outcome.status === 'committed') return outcome.revision;
     if (outcome.status === 'batchCommitted') return outcome.first + outcome.previous.length - 1;

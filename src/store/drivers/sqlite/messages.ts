@@ -203,15 +203,13 @@ interface LoggedChange {
   readonly previous: { readonly revision: Revision; readonly value: Uint8Array } | undefined;
 }
 
-/** Adds what the writes of a group changed. Returns the last revision; undefined if there is none. */
+/** Adds what the writes of a group changed. */
 export const packCommitted = (
   packer: Packer,
   writes: readonly (PackedWrite | PackedBatch)[],
   outcomes: readonly (WriteOutcome | BatchOutcome)[],
-): Revision | undefined => {
-  let last: Revision | undefined;
+): void => {
   const pack = ({ verb, key, value, expected }: PackedWrite, revision: Revision, replaced: Uint8Array): void => {
-    last = revision;
     const previous = verb === 'create' ? undefined : { revision: expected, value: replaced };
     packChange(packer, { revision, deleted: verb === 'delete', key, value, previous });
   };
@@ -224,7 +222,6 @@ export const packCommitted = (
       pack(write, outcome.revision, outcome.previous);
     }
   }
-  return last;
 };
 
 export const packChange = (packer: Packer, change: LoggedChange): void => {
@@ -237,11 +234,15 @@ export const packChange = (packer: Packer, change: LoggedChange): void => {
   packer.bytes(change.previous?.value ?? nothing);
 };
 
-/** Values are views on the message. */
-export const unpackChanges = (message: ArrayBufferLike): readonly Change[] => {
-  const unpacker = new Unpacker(message);
+/** Of the bytes from `from` to behind `to`; all of them by default. Values are views on the message. */
+export const unpackChanges = (
+  message: ArrayBufferLike,
+  from = 0,
+  to: number = message.byteLength,
+): readonly Change[] => {
+  const unpacker = new Unpacker(message, from);
   const changes: Change[] = [];
-  while (!unpacker.done) {
+  while (unpacker.position < to) {
     const type = named(changeTypes, unpacker.number());
     const revision = unpacker.number();
     const previousRevision = unpacker.number();

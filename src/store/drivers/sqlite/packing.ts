@@ -57,12 +57,17 @@ export class Unpacker<Memory extends ArrayBufferLike = ArrayBuffer> {
   readonly #memory: Memory;
   readonly #buffer: Buffer<Memory>;
   readonly #view: DataView;
-  #position = 0;
+  #position: number;
 
-  constructor(message: Memory) {
+  constructor(message: Memory, position = 0) {
+    this.#position = position;
     this.#memory = message;
     this.#buffer = Buffer.from(message) as Buffer<Memory>;
     this.#view = new DataView(message);
+  }
+
+  get position(): number {
+    return this.#position;
   }
 
   get done(): boolean {

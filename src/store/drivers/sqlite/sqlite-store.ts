@@ -17,7 +17,7 @@ import {
   type StoreRecord,
   type UpdateOptions,
 } from '../../store.ts';
-import type { FileNews } from './file-clients.ts';
+import type { FileNews, PackedStretch } from './file-clients.ts';
 import type { KeyRange, LogFileOptions } from './log-file.ts';
 import { unpackChanges, unpackRecords, type WriteRequest } from './messages.ts';
 import { RecentChanges } from './recent-changes.ts';
@@ -216,7 +216,7 @@ class SqliteStore implements Store {
   hear(news: FileNews): void {
     switch (news.type) {
       case 'changes':
-        this.#publish(unpackChanges(news.changes));
+        this.#publishOthers(news.changes, news.own);
         break;
       case 'compacted':
         this.#compacted = Math.max(this.#compacted, news.upTo);
@@ -382,6 +382,15 @@ class SqliteStore implements Store {
       this.#logger.info('the disk keeps what is written again: writes go on');
     }
     this.#publish(changes);
+  }
+
+  /** What others changed in a transaction, before, between and after the client's own groups. */
+  #publishOthers(changes: SharedArrayBuffer, own: readonly PackedStretch[]): void {
+    let from = 0;
+    for (const [begin, end] of [...own, [changes.byteLength, changes.byteLength] as const]) {
+      if (from < begin) this.#publish(unpackChanges(changes, from, begin));
+      from = end;
+    }
   }
 
   #publish(changes: readonly Change[]): void {

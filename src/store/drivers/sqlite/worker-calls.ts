@@ -26,15 +26,16 @@ export const serveCalls = (port: MessagePort, file: LogFile): void => {
 };
 
 const serveClient = (port: MessagePort, file: LogFile, clients: FileClients): void => {
-  const send = (answer: Answer, buffers: readonly Transferable[] = []): void => port.postMessage(answer, [...buffers]);
+  const outbox = new Outbox(port);
+  const send = (answer: Answer): void => outbox.add(answer);
   const client: FileClient = {
-    answer: (id, result) => send({ id, result }, movable([result])),
+    answer: (id, result) => send({ id, result }),
     refuse(id, error) {
       const { code, message, revision } = toStoreError(error, 'the data file');
       send({ id, failure: { code, message, revision } });
     },
     tell: (news) => send({ news }),
-    end: () => port.close(),
+    end: () => outbox.close(),
     reading: new Map(),
     follows: false,
   };
@@ -53,10 +54,36 @@ const serveClient = (port: MessagePort, file: LogFile, clients: FileClients): vo
       client.refuse(id, error);
     }
     if (name === 'close') clients.end();
-    else if (name === 'leave') port.close();
+    else if (name === 'leave') outbox.close();
   });
   port.on('close', () => clients.remove(client));
 };
+
+/** What a client is sent in one turn is one message: each message wakes a thread, which costs more than what most say. */
+class Outbox {
+  readonly #port: MessagePort;
+  #answers: Answer[] = [];
+
+  constructor(port: MessagePort) {
+    this.#port = port;
+  }
+
+  add(answer: Answer): void {
+    if (this.#answers.push(answer) === 1) queueMicrotask(() => this.#send());
+  }
+
+  close(): void {
+    this.#send();
+    this.#port.close();
+  }
+
+  #send(): void {
+    const answers = this.#answers;
+    if (answers.length === 0) return;
+    this.#answers = [];
+    this.#port.postMessage(answers, movable(answers.map((answer) => ('result' in answer ? answer.result : undefined))));
+  }
+}
 
 interface CallParts {
   readonly file: LogFile;
@@ -113,7 +140,9 @@ export class WorkerCalls {
     this.#options = options;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#ended = promise;
-    const received = (answer: Answer): void => this.#receive(answer);
+    const received = (answers: readonly Answer[]): void => {
+      for (const answer of answers) this.#receive(answer);
+    };
     const ended = (reason: string): void => {
       this.#die(reason);
       resolve();
