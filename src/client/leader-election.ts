@@ -241,11 +241,12 @@ class Candidate {
       : client.create<Lease>(this.#leases, { apiVersion, kind: 'Lease', metadata: { name }, spec }, signal);
   }
 
-  /** Releases the lease, so that the next leader need not wait for it to expire. Best effort. */
+  /** Releases the lease, so that the next leader need not wait for it to expire. Best effort, for as long as client-go tries. */
   async release(): Promise<void> {
     const { clock, logger, timing } = this.#options;
     const patience = new AbortController();
-    const timer = clock.after(timing.retryMs, () => patience.abort(new Error('releasing the lease took too long')));
+    const patienceMs = Math.min(timing.renewMs, defaultTiming.renewMs);
+    const timer = clock.after(patienceMs, () => patience.abort(new Error('releasing the lease took too long')));
     try {
       await this.#free(patience.signal);
     } catch (error) {
