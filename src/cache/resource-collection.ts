@@ -18,7 +18,15 @@ import type { CollectionMetrics, CollectionMetricsOf } from './collection-metric
 import { CollectionSnapshot } from './collection-snapshot.ts';
 import type { EncodingMemo } from './encoding-memo.ts';
 import type { EntryCodec, Place } from './entries/entry-codec.ts';
-import { isNext, ownMemory, type SlabMemory, SlabSequence, scatteredStretches, slabBytes } from './entries/slab.ts';
+import {
+  isNext,
+  ownMemory,
+  type SlabMemory,
+  SlabSequence,
+  scatteredStretches,
+  slabBytes,
+  WrittenPlaces,
+} from './entries/slab.ts';
 import { FieldIndex } from './field-index.ts';
 import { History } from './history.ts';
 import type { BudgetedHistory, HistoryBudget } from './history-budget.ts';
@@ -81,8 +89,9 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   #state: CollectionState | undefined;
   /** First revision at which the collection is as it is now. */
   #since: Revision = 0;
-  /** Entries written since the last compaction of memory. */
+  /** Entries written since the last compaction of memory, and where they were put. */
   #scattered = 0;
+  readonly #written = new WrittenPlaces();
   /** The batch of the last change. */
   #batch: object | undefined;
 
@@ -199,7 +208,8 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     this.#batch = batch;
     this.#since = change.revision;
     this.#state = undefined;
-    const watched = this.watched(change, this.#entries.get(change.key));
+    const held = change.type === 'create' ? undefined : this.#entries.get(change.key);
+    const watched = this.watched(change, held, this.#written.place);
     this.#replaceState(change, watched);
     if (watched === 'corrupt') this.history.reset(change.revision);
     else if (watched) this.history.push(watched, now);
@@ -241,6 +251,7 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
   /** Called before the entries are moved next to each other again. */
   gathers(): void {
     this.#scattered = 0;
+    this.#written.reset();
   }
 
   /**
@@ -313,13 +324,13 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     this.#state = undefined;
   }
 
-  /** `held`: the cached entry of the key before the change, if available. */
-  watched(change: Change, held?: CacheEntry): WatchedChange | undefined {
+  /** `held`: the cached entry of the key before the change, if available. `place`: where the one after it is put. */
+  watched(change: Change, held?: CacheEntry, place?: Place): WatchedChange | undefined {
     const location = this.codec.locate(change.key);
     if (!location) return change.type === 'delete' ? undefined : 'corrupt';
     const before = change.type === 'create' ? undefined : change.previous;
     const previous = before && (held?.revision === before.revision ? held : this.tryDecode(before));
-    const entry = change.type === 'delete' ? undefined : this.tryDecode(change);
+    const entry = change.type === 'delete' ? undefined : this.tryDecode(change, place);
     if (change.type !== 'delete' && !entry) return 'corrupt';
     if (!entry && !previous) return undefined;
     const parts = { revision: change.revision, entry, previous, encodings: this.#host.encodings };

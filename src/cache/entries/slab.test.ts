@@ -6,7 +6,7 @@ import { until } from '../../base/waits-fixture.ts';
 import { openMemoryStore } from '../../store/drivers/memory/memory-store.ts';
 import type { CacheEntry, Collection, RangeOptions } from '../cache.ts';
 import { configMap, configMaps, keyOf, openCache } from '../cache-fixture.ts';
-import { isNext, runsOf, SlabSequence, slabBytes } from './slab.ts';
+import { isNext, runsOf, SlabSequence, slabBytes, WrittenPlaces } from './slab.ts';
 
 test('objects that fit are contiguous; a larger one has a slab of its own', () => {
   const sizes = [10, 20, slabBytes / 2, slabBytes, 5, 3 * slabBytes, 7, 9];
@@ -34,6 +34,27 @@ test('objects that fit are contiguous; a larger one has a slab of its own', () =
     ].map(([first = 0, last = 0]) => [first, spans[first]?.start, spans[last]?.end]),
   );
   assert.deepEqual(runsOf([]), []);
+});
+
+test('written objects share small slabs once there are many, and retain no more than a part of what was written', () => {
+  const written = new WrittenPlaces();
+  const count = 1_000;
+  const placesOf = (): readonly ByteSpan[] =>
+    Array.from({ length: count }, (_, index) => written.place(900 + (index % 200)));
+  const spans = placesOf();
+  const memories = new Set(spans.map(({ memory }) => memory));
+  assert.ok(memories.size < count / 8, `${memories.size} allocations`);
+  let bytes = 0;
+  for (const [index, { memory, start, end }] of spans.entries()) {
+    bytes += end - start + 1;
+    assert.equal(end - start, 900 + (index % 200));
+    assert.ok(memory.length <= Math.max(end - start, bytes / 4), `${memory.length} bytes when ${bytes} are written`);
+    const before = spans[index - 1];
+    if (before?.memory === memory) assert.ok(isNext(before, { memory, start, end }));
+  }
+  assert.equal(written.place(100_000).memory.length, 100_000, 'a large object has memory of its own');
+  written.reset();
+  assert.equal(written.place(1_000).memory.length, 1_000, 'little is written');
 });
 
 const list = (collection: Collection): readonly CacheEntry[] => [...collection.snapshot().entries(configMaps.prefix)];
@@ -94,7 +115,8 @@ test('loaded objects are contiguous; written ones are after a sweep, and nothing
   assert.ok(breaks(list(collection)) <= 1);
   const runsWhenLoaded = checkRuns(collection);
   assert.ok(runsWhenLoaded <= count / 30, `${runsWhenLoaded} runs`);
-  for (const [index, { revision }] of revisions.entries()) {
+  // Backwards: those written in order would be neighbours.
+  for (const [index, { revision }] of [...revisions.entries()].toReversed()) {
     const app = index % 3 === 0 ? 'web' : 'db';
     await store.update(keyOf(name(index)), configMap(name(index), { labels: { app } }), revision);
   }

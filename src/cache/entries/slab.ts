@@ -64,6 +64,38 @@ export class SlabSequence {
   };
 }
 
+/** Size of the slabs of written objects; larger ones than a part of it have memory of their own. */
+const writtenSlabBytes = 16 * 1024;
+const writtenShare = 4;
+
+/**
+ * Memory for objects as they are written, until they are moved next to their neighbours: several are one allocation, each
+ * of which the engine tracks. An object may retain what was written beside it: slabs are small, and while little was
+ * written they are smaller.
+ */
+export class WrittenPlaces {
+  #slab: Slab | undefined;
+  #placed = 0;
+
+  readonly place = (bytes: number): ByteSpan => {
+    if (bytes * writtenShare > writtenSlabBytes) return allocate(bytes);
+    const needed = bytes + 1;
+    this.#placed += needed;
+    const there = this.#slab?.place(bytes);
+    if (there) return there;
+    const size = Math.min(writtenSlabBytes, this.#placed / writtenShare);
+    if (size < 2 * needed) return allocate(bytes);
+    this.#slab = new Slab(ownMemory(size));
+    return this.#slab.place(bytes) ?? allocate(bytes);
+  };
+
+  /** Begins anew, with small slabs: what was placed so far is moved elsewhere. */
+  reset(): void {
+    this.#slab = undefined;
+    this.#placed = 0;
+  }
+}
+
 /** True if `next` directly follows `span`, separated by a comma. */
 export const isNext = (span: ByteSpan, next: ByteSpan): boolean =>
   next.memory === span.memory && next.start === span.end + 1 && span.memory[span.end] === comma;
