@@ -3,6 +3,7 @@ import type { Caller } from '../../base/caller.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { clockLeewaySeconds } from '../jwt-times.ts';
+import type { AccountReference } from './account-user.ts';
 import type { BoundClaims, LegacyClaims, TokenClaims } from './token-claims.ts';
 
 /** `cache`: what this server knows, immediately. `store`: the latest state, which may take a round trip. */
@@ -78,11 +79,29 @@ export function boundTokenProblem(claims: BoundClaims, found: BoundObjects, nowM
   const deletedBefore = nowMs - clockLeewaySeconds * 1000;
   const node = claims.pod ? undefined : claims.node;
   return (
-    goneProblem('service account', claims.account, found.account, deletedBefore) ??
+    accountProblem(claims.account, found.account, deletedBefore) ??
     (claims.secret && goneProblem('secret', claims.secret, found.secret, deletedBefore)) ??
     (claims.pod && goneProblem('pod', claims.pod, found.pod, deletedBefore)) ??
     (node && goneProblem('node', node, found.node, deletedBefore))
   );
+}
+
+/** What kube-apiserver says of a token whose object is gone. */
+const invalidated = 'service account token has been invalidated';
+
+function accountProblem(
+  claimed: AccountReference,
+  found: ApiObject | undefined,
+  deletedBefore: number,
+): string | undefined {
+  if (!found) return `serviceaccounts ${JSON.stringify(claimed.name)} not found`;
+  const { uid = '', deletionTimestamp } = found.metadata;
+  if (deletionTimestamp !== undefined && Date.parse(deletionTimestamp) < deletedBefore) {
+    return `service account ${claimed.namespace}/${claimed.name} has been deleted`;
+  }
+  return uid === '' || uid !== claimed.uid
+    ? `service account UID (${uid}) does not match claim (${claimed.uid})`
+    : undefined;
 }
 
 function goneProblem(
@@ -91,12 +110,13 @@ function goneProblem(
   found: ApiObject | undefined,
   deletedBefore: number,
 ): string | undefined {
-  if (!found) return `the ${what} ${claimed.name} is not there`;
-  const { uid, deletionTimestamp } = found.metadata;
-  if (uid === undefined || uid !== claimed.uid)
-    return `the ${what} ${claimed.name} is not the one that the token names`;
+  if (!found) return invalidated;
+  const { uid = '', deletionTimestamp } = found.metadata;
+  if (uid === '' || uid !== claimed.uid) {
+    return `${what} UID (${uid}) does not match service account ${what} ref claim (${claimed.uid ?? ''})`;
+  }
   if (deletionTimestamp === undefined || Date.parse(deletionTimestamp) >= deletedBefore) return undefined;
-  return `the ${what} ${claimed.name} has been deleted`;
+  return invalidated;
 }
 
 /** The label that invalidates the token of an existing Secret. */
@@ -105,15 +125,10 @@ export const invalidSinceLabel = ({ domain }: Dialect): string => `${domain}/leg
 /** Why a token stored in a Secret is no longer valid, or undefined. A terminating object invalidates it immediately. */
 export function legacyTokenProblem(claims: LegacyClaims, found: BoundObjects, token: string): string | undefined {
   const { secret, account } = found;
-  if (!secret || secret.metadata.deletionTimestamp !== undefined) return `the secret ${claims.secretName} is not there`;
-  if (!isTokenOf(secret, token)) return `the secret ${claims.secretName} holds another token`;
-  if (!account || account.metadata.deletionTimestamp !== undefined) {
-    return `the service account ${claims.account.name} is not there`;
-  }
-  if (account.metadata.uid !== claims.account.uid) {
-    return `the service account ${claims.account.name} is not the one that the token names`;
-  }
-  return undefined;
+  if (!secret || secret.metadata.deletionTimestamp !== undefined) return 'Token has been invalidated';
+  if (!isTokenOf(secret, token)) return "Token does not match server's copy";
+  // Every deletion is before this moment.
+  return accountProblem(claims.account, account, Number.POSITIVE_INFINITY);
 }
 
 /** Constant-time comparison. */

@@ -105,15 +105,18 @@ test('audiences: the intersection of requested and token audiences', async () =>
   const meant = async (asked: readonly string[]) => (await fixture.authenticate(token, asked))?.audiences;
   assert.deepEqual(await meant(apiAudiences), ['api-two']);
   assert.deepEqual(await meant(['disk', 'other', 'vault']), ['disk', 'vault']);
-  await assert.rejects(meant(['other']), /the token is for \["vault","disk","api-two"\], not for \["other"\]/);
-  await assert.rejects(meant([]), /not for \[\]/);
+  await assert.rejects(
+    meant(['other']),
+    /^Error: token audiences \["vault" "disk" "api-two"\] is invalid for the target audiences \["other"\]$/,
+  );
+  await assert.rejects(meant([]), /for the target audiences \[\]$/);
 });
 
 test('a token without audiences is for the API server', async () => {
   const fixture = new TokenFixture();
   const token = fixture.legacy();
   assert.deepEqual((await fixture.authenticate(token, ['api-two', 'vault']))?.audiences, ['api-two']);
-  await assert.rejects(fixture.authenticate(token, ['vault']), /not for \["vault"\]/);
+  await assert.rejects(fixture.authenticate(token, ['vault']), /for the target audiences \["vault"\]$/);
   const nameless = new TokenFixture({ apiAudiences: [], issuers: [] });
   const identity = await nameless.authenticate(nameless.legacy(), []);
   assert.equal(identity?.user.username, 'system:serviceaccount:team:alice');
@@ -135,12 +138,12 @@ test('a token is valid from a minute before its period to a minute after', async
   fixture.clock.advance(660_000);
   assert.ok(await fixture.authenticate(token));
   fixture.clock.advance(1);
-  await assert.rejects(fixture.authenticate(token), /^Error: the token has expired$/);
+  await assert.rejects(fixture.authenticate(token), /^Error: service account token has expired$/);
   const early = new TokenFixture({ signingKey: fixture.signingKey });
   early.clock.advance(-60_000);
   assert.ok(await early.authenticate(token));
   early.clock.advance(-1);
-  await assert.rejects(early.authenticate(token), /the token is not valid yet/);
+  await assert.rejects(early.authenticate(token), /service account token is not valid yet/);
 });
 
 const revocations: readonly (readonly [string, NonNullable<TokenGrant['binding']> | undefined, string, ObjectMeta])[] =
@@ -162,9 +165,15 @@ for (const [name, binding, resource, metadata] of revocations) {
     const { fixture, token } = setUp();
     assert.ok(await fixture.authenticate(token));
     fixture.cached.delete([...fixture.cached.keys()].find((key) => key.startsWith(`${resource} `)) ?? '');
-    await assert.rejects(fixture.authenticate(token), /is not there$/);
+    const gone = binding
+      ? 'service account token has been invalidated'
+      : `serviceaccounts "${metadata.name}" not found`;
+    await assert.rejects(fixture.authenticate(token), { message: gone });
     fixture.put(resource, { ...metadata, uid: 'uid-of-another' });
-    await assert.rejects(fixture.authenticate(token), /is not the one that the token names$/);
+    const match = binding ? `service account ${name} ref claim` : 'claim';
+    const what = binding ? name : 'service account';
+    const another = `${what} UID (uid-of-another) does not match ${match} (${metadata.uid})`;
+    await assert.rejects(fixture.authenticate(token), { message: another });
     fixture.put(resource, metadata);
     assert.ok(await fixture.authenticate(token));
   });
@@ -179,7 +188,7 @@ for (const [name, binding, resource, metadata] of revocations) {
     ] as const) {
       fixture.put(resource, { ...metadata, deletionTimestamp: iso(deletedAt) });
       if (holds) assert.ok(await fixture.authenticate(token));
-      else await assert.rejects(fixture.authenticate(token), /has been deleted$/);
+      else await assert.rejects(fixture.authenticate(token), /(has been deleted|has been invalidated)$/);
     }
   });
 }
@@ -210,10 +219,10 @@ test('a rejected token does not load the store, and is valid again as soon as th
   const fixture = new TokenFixture();
   const token = fixture.grant();
   fixture.cached.clear();
-  for (let time = 0; time < 3; time++) await assert.rejects(fixture.authenticate(token), /is not there/);
+  for (let time = 0; time < 3; time++) await assert.rejects(fixture.authenticate(token), /not found/);
   assert.equal(fixture.asked.filter((each) => each.startsWith('store')).length, 1);
   fixture.clock.advance(limits.refusedTokenMs);
-  await assert.rejects(fixture.authenticate(token), /is not there/);
+  await assert.rejects(fixture.authenticate(token), /not found/);
   assert.equal(fixture.asked.filter((each) => each.startsWith('store')).length, 2);
   fixture.put('serviceaccounts', account);
   assert.ok(await fixture.authenticate(token));
@@ -316,7 +325,7 @@ for (const [name, revoke] of Object.entries(legacyRevocations)) {
     assert.ok(await fixture.authenticate(token));
     revoke(fixture);
     const shown = name === 'its Secret is being deleted' ? tokenOf(fixture) : token;
-    await assert.rejects(fixture.authenticate(shown), /secret|service account/);
+    await assert.rejects(fixture.authenticate(shown), /secret|Token|account/);
   });
 }
 
@@ -330,7 +339,7 @@ test('without look-up a token of a Secret is valid as long as its key; bound tok
   const [legacy, bound] = [fixture.legacy(), fixture.grant()];
   fixture.cached.clear();
   assert.ok(await fixture.authenticate(legacy));
-  await assert.rejects(fixture.authenticate(bound), /is not there/);
+  await assert.rejects(fixture.authenticate(bound), /not found/);
 });
 
 test('the day of last use is recorded, once', async () => {

@@ -71,9 +71,9 @@ export function serviceAccountAuthenticator(options: ServiceAccountAuthenticator
 }
 
 const timeProblems: Readonly<Record<TimeProblem, string>> = {
-  expired: 'the token has expired',
-  notYetValid: 'the token is not valid yet',
-  issuedInFuture: 'the token was issued in the future',
+  expired: 'service account token has expired',
+  notYetValid: 'service account token is not valid yet',
+  issuedInFuture: 'service account token is issued in the future',
 };
 
 /** The user, and the requested audiences for which the token is valid. Throws if there are none. */
@@ -87,12 +87,15 @@ function identify(
   const meant = new Set(claims.audiences ?? apiAudiences);
   const audiences = asked.filter((audience) => meant.has(audience));
   if (audiences.length > 0) return { user, audiences };
-  throw new Error(`the token is for ${show([...meant])}, not for ${show(asked)}`);
+  throw new Error(`token audiences ${show([...meant])} is invalid for the target audiences ${show(asked)}`);
 }
 
 /** Both lists are unbounded, so they are shortened. */
 const show = (audiences: readonly string[]): string =>
-  JSON.stringify(audiences.slice(0, limits.audiencesShown).map((each) => each.slice(0, limits.audienceLengthShown)));
+  `[${audiences
+    .slice(0, limits.audiencesShown)
+    .map((each) => JSON.stringify(each.slice(0, limits.audienceLengthShown)))
+    .join(' ')}]`;
 
 /** Keys of audit annotations about the use of tokens, as published. */
 const tokenAnnotationKeys = (dialect: Dialect) => {

@@ -41,7 +41,7 @@ export const tokenReview = (dialect: Dialect): Kind =>
     },
   });
 
-/** As in kube-apiserver, for a token that no authenticator recognizes. */
+/** As in kube-apiserver, for a token that no authenticator recognizes. What an authenticator says of one comes after it. */
 const unknownToken: Status = { user: {}, error: 'invalid bearer token' };
 
 async function review(services: KindServices, token: string, named: readonly string[]): Promise<Status> {
@@ -51,7 +51,8 @@ async function review(services: KindServices, token: string, named: readonly str
     found = await services.authenticateToken(token, asked);
   } catch (error) {
     // An authentication error is a result of the review, not a failure: the token is invalid or could not be checked.
-    return { user: {}, error: error instanceof Error ? error.message : 'the token could not be checked' };
+    const problem = error instanceof Error ? error.message : 'the token could not be checked';
+    return { user: {}, error: `[${unknownToken.error}, ${problem}]` };
   }
   if (!found) return unknownToken;
   const audiences = compatible(asked, found, services.apiAudiences);
