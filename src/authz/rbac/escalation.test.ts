@@ -287,13 +287,13 @@ describe('writing a binding', () => {
       'of a missing role',
       writeOf(makeBinding('team', 'b', 'Role/ghost')),
       [[rule('*', '*')]],
-      `404 roles.${rbacGroup} "ghost" not found`,
+      `404 rolebindings.${rbacGroup} "ghost" not found`,
     ],
     [
       'of a missing cluster role',
       writeOf(makeBinding('', 'b', 'ClusterRole/ghost')),
       [[]],
-      `404 clusterroles.${rbacGroup} "ghost" not found`,
+      `404 clusterrolebindings.${rbacGroup} "ghost" not found`,
     ],
     [
       'of a missing role, with bind',
@@ -305,7 +305,7 @@ describe('writing a binding', () => {
       'of a role of another namespace',
       writeOf(makeBinding('other', 'b', 'Role/secrets')),
       [[], [rule('get', 'secrets')]],
-      `404 roles.${rbacGroup} "secrets" not found`,
+      `404 rolebindings.${rbacGroup} "secrets" not found`,
     ],
     [
       'of nothing known',

@@ -71,7 +71,8 @@ export async function checkBindingEscalation(write: GuardedWrite, context: Escal
   const attributes = { verb: 'bind', group: apiGroup, resource: roles, namespace, name };
   if (await context.isAllowed(toAttributes(attributes), user, write)) return;
   const rules = await context.roleRules(kind, name, namespace);
-  if (!rules) throw notFound({ group: resource.group, resource: roles }, name);
+  // As in kube-apiserver, in the name of the binding's resource.
+  if (!rules) throw notFound(resource, name);
   await requireHeld(write, rules, context);
 }
 

@@ -115,9 +115,9 @@ const workloadRules = (dialect: Dialect): Readonly<Record<string, readonly Polic
       rule('create delete get patch update', 'pods'),
       rule(`${read} create delete patch update`, 'controllerrevisions', apps),
       rule(`${read} create`, 'persistentvolumeclaims'),
+      events,
       rule('delete update', 'persistentvolumeclaims'),
       rule('update', 'pods/finalizers'),
-      events,
     ],
     'ttl-after-finished-controller': [rule(`${read} delete`, 'jobs', batch), events],
   };
