@@ -35,16 +35,17 @@ export interface SentAttributes {
   readonly nonResourceAttributes?: Infer<typeof nonResourceAttributes>;
 }
 
-/** Requires exactly one of resource and non-resource attributes, and valid selectors. */
-export function validateAttributes(sent: SentAttributes): FieldError[] {
+/** Requires exactly one of resource and non-resource attributes, and valid selectors. Errors of the subject come in between, as in kube-apiserver. */
+export function validateAttributes(sent: SentAttributes, ofSubject: readonly FieldError[] = []): FieldError[] {
   const { resourceAttributes: resource, nonResourceAttributes: path } = sent;
   if (!resource && !path) {
     const why = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
-    return [invalid('spec.resourceAttributes', null, why)];
+    return [invalid('spec.resourceAttributes', null, why), ...ofSubject];
   }
   const at = 'spec.resourceAttributes';
   return [
     ...(resource && path ? [invalidPath(path, 'cannot be specified in combination with resourceAttributes')] : []),
+    ...ofSubject,
     ...validateFieldSelector(resource?.fieldSelector, `${at}.fieldSelector`),
     ...validateLabelSelector(resource?.labelSelector, `${at}.labelSelector`),
   ];

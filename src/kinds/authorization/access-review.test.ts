@@ -156,6 +156,14 @@ describe('what is wrong with an access review', () => {
     ['subject', { spec: both }, [combined, somebody]],
     [
       'subject',
+      about({ ...get, fieldSelector: {} }),
+      [
+        somebody,
+        'spec.resourceAttributes.fieldSelector.requirements: Required value: when spec.resourceAttributes.fieldSelector is specified, requirements or rawSelector is required',
+      ],
+    ],
+    [
+      'subject',
       { ...about(get, { user: 'bob' }), metadata: { namespace: 'n' } },
       [
         'metadata: Invalid value: v1.ObjectMeta{Name:"", GenerateName:"", Namespace:"n", SelfLink:"", UID:"", ResourceVersion:"", Generation:0, CreationTimestamp:time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC), DeletionTimestamp:<nil>, DeletionGracePeriodSeconds:(*int64)(nil), Labels:map[string]string(nil), Annotations:map[string]string(nil), OwnerReferences:[]v1.OwnerReference(nil), Finalizers:[]string(nil), ManagedFields:[]v1.ManagedFieldsEntry(nil)}: must be empty',

@@ -45,8 +45,7 @@ type SubjectSpec = Infer<typeof subjectSpec>;
 
 /** Validates the attributes and the subject. */
 export const validateSubjectSpec = (spec: SubjectSpec): FieldError[] => [
-  ...validateAttributes(spec),
-  ...(!spec.user && (spec.groups ?? []).length === 0 ? [invalid('spec.user', '', 'at least one of user or group must be specified')] : []),
+  ...validateAttributes(spec, !spec.user && (spec.groups ?? []).length === 0 ? [invalid('spec.user', '', 'at least one of user or group must be specified')] : []),
 ];
 
 /** Rejects metadata, which has no meaning in a review, except `managedFields` and the `allowed` fields. */
