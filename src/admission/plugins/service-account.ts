@@ -40,8 +40,10 @@ export function serviceAccount(options: ServiceAccountOptions): AdmissionPlugin 
     concerns: (attributes) => isCreation(attributes) || isEphemeral(attributes),
     async mutate(attributes) {
       const { object } = attributes;
-      if (!object || !isCreation(attributes) || isMirrorPod(object, options.dialect)) return;
-      await mutatePod(attributes, asPod(object), options);
+      if (!object || !isCreation(attributes)) return;
+      // Before NodeRestriction has its say about the same pod.
+      if (isMirrorPod(object, options.dialect)) refuseInMirror(attributes, asPod(object));
+      else await mutatePod(attributes, asPod(object), options);
     },
     async validate(attributes) {
       const { object } = attributes;
