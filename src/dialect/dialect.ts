@@ -31,6 +31,8 @@ export interface Dialect {
   readonly rootCaConfigMap: string;
   /** Prefix of the name of the projected volume that gives pods their token, without the '-' and the suffix. */
   readonly tokenVolume: string;
+  /** Name of the API server: user agent and field manager of its own writes. */
+  readonly apiServer: string;
   /** Name of the controller manager, and of its leader-election lease. */
   readonly controllerManager: string;
   readonly credentialPluginVariable: string;

@@ -16,6 +16,7 @@ export const kubernetes: Dialect = {
   removedReleaseAuditAnnotation: 'k8s.io/removed-release',
   rootCaConfigMap: 'kube-root-ca.crt',
   tokenVolume: 'kube-api-access',
+  apiServer: 'kube-apiserver',
   controllerManager: 'kube-controller-manager',
   credentialPluginVariable: 'KUBERNETES_EXEC_INFO',
   tokenIssuer: 'https://kubernetes.default.svc.cluster.local',

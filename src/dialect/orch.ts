@@ -16,6 +16,7 @@ export const orch: Dialect = {
   removedReleaseAuditAnnotation: 'orch.io/removed-release',
   rootCaConfigMap: 'orch-root-ca.crt',
   tokenVolume: 'orch-api-access',
+  apiServer: 'orch',
   controllerManager: 'orch-controller-manager',
   credentialPluginVariable: 'ORCH_EXEC_INFO',
   tokenIssuer: 'https://orch.default.svc.cluster.local',

@@ -4,7 +4,7 @@ import { parseStored } from '../../src/codec/json.ts';
 import type { Dialect } from '../../src/dialect/dialect.ts';
 import { kubernetes } from '../../src/dialect/kubernetes.ts';
 import { orch } from '../../src/dialect/orch.ts';
-import { serverManager, serverUser } from '../../src/server/upkeep/bootstrap.ts';
+import { serverUser } from '../../src/server/upkeep/bootstrap.ts';
 import type { ApiServerConfig } from '../../src/server/wiring/config.ts';
 import { type ApiServer, createApiServer } from '../../src/server/wiring/create-api-server.ts';
 import { systemEnvironment } from '../../src/server/wiring/environment.ts';
@@ -55,7 +55,7 @@ async function start(config: Partial<ApiServerConfig>): Promise<Started> {
 }
 
 /** What is made once the server listens: connection data for nodes. */
-async function makeLater(server: ApiServer, { namespaces, domain }: Dialect): Promise<void> {
+async function makeLater(server: ApiServer, { namespaces, domain, apiServer }: Dialect): Promise<void> {
   const object = {
     ...{ apiVersion: 'v1', kind: 'ConfigMap' },
     metadata: { name: 'later', namespace: namespaces.public, annotations: { [`${domain}/autoupdate`]: 'true' } },
@@ -63,7 +63,7 @@ async function makeLater(server: ApiServer, { namespaces, domain }: Dialect): Pr
   };
   const isMade = await server.createInitial(object);
   const path = `/api/v1/namespaces/${namespaces.public}/configmaps`;
-  if (!isMade) await server.clientAs(serverUser, serverManager).create(path, object);
+  if (!isMade) await server.clientAs(serverUser, apiServer).create(path, object);
   // It is there, and left alone.
   assert.equal(await server.createInitial(object), false);
 }
@@ -84,6 +84,9 @@ for (const dialect of [orch, kubernetes]) {
       for (const [key, object] of direct.objects) assert.deepEqual(object, requested.objects.get(key), key);
       assert.ok(requested.requests > 100, String(requested.requests));
       assert.ok(direct.requests < requested.requests - 100, String(direct.requests));
+      const texts = [...direct.objects.values()].map((object) => JSON.stringify(object)).join('');
+      const managers = new Set([...texts.matchAll(/"manager":"([^"]*)"/g)].map(([, manager]) => manager));
+      assert.deepEqual(managers, new Set([dialect.name === 'orch' ? 'orch' : 'kube-apiserver']));
     });
   });
 }

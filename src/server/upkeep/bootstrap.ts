@@ -14,9 +14,6 @@ export const serverUser: UserInfo = {
   extra: {},
 };
 
-/** User agent and field manager of the server's own writes. */
-export const serverManager = 'orch';
-
 /** Identity of the in-process controllers for reads, and for writes of controllers without a service account. */
 export const managerUser = ({ controllerManager }: Dialect): UserInfo => ({
   username: `system:${controllerManager}`,
@@ -59,13 +56,18 @@ export async function createNamespaces(
   const { apiVersion } = served;
   const create = async (name: string): Promise<void> => {
     const object: ApiObject = { apiVersion, kind: served.kind.kind, metadata: { name } };
-    if (!(await createInitial?.(served, object))) await createNamespace(registry, served, name);
+    if (!(await createInitial?.(served, object))) await createNamespace(registry, served, name, dialect);
   };
   const missing = initialNamespaces(dialect).filter((name) => !served.collection.get(served.objectKey('', name)));
   await Promise.all(missing.map(create));
 }
 
-async function createNamespace(registry: Registry, served: ServedResource, name: string): Promise<void> {
+async function createNamespace(
+  registry: Registry,
+  served: ServedResource,
+  name: string,
+  { apiServer }: Dialect,
+): Promise<void> {
   const { group, version, resource } = served.kind;
   try {
     await registry.serve({
@@ -84,7 +86,7 @@ async function createNamespace(registry: Registry, served: ServedResource, name:
       },
       served,
       user: serverUser,
-      userAgent: serverManager,
+      userAgent: apiServer,
       body: { value: { metadata: { name } }, duplicates: [] },
       signal: new AbortController().signal,
       warn() {},

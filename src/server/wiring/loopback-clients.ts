@@ -5,7 +5,7 @@ import { inProcessTransport } from '../../client/in-process.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { Transport } from '../../outbound/transport.ts';
 import type { UserInfo } from '../../request/user-info.ts';
-import { serverManager, serverUser } from '../upkeep/bootstrap.ts';
+import { serverUser } from '../upkeep/bootstrap.ts';
 
 /**
  * Loopback clients, each with a user identity. Requests run through the whole pipeline; they are recognised by the
@@ -14,11 +14,13 @@ import { serverManager, serverUser } from '../upkeep/bootstrap.ts';
 export class LoopbackClients {
   readonly #users = new WeakMap<object, UserInfo>();
   readonly #handle: (exchange: Exchange) => void;
+  readonly #name: string;
   readonly #clock: Pick<Clock, 'monotonic'>;
 
-  /** `handle` is the pipeline. */
-  constructor(handle: (exchange: Exchange) => void, clock: Pick<Clock, 'monotonic'>) {
+  /** `handle` is the pipeline, `name` the server's user agent. */
+  constructor(handle: (exchange: Exchange) => void, name: string, clock: Pick<Clock, 'monotonic'>) {
     this.#handle = handle;
+    this.#name = name;
     this.#clock = clock;
   }
 
@@ -29,7 +31,7 @@ export class LoopbackClients {
 
   /** The client for the server's own writes. */
   get server(): ApiClient {
-    return this.clientAs(serverUser, serverManager);
+    return this.clientAs(serverUser, this.#name);
   }
 
   transportAs(user: UserInfo): Transport {

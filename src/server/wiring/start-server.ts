@@ -68,7 +68,7 @@ function keepApiService(
   const { address, nodePort } = apiService;
   const [pool] = servicePools(serviceRanges);
   if (!pool || pool.size === 0) return;
-  const client = server.clientAs(serverUser, 'orch');
+  const client = server.clientAs(serverUser, dialect.apiServer);
   const service = new ApiService({
     client,
     dialect,
@@ -93,7 +93,7 @@ function keepServiceRange(
   if (!server.resources.find(dialect.group('networking'), 'v1beta1', 'servicecidrs')) return;
   const ranges = serviceRanges.clusterIps.flatMap((text) => parseIpRange(text)?.text ?? []);
   if (ranges.length === 0) return;
-  const client = server.clientAs(serverUser, 'orch');
+  const client = server.clientAs(serverUser, dialect.apiServer);
   const kept = new DefaultServiceRange({ client, dialect, clock, logger, ranges });
   server.endFirst({ name: 'the default ServiceCIDR', end: () => kept.end() });
   kept.start();
@@ -106,7 +106,7 @@ async function publishClusterInfo(
   { clock, random, listener }: Pick<Environment, 'clock' | 'random'> & { readonly listener: Listener },
 ): Promise<void> {
   if (!clusterInfo) return;
-  const client = server.clientAs(serverUser, 'orch');
+  const client = server.clientAs(serverUser, dialect.apiServer);
   const kubeconfig = () => clusterInfo.kubeconfig(listener);
   const createInitial = (object: ApiObject) => server.createInitial(object);
   const info = new ClusterInfo({ clock, random, logger, dialect, client, createInitial, kubeconfig });

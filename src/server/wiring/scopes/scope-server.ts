@@ -15,7 +15,7 @@ import { documentMetrics } from '../../definitions/document-metrics.ts';
 import { removalBy } from '../../definitions/remove-objects.ts';
 import { UnservedDefinitions } from '../../definitions/unserved-definitions.ts';
 import { heavyConversion } from '../../serving/heavy/heavy-conversion.ts';
-import { type CreateInitial, createNamespaces, serverManager, serverUser } from '../../upkeep/bootstrap.ts';
+import { type CreateInitial, createNamespaces, serverUser } from '../../upkeep/bootstrap.ts';
 import { ClaimRepair } from '../../upkeep/claim-repair.ts';
 import { ensureDefaultPolicy, keepObjects, retryDefaultPolicy } from '../../upkeep/default-policy.ts';
 import { expireObjects } from '../../upkeep/object-expiry.ts';
@@ -58,7 +58,7 @@ export async function openScopeServer(
   };
   try {
     const metrics = held.add(shared.metrics.part());
-    const clients = new LoopbackClients((exchange) => serving.handle(exchange), shared.clock);
+    const clients = new LoopbackClients((exchange) => serving.handle(exchange), shared.dialect.apiServer, shared.clock);
     const unserved = new UnservedDefinitions();
     const parts: ScopeParts = { ...shared, held, metrics, resources, clients, unserved };
     held.add(shared.lead.begin(() => expireObjects({ ...parts, timesToLiveMs: config.timesToLiveMs })));
@@ -130,11 +130,11 @@ function startClaimRepair({ serviceRanges = defaultServiceRanges }: ApiServerCon
 
 /** Creates parts of the program without requests, as long as none have to be seen. */
 const initialCreation =
-  ({ auditor, configurations, registry }: ScopeParts & Serving): CreateInitial =>
+  ({ auditor, configurations, dialect, registry }: ScopeParts & Serving): CreateInitial =>
   async (served, object) =>
     auditor === undefined &&
     configurations.isEmpty &&
-    registry.createInitial({ served, object, user: serverUser, manager: serverManager });
+    registry.createInitial({ served, object, user: serverUser, manager: dialect.apiServer });
 
 function ensureLater(config: ApiServerConfig, parts: ScopeParts & Serving): Closable {
   makeInitialObjects(config, parts).catch((error: unknown) =>
