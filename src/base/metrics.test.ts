@@ -37,6 +37,17 @@ it('renders histograms with cumulative buckets', () => {
   );
 });
 
+it('writes numbers as Go does', () => {
+  const metrics = new Metrics();
+  const buckets = [1e-8, 9.999999999999999e-6, 0.0001, 604_800, 1e6, 15_552_000, 1e21];
+  metrics.histogram({ name: 'd_bytes', help: 'D.', labels: [], buckets }).observe({}, 1_234_567);
+  const lines = metrics.render();
+  const bounds = [...lines.matchAll(/le="([^"]*)"/g)].map(([, bound]) => bound);
+  const texts = ['1e-08', '9.999999999999999e-06', '0.0001', '604800', '1e+06', '1.5552e+07', '1e+21', '+Inf'];
+  assert.deepEqual(bounds, texts);
+  assert.match(lines, /^d_bytes_sum 1\.234567e\+06$/m);
+});
+
 it('provides a series for frequent increments', () => {
   const metrics = new Metrics();
   const requests = metrics.counter({ name: 'a_total', help: 'A.', labels: ['verb'] });

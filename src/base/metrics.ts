@@ -566,8 +566,17 @@ function renderHistogram(
 
 const braced = (labels: string): string => (labels === '' ? '' : `{${labels}}`);
 
-const number = (value: number): string =>
-  value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
+/**
+ * A number as Go's clients of Prometheus write it, so that the bounds of buckets have the published text: with an exponent
+ * of two digits below 1e-4 and from 1e+06 on.
+ */
+function number(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf';
+  if (value === Number.NEGATIVE_INFINITY) return '-Inf';
+  const size = Math.abs(value);
+  if (value === 0 || Number.isNaN(value) || (size >= 1e-4 && size < 1e6)) return String(value);
+  return value.toExponential().replace(/(?<=[-+])(?=\d$)/, '0');
+}
 
 const escapeHelp = (text: string): string => text.replace(/\\/g, '\\\\').replace(/\n/g, '\\n');
 

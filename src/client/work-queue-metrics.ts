@@ -21,8 +21,9 @@ export interface QueueObserver extends Closable {
 
 export const unobserved: QueueObserver = { added() {}, started() {}, finished() {}, retried() {}, close() {} };
 
-/** Powers of ten from a microsecond on, in seconds. */
-const buckets = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
+/** Powers of ten from 10 ns to 10 s, in seconds, as repeated multiplication makes them in client-go. */
+const buckets = [1e-8];
+while (buckets.length < 10) buckets.push((buckets.at(-1) ?? 0) * 10);
 
 /** Metrics of work queues, under the names of client-go. Queues of one name share their series. */
 export class WorkQueueMetrics {

@@ -68,7 +68,8 @@ const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const accessBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power / 1000);
 const publishBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power / 1000);
 const clientSizes = [64, 256, 512, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216];
-const queueBuckets = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
+/** Those of kube-apiserver 1.32.13, with its errors of rounding. */
+const queueBuckets = [1e-8, 1e-7, 1e-6, 9.999999999999999e-6, 9.999999999999999e-5, 0.001, 0.01, 0.1, 1, 10];
 
 const counter = (labels: readonly string[], stability: Stability = 'ALPHA'): Described => ({
   type: 'counter',
