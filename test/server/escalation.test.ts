@@ -256,9 +256,9 @@ describe('bindings', () => {
 
   test('to a role that is not there are not found for who may not bind it', async () => {
     for (const [namespace, kind, resource] of [
-      ['team', 'Role', 'roles'],
-      ['team', 'ClusterRole', 'clusterroles'],
-      ['', 'ClusterRole', 'clusterroles'],
+      ['team', 'Role', 'rolebindings'],
+      ['team', 'ClusterRole', 'rolebindings'],
+      ['', 'ClusterRole', 'clusterrolebindings'],
     ] as const) {
       const body = binding('ghost', kind, 'ghost', user('writer'));
       assert.deepEqual(await says('writer', 'POST', bindingsPath(namespace), { body }), [
