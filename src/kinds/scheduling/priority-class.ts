@@ -34,8 +34,8 @@ const systemPriority = 2 * userPriorityMax;
 
 /** The classes that exist after every start; nobody can make others with the prefix of their names. */
 const systemClasses: readonly Required<Pick<PriorityClass, 'value' | 'description'> & { name: string }>[] = [
-  { name: 'system-node-critical', value: systemPriority + 1000, description: 'Used for system critical pods that must not be moved from their current node.' },
-  { name: 'system-cluster-critical', value: systemPriority, description: 'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.' },
+  { name: 'system-node-critical', value: systemPriority + 1000, description: 'For pods that the system needs, and needs on the node where they are.' },
+  { name: 'system-cluster-critical', value: systemPriority, description: 'For pods that the system needs, on whichever node.' },
 ];
 
 /** Updates are not validated by these rules: what they are about cannot change. */
