@@ -79,7 +79,7 @@ test('values of each type', () => {
     [{ data: { a: 'aG\r\nk=\n', b: null } }, { data: { a: 'aGk=', b: '' }, ...bare }],
     [{ data: { a: 'aGl=' } }, { data: { a: 'aGk=' }, ...bare }],
     [{ when: '2006-01-02T15:04:05+01:00' }, { when: '2006-01-02T14:04:05Z', ...bare }],
-    [{ exact: '2006-01-02T15:04:05.5Z' }, { exact: '2006-01-02T15:04:05.500000Z', ...bare }],
+    [{ exact: '2006-01-02T16:04:05.500000+01:00' }, { exact: '2006-01-02T15:04:05.500000Z', ...bare }],
     [{ amount: '0.5' }, { amount: '500m', ...bare }],
     [{ amount: 1024 }, { amount: '1024', ...bare }],
     [{ port: 80 }, { port: 80, ...bare }],

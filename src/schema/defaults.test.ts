@@ -14,6 +14,17 @@ const options = struct('test.v1.Options', 'Options.', {
   tags: opt(2, list(string()), 'Tags.', { default: ['a', 'b'] }),
 });
 
+test('a default that says nothing is not written', () => {
+  const named = struct('test.v1.Named', 'A name.', {
+    name: opt(1, string(), 'Name.', { default: '' }),
+    count: opt(2, int32(), 'Count.', { default: 0 }),
+    given: ptr(3, string(), 'Told from absent.', { default: '' }),
+  });
+  const value = {};
+  applyDefaults(named, value);
+  assert.deepEqual(value, { given: '' });
+});
+
 const plain = struct('test.v1.Plain', 'No defaults.', { name: opt(1, string(), 'Name.') });
 
 const thing: StructSchema = struct('test.v1.Thing', 'A thing.', {

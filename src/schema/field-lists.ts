@@ -23,6 +23,10 @@ export function checkOrder({ fields, checkedFirst = [] }: StructSchema): readonl
 /** Found once: a struct may have tens of thousands of fields. */
 export const fieldListsOf = ({ fields }: StructSchema): FieldLists => getOrAdd(known, fields, () => listsOf(fields));
 
+/** Whether a default is written into objects. One that is the zero value of a field is not, where the field is absent then. */
+const isFilled = ({ default: initial, presence }: Field): boolean =>
+  initial !== undefined && !(presence === 'implicit' && (initial === '' || initial === 0 || initial === false));
+
 function listsOf(fields: StructSchema['fields']): FieldLists {
   const names = Object.keys(fields);
   const always = new Set<string>();
@@ -30,7 +34,7 @@ function listsOf(fields: StructSchema['fields']): FieldLists {
   for (const name of names) {
     const field = fields[name] as Field;
     if (field.presence === 'always') always.add(name);
-    if (field.default !== undefined) defaulted.push(name);
+    if (isFilled(field)) defaulted.push(name);
     if (!isScalar(schemaOf(field))) containers.push(name);
   }
   return { names, always, defaulted, containers };

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { formatMicroTime } from '../meta/time.ts';
 import { decode } from './decode.ts';
 import type { Field, Schema, StructSchema, Variant } from './schema.ts';
 
@@ -27,7 +28,7 @@ export function presentValuesOf(schema: Schema, depth: number): fc.Arbitrary<unk
     case 'time':
       return fc
         .date({ min: new Date(0), max: new Date('9999-01-01'), noInvalidDate: true })
-        .map((each) => each.toISOString());
+        .map((each) => (schema.precision === 'micro' ? formatMicroTime(each.getTime()) : each.toISOString()));
     case 'quantity':
       return fc.constantFrom('1', '0.5', '1024Ki', '1e3', '12m', 5, 0.25);
     case 'map':

@@ -23,6 +23,8 @@ import {
 /** What the plugin needs of the server. */
 export interface MutatingParts extends InvocationParts {
   readonly configurations: Pick<AdmissionConfigurations, 'mutatingPolicies'>;
+  /** Policies can be written wherever they are served; otherwise none counts. */
+  readonly enabled: boolean;
 }
 
 /**
@@ -32,7 +34,8 @@ export interface MutatingParts extends InvocationParts {
 export const mutatingPolicies = (parts: MutatingParts): AdmissionPlugin => ({
   name: 'MutatingAdmissionPolicy',
   sideEffects: 'none',
-  concerns: (attributes) => attributes.operation !== 'delete' && !isExcluded(attributes, parts.dialect),
+  concerns: (attributes) =>
+    parts.enabled && attributes.operation !== 'delete' && !isExcluded(attributes, parts.dialect),
   mutate: ({ signal }) => parts.upToDate(signal),
   mutators(attributes) {
     const matched = parts.configurations.mutatingPolicies.find(attributes);

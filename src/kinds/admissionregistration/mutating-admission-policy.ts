@@ -14,7 +14,6 @@ export const mutatingAdmissionPolicies = (dialect: Dialect): readonly Kind[] => 
   const shared = {
     group: dialect.group('admissionregistration'),
     version: 'v1alpha1',
-    gate: 'MutatingAdmissionPolicy',
     offByDefault: true,
     categories: ['api-extensions'],
     scope: 'Cluster',

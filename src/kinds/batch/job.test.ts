@@ -154,6 +154,20 @@ refusesSpecs(kind, chosen, [
   ],
 ]);
 
+test('Job: labels that are those of its pods by default are so with those that are made', () => {
+  const labelsOf = (labels: Sent | undefined, own: Sent) =>
+    create(
+      kind,
+      filled(kind, {
+        ...(labels && { metadata: { labels } }),
+        spec: { template: template({ restartPolicy: 'Never' }, own) },
+      }),
+    ).object.metadata.labels;
+  assert.deepEqual(labelsOf(undefined, { app: 'x' }), { ...generated, app: 'x' });
+  assert.deepEqual(labelsOf({ app: 'x' }, { app: 'x' }), { app: 'x' });
+  assert.deepEqual(labelsOf(undefined, {}), generated);
+});
+
 test('Job: labels and a selector that are made never are those of another job', () => {
   const labelled = filled(kind, { spec: { template: template({ restartPolicy: 'Never' }, { 'job-name': 'other' }) } });
   const [error = '', ...others] = create(kind, labelled).errors;

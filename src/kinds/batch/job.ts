@@ -39,7 +39,8 @@ function fillDefaults(object: ApiObject): void {
   spec.podReplacementPolicy ??= spec.podFailurePolicy ? 'Failed' : 'TerminatingOrFailed';
   spec.manualSelector ??= false;
   const labels = spec.template?.metadata?.labels;
-  if (labels && Object.keys(object.metadata.labels ?? {}).length === 0) object.metadata.labels = { ...labels };
+  // The same map, as in kube-apiserver: what `makeSelector` adds to it is in both.
+  if (labels && Object.keys(object.metadata.labels ?? {}).length === 0) object.metadata.labels = labels;
 }
 
 /** Labels of the pods of a job, each under the name of former versions too. */
@@ -54,7 +55,9 @@ function makeSelector(object: ApiObject, { dialect }: StrategyContext): void {
   if (spec.manualSelector) return;
   const { former, present } = jobLabels(dialect, object);
   const metadata = spec.template?.metadata ?? {};
-  spec.template = { ...spec.template, metadata: { ...metadata, labels: { ...former, ...present, ...metadata.labels } } };
+  const labels = { ...former, ...present, ...metadata.labels };
+  if (metadata.labels && object.metadata.labels === metadata.labels) object.metadata.labels = { ...labels };
+  spec.template = { ...spec.template, metadata: { ...metadata, labels } };
   const key = `batch.${dialect.domain}/controller-uid`;
   spec.selector = { ...spec.selector, matchLabels: { [key]: present[key] ?? '', ...spec.selector?.matchLabels } };
 }

@@ -11,7 +11,12 @@ const rows: { why: string; spec: Sent; errors: string[] }[] = [
   { why: 'empty', spec: {}, errors: [] },
   {
     why: 'held',
-    spec: { holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 0, renewTime: '2026-01-01T00:00:00Z' },
+    spec: {
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      leaseTransitions: 0,
+      renewTime: '2026-01-01T00:00:00.000000Z',
+    },
     errors: [],
   },
   {
@@ -52,7 +57,7 @@ for (const { why, spec, errors } of rows) {
 
 test('Lease: times have microseconds, and explicit zero values are kept', () => {
   const { object } = create(kind, {
-    spec: { holderIdentity: '', leaseTransitions: 0, renewTime: '2026-01-01T01:00:00.5+01:00' },
+    spec: { holderIdentity: '', leaseTransitions: 0, renewTime: '2026-01-01T01:00:00.500000+01:00' },
   });
   assert.deepEqual(object['spec'], {
     holderIdentity: '',

@@ -40,7 +40,7 @@ test('Namespace: finalize changes the finalizers only', () => {
   assert.deepEqual(errors, []);
   assert.deepEqual([object['spec'], object['status']], [{}, { phase: 'Active' }]);
   assert.deepEqual(update(kind, {}, { spec: { finalizers: ['mine'] } }, 'finalize').errors, [
-    `spec.finalizers: Invalid value: "mine": ${unqualified}`,
+    `spec.finalizers[0]: Invalid value: "mine": ${unqualified}`,
   ]);
   assert.deepEqual(viewOf(kind, 'finalize').verbs, ['update']);
 });
@@ -50,6 +50,7 @@ const active = { status: { phase: 'Active' } };
 const terminating = { status: { phase: 'Terminating' } };
 const statusRows: { why: string; sent: Sent; errors: string[] }[] = [
   { why: 'active', sent: active, errors: [] },
+  { why: 'active unless it says otherwise', sent: { status: { conditions: [] } }, errors: [] },
   { why: 'terminating', sent: { ...deleting, ...terminating }, errors: [] },
   {
     why: 'terminating before its deletion',

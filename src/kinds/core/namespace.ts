@@ -59,7 +59,14 @@ function putBackFinalizers(object: ApiObject, old: ApiObject): void {
   else namespace.spec.finalizers = [...finalizers];
 }
 
-const validateSpecFinalizers = (object: ApiObject, { dialect }: StrategyContext): FieldError[] => validateFinalizerNames(typed(schema, object).spec?.finalizers ?? [], dialect, 'spec.finalizers');
+function fillDefaults(object: ApiObject, context: StrategyContext): void {
+  labelWithName(object, context);
+  const namespace = typed(schema, object);
+  namespace.status = { ...namespace.status, phase: namespace.status?.phase || 'Active' };
+}
+
+const validateSpecFinalizers = (object: ApiObject, { dialect }: StrategyContext): FieldError[] =>
+  validateFinalizerNames(typed(schema, object).spec?.finalizers ?? [], dialect, () => 'spec.finalizers');
 
 /** The phase must be Terminating if and only if the namespace has a deletionTimestamp. */
 function validateStatus(object: ApiObject): FieldError[] {
@@ -80,7 +87,7 @@ export const namespace = (_dialect: Dialect): Kind =>
     selectableFields: [selectable('status.phase')],
     columns: [nameColumn, column('Status', 'Whether the namespace is active or being deleted.', '.status.phase'), ageColumn],
     strategy: {
-      default: labelWithName,
+      default: fillDefaults,
       completeNew: labelWithName,
       prepareForCreate,
       validateCreate: validateSpecFinalizers,
@@ -102,7 +109,7 @@ export const namespace = (_dialect: Dialect): Kind =>
         prepareForUpdate: (object, old) => {
           object['status'] = cloneJson(old['status']);
         },
-        validateUpdate: (object, _old, context) => validateSpecFinalizers(object, context),
+        validateUpdate: (object, _old, { dialect }) => validateFinalizerNames(typed(schema, object).spec?.finalizers ?? [], dialect, (index) => `spec.finalizers[${index}]`),
       },
     ],
     // As in kube-apiserver: a mistyped request must not delete all namespaces.

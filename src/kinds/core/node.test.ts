@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { selectedFields } from '../../cache/selected-fields-fixture.ts';
 import { orch } from '../../dialect/orch.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
 import { create, read, row, type Sent, update } from '../strategy-fixture.ts';
 import { node } from './node.ts';
 
@@ -70,23 +71,6 @@ const rows: { why: string; sent: Sent; errors: string[] }[] = [
       'status.allocatable.x.io/gpu: Invalid value: "-1": must be greater than or equal to 0',
     ],
   },
-  {
-    why: 'configuration from nowhere',
-    sent: { spec: { configSource: {} } },
-    errors: [
-      'spec.configSource: Invalid value: core.NodeConfigSource{ConfigMap:(*core.ConfigMapNodeConfigSource)(nil)}: exactly one reference subfield must be non-nil',
-    ],
-  },
-  {
-    why: 'configuration of an object',
-    sent: { spec: { configSource: { configMap: { namespace: 'a.b', uid: 'u' } } } },
-    errors: [
-      'spec.configSource.configMap.uid: Forbidden: uid must not be set in spec',
-      'spec.configSource.configMap.namespace: Invalid value: "a.b": must not contain dots',
-      'spec.configSource.configMap.name: Required value: name must be set',
-      'spec.configSource.configMap.kubeletConfigKey: Required value: kubeletConfigKey must be set',
-    ],
-  },
 ];
 
 for (const { why, sent, errors } of rows) {
@@ -138,20 +122,45 @@ const updateRows: { why: string; old: Sent; sent: Sent; door?: string; errors: s
     },
     errors: ['status.addresses[1]: Duplicate value: core.NodeAddress{Type:"a", Address:"b"}'],
   },
-  {
-    why: 'configuration of no version',
-    old: {},
-    door: 'status',
-    sent: {
-      status: { config: { active: { configMap: { namespace: 'a', name: 'b', kubeletConfigKey: 'c', uid: 'u' } } } },
-    },
-    errors: ['status.config.active.configMap.resourceVersion: Required value: resourceVersion must be set in status'],
-  },
 ];
 
 for (const { why, old, sent, door, errors } of updateRows) {
   test(`Node update: ${why}`, () => assert.deepEqual(update(kind, old, sent, door).errors, errors));
 }
+
+test('Node: configuration of its agent is kept where it is stored, and otherwise dropped', () => {
+  const configMap = { namespace: 'a', name: 'b', kubeletConfigKey: 'c' };
+  const sent = { spec: { configSource: { configMap } }, status: { config: { active: { configMap } } } };
+  const configOf = (object: ApiObject) => [
+    (object['spec'] as Sent)['configSource'],
+    (object['status'] as Sent)['config'],
+  ];
+  assert.deepEqual(configOf(create(kind, sent).object), [undefined, undefined]);
+  assert.deepEqual(configOf(update(kind, {}, sent).object), [undefined, undefined]);
+  assert.deepEqual(configOf(update(kind, {}, sent, 'status').object), [undefined, undefined]);
+  const stored = read(kind, {
+    ...sent,
+    status: { config: { active: { configMap: { ...configMap, uid: 'u', resourceVersion: '1' } } } },
+  });
+  assert.deepEqual(configOf(update(kind, stored, sent).object)[0], sent.spec.configSource);
+  assert.deepEqual(update(kind, stored, { spec: { configSource: {} } }).errors, [
+    'spec.configSource: Invalid value: core.NodeConfigSource{ConfigMap:(*core.ConfigMapNodeConfigSource)(nil)}: exactly one reference subfield must be non-nil',
+  ]);
+  assert.deepEqual(
+    update(kind, stored, { spec: { configSource: { configMap: { namespace: 'a.b', uid: 'u' } } } }).errors,
+    [
+      'spec.configSource.configMap.uid: Forbidden: uid must not be set in spec',
+      'spec.configSource.configMap.namespace: Invalid value: "a.b": must not contain dots',
+      'spec.configSource.configMap.name: Required value: name must be set',
+      'spec.configSource.configMap.kubeletConfigKey: Required value: kubeletConfigKey must be set',
+    ],
+  );
+  assert.deepEqual(
+    update(kind, stored, { status: { config: { active: { configMap: { ...configMap, uid: 'u' } } } } }, 'status')
+      .errors,
+    ['status.config.active.configMap.resourceVersion: Required value: resourceVersion must be set in status'],
+  );
+});
 
 test('Node: each endpoint changes its own part only', () => {
   const old = { spec: { unschedulable: true }, status: { phase: 'Running' } };

@@ -39,6 +39,13 @@ function warnings(object: ApiObject, { title }: Dialect): string[] {
   return [...(configSource ? ['spec.configSource: the feature is removed'] : []), ...(externalID ? [`spec.externalID: this field is deprecated, and is unused by ${title}`] : [])];
 }
 
+/** The server no longer configures node agents: what says how is kept where it is stored, and otherwise dropped. */
+function dropConfiguration(object: ApiObject, old?: ApiObject): void {
+  const { spec, status } = typed(schema, object);
+  if (spec && !(old && specOf(old).configSource)) delete spec.configSource;
+  if (status && !(old && statusOf(old).config)) delete status.config;
+}
+
 function readiness(object: ApiObject): string {
   const ready = statusOf(object).conditions?.findLast(({ type }) => type === 'Ready');
   const state = ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady';
@@ -82,6 +89,8 @@ export const node = (dialect: Dialect): Kind =>
     columns: columns(dialect),
     strategy: {
       default: setDefaults,
+      prepareForCreate: (object) => dropConfiguration(object),
+      prepareForUpdate: dropConfiguration,
       validateCreate: (object) => [...validateSpec(specOf(object)), ...validateStatus(statusOf(object))],
       validateUpdate: (object) => [...validateSpec(specOf(object)), ...validateStatusUpdate(statusOf(object))],
       warnings: (object) => warnings(object, dialect),
@@ -93,6 +102,7 @@ export const node = (dialect: Dialect): Kind =>
         verbs: ['get', 'update', 'patch'],
         prepareForUpdate: (object, old) => {
           object['spec'] = cloneJson(old['spec']);
+          dropConfiguration(object, old);
         },
         validateUpdate: (object) => validateStatusUpdate(statusOf(object)),
       },

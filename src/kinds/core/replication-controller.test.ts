@@ -36,6 +36,7 @@ refusesSpecs(kind, valid, [
   ['no template', { template: undefined }, ['spec.selector: Required value', 'spec.template: Required value']],
   ['no labels', { template: template({}, {}) }, ['spec.selector: Required value']],
   ['a selector of other pods', { selector: { app: 'y' } }, [mismatch]],
+  ['a selector that is none', { selector: { 'a b': 'c' } }, [mismatch]],
   ...badTemplates('ReplicationController'),
 ]);
 

@@ -9,8 +9,8 @@ import type { Kind, StrategyContext } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { clearStatus, statusView, validateCountParts } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
-import { containerColumns, defaultPodTemplate, podTemplateSpec } from './pod/pod-template-spec.ts';
-import { ownerWarnings, replicaColumns, replicaParts, replicaSpec, replicaStatus, replicasScale, selectorColumn, validateReplacedTemplate } from './pod/replaced-pods.ts';
+import { containerColumns, defaultPodTemplate, type PodTemplateSpec, podTemplateSpec, validatePodTemplate } from './pod/pod-template-spec.ts';
+import { notSelected, ownerWarnings, replicaColumns, replicaParts, replicaSpec, replicaStatus, replicasScale, selectorColumn, validateReplaced } from './pod/replaced-pods.ts';
 
 const spec = struct('api.core.v1.ReplicationControllerSpec', 'How many pods there should be, and of what kind.', {
   ...replicaSpec,
@@ -40,10 +40,15 @@ function fillDefaults(object: ApiObject): void {
 
 function validate(object: ApiObject, { dialect }: StrategyContext): FieldError[] {
   const { selector = {}, template } = specOf(object);
-  return [
-    ...(Object.keys(selector).length > 0 ? [] : [required('spec.selector')]),
-    ...(template ? validateReplacedTemplate(template, { matchLabels: selector }, { path: 'spec.template', owner: 'ReplicationController', dialect }) : [required('spec.template')]),
-  ];
+  return [...(Object.keys(selector).length > 0 ? [] : [required('spec.selector')]), ...(template ? validateTemplate(template, selector, dialect) : [required('spec.template')])];
+}
+
+/** Its selector is not checked: one that no labels can match is told where the template's do not. */
+function validateTemplate(template: PodTemplateSpec, selector: Readonly<Record<string, string>>, dialect: Dialect): FieldError[] {
+  const path = 'spec.template';
+  const labels = template.metadata?.labels;
+  const selected = Object.entries(selector).every(([key, value]) => labels && Object.hasOwn(labels, key) && labels[key] === value);
+  return [...(selected ? [] : [notSelected(path, labels)]), ...validatePodTemplate(template, path, dialect), ...validateReplaced(template, path, 'ReplicationController')];
 }
 
 export const replicationController = (dialect: Dialect): Kind =>

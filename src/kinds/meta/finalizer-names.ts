@@ -10,10 +10,14 @@ const standardNames: ReadonlySet<string> = new Set(['orphan', 'foregroundDeletio
 const isStandard = (name: string, dialect: Dialect): boolean => standardNames.has(name) || name === dialect.name;
 
 /** Requires each finalizer to be a qualified name with a domain, or a standard name. */
-export const validateFinalizerNames = (names: readonly string[], dialect: Dialect, field: string): FieldError[] =>
-  errorsOfEach(names, (name) => [
-    ...isQualifiedName(name).map((problem) => invalid(field, name, problem)),
-    ...validateDomain(name, dialect, field),
+export const validateFinalizerNames = (
+  names: readonly string[],
+  dialect: Dialect,
+  fieldOf: (index: number) => string,
+): FieldError[] =>
+  errorsOfEach(names, (name, index) => [
+    ...isQualifiedName(name).map((problem) => invalid(fieldOf(index), name, problem)),
+    ...validateDomain(name, dialect, fieldOf(index)),
   ]);
 
 const validateDomain = (name: string, dialect: Dialect, field: string): FieldError[] =>

@@ -24,7 +24,7 @@ export const describeAmounts = (amounts: Amounts): string =>
     .join(',');
 
 /** So many objects. */
-export const objects = (count: number): Quantity => ({ nanos: BigInt(count) * 10n ** 9n, family: 'decimal' });
+export const objects = (count: number | bigint): Quantity => ({ nanos: BigInt(count) * 10n ** 9n, family: 'decimal' });
 
 /** Adds in place. */
 export function addTo(sum: Map<string, Quantity>, added: Amounts): void {

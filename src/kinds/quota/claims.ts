@@ -51,7 +51,7 @@ interface DeviceClaimView {
     readonly requests?: readonly {
       readonly deviceClassName?: string;
       readonly allocationMode?: string;
-      readonly count?: number;
+      readonly count?: number | bigint;
     }[];
   };
 }
@@ -71,10 +71,10 @@ export function resourceClaims({ group }: Dialect): Evaluator {
     reads: 'object',
     measure(object) {
       const { devices } = (object as ApiObject & { readonly spec?: DeviceClaimView }).spec ?? {};
-      const byClass = new Map<string, number>();
+      const byClass = new Map<string, bigint>();
       for (const { deviceClassName = '', allocationMode, count = 0 } of devices?.requests ?? []) {
         const wanted = allocationMode === 'ExactCount' ? count : allocationMode === 'All' ? devicesMax : 0;
-        byClass.set(deviceClassName, (byClass.get(deviceClassName) ?? 0) + wanted);
+        byClass.set(deviceClassName, (byClass.get(deviceClassName) ?? 0n) + BigInt(wanted));
       }
       const usage = new Map([[objectCount, objects(1)]]);
       for (const [name, count] of byClass) usage.set(`${name}${suffix}`, objects(count));

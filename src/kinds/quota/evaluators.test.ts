@@ -207,12 +207,14 @@ describe('what other objects use', () => {
       { deviceClassName: 'gpu', allocationMode: 'ExactCount', count: 1 },
       { deviceClassName: 'nic', allocationMode: 'All' },
       { deviceClassName: 'tape', allocationMode: 'Unheard' },
+      { deviceClassName: 'many', allocationMode: 'ExactCount', count: 2n ** 63n - 1n },
     ];
     assert.deepEqual(used(found('resourceclaims', 'resource.orch.io'), { spec: { devices: { requests } } }), {
       'count/resourceclaims.resource.orch.io': '1',
       'gpu.deviceclass.resource.orch.io/devices': '3',
       'nic.deviceclass.resource.orch.io/devices': '32',
       'tape.deviceclass.resource.orch.io/devices': '0',
+      'many.deviceclass.resource.orch.io/devices': '9223372036854775807',
     });
   });
 

@@ -34,8 +34,17 @@ const tags: readonly (readonly [string, string])[] = [
   ['app:1', '1'],
   ['registry:5000/app', 'latest'],
   ['registry:5000/app:2', '2'],
+  [`app@sha256:${'0'.repeat(64)}`, ''],
+  [`app:latest@sha256:${'0'.repeat(64)}`, 'latest'],
+  ['Registry/a/b', 'latest'],
+  ['[::1]:5000/app', 'latest'],
+  ['a'.repeat(247), 'latest'],
+  // No references.
+  ['App', ''],
+  ['/app', ''],
   ['app@sha256:00', ''],
-  ['app:latest@sha256:00', 'latest'],
+  ['0'.repeat(64), ''],
+  ['a'.repeat(248), ''],
 ];
 
 for (const [image, tag] of tags) {

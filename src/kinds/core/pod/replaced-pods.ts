@@ -41,8 +41,11 @@ export const validateReplaced = ({ spec }: PodTemplateSpec, path: string, owner:
 export function validateSelected(selector: LabelSelector | undefined, { metadata = {} }: PodTemplateSpec, path: string): FieldError[] {
   if (!isReadable(selector)) return [];
   const parsed = selector && readLabelSelector(selector);
-  return parsed && selectsLabels(parsed, metadata.labels) ? [] : [invalidMap(`${path}.metadata.labels`, metadata.labels, '`selector` does not match template `labels`')];
+  return parsed && selectsLabels(parsed, metadata.labels) ? [] : [notSelected(path, metadata.labels)];
 }
+
+export const notSelected = (path: string, labels: Readonly<Record<string, string>> | undefined): FieldError =>
+  invalidMap(`${path}.metadata.labels`, labels, '`selector` does not match template `labels`');
 
 /** A selector that selects everything would take the pods of others. */
 export const validateNotEmpty = (selector: LabelSelector | undefined, owner: string): FieldError[] =>

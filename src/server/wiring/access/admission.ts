@@ -323,7 +323,8 @@ const makers: Readonly<Record<PluginName, (parts: AdmissionParts) => AdmissionPl
   DefaultIngressClass: ({ dialect, lookups }) =>
     defaultIngressClass({ dialect, classes: defaultOf(lookups, 'ingressclasses') }),
   DenyServiceExternalIPs: denyServiceExternalIps,
-  MutatingAdmissionPolicy: (parts) => mutatingPolicies(dynamicParts(parts)),
+  MutatingAdmissionPolicy: (parts) =>
+    mutatingPolicies({ ...dynamicParts(parts), enabled: parts.features.has('MutatingAdmissionPolicy') }),
   MutatingAdmissionWebhook: (parts) => mutatingWebhooks(dynamicParts(parts)),
   ValidatingAdmissionPolicy: (parts) => validatingPolicies(dynamicParts(parts)),
   ValidatingAdmissionWebhook: (parts) => validatingWebhooks(dynamicParts(parts)),
@@ -341,7 +342,7 @@ const dynamicParts = ({
   clock,
   random,
   lookups,
-}: AdmissionParts): WebhookParts & MutatingParts & ValidatingParts => ({
+}: AdmissionParts): WebhookParts & Omit<MutatingParts, 'enabled'> & ValidatingParts => ({
   ...{ dialect, clock, random },
   ...lookups.dynamic,
   namespace: (name) => lookups.namespace(name),
