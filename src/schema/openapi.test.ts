@@ -20,6 +20,7 @@ import {
   type StructSchema,
   string,
   struct,
+  undocumentedEnum,
   time,
 } from './schema.ts';
 
@@ -49,6 +50,7 @@ const thing = struct('test.v1.Thing', 'A thing.', {
 
 const openValues = struct('test.v1.Open', '', {
   mode: opt(1, documentedEnum('On', 'Off'), ''),
+  quiet: opt(5, undocumentedEnum('On', 'Off'), ''),
   raw: opt(2, anyObject({ name: 'test.v1.Raw' }), ''),
   value: opt(3, anyValue({ name: 'test.v1.Value' }), ''),
   shown: opt(4, anyValue({ name: 'test.v1.Shown', documentedAs: 'object' }), ''),
@@ -63,6 +65,7 @@ for (const [version, refs] of [
     const { properties } = schemas['io.test.v1.Open'] as { properties: Record<string, unknown> };
     assert.deepEqual(properties, {
       mode: { description: '', type: 'string', enum: ['Off', 'On'] },
+      quiet: { description: '', type: 'string' },
       raw: { description: '', ...refs('Raw') },
       value: { description: '', ...refs('Value') },
       shown: { description: '', ...refs('Shown') },

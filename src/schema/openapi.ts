@@ -236,8 +236,8 @@ class Emitter {
     }
   }
 
-  #string({ enum: checked, documentedEnum }: StringSchema): Json {
-    const values = checked ?? documentedEnum;
+  #string({ enum: checked, enumUndocumented, documentedEnum }: StringSchema): Json {
+    const values = enumUndocumented ? undefined : (checked ?? documentedEnum);
     return { type: 'string', ...(values && { enum: [...values].sort() }) };
   }
 

@@ -55,6 +55,8 @@ export interface StringSchema extends Assertions {
   readonly enum?: readonly string[];
   /** Errors name the allowed values in their order. Default: sorted. */
   readonly enumOrder?: 'given';
+  /** OpenAPI documents do not name the allowed values: the published type of the field is no enumeration. */
+  readonly enumUndocumented?: true;
   /** Values that OpenAPI documents name, of a field whose kind validates it with texts of its own. */
   readonly documentedEnum?: readonly string[];
   /** The name of a check in `formats.ts`. */
@@ -303,6 +305,13 @@ export const enumOf = <const E extends readonly string[]>(...values: E): StringS
 export const enumInOrder = <const E extends readonly string[]>(...values: E): StringSchema & { readonly enum: E } => ({
   ...enumOf(...values),
   enumOrder: 'given',
+});
+/** A string with a fixed set of values, of which documents say nothing. */
+export const undocumentedEnum = <const E extends readonly string[]>(
+  ...values: E
+): StringSchema & { readonly enum: E } => ({
+  ...enumOf(...values),
+  enumUndocumented: true,
 });
 /** A string of which documents name the values; the kind validates it. */
 export const documentedEnum = (...values: readonly string[]): StringSchema => ({ ...string(), documentedEnum: values });

@@ -1,4 +1,4 @@
-import { always, documentedEnum, type Infer, inline, list, mergeList, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { always, documentedEnum, type Infer, inline, list, mergeList, opt, ptr, type StringSchema, string, struct } from '../../schema/schema.ts';
 import { labelSelector } from '../meta/label-selector.ts';
 import { matchCondition, matchConditionOf } from './match-condition.ts';
 import { ruleWithOperations } from './rule.ts';
@@ -7,6 +7,9 @@ import { ruleWithOperations } from './rule.ts';
 export type ApiVersion = 'v1' | 'v1beta1' | 'v1alpha1';
 
 export const definitionName = (version: ApiVersion, name: string): string => `api.admissionregistration.${version}.${name}`;
+
+/** A string of which documents name the values, but in v1beta1, where its type is not marked as an enumeration. */
+export const namedValues = (version: ApiVersion, ...values: readonly string[]): StringSchema => (version === 'v1beta1' ? string() : documentedEnum(...values));
 
 /** Parts that policies of both kinds, and their bindings, have in a version. */
 export function policyParts(version: ApiVersion) {
@@ -29,7 +32,7 @@ export function policyParts(version: ApiVersion) {
       excludeResourceRules: opt(4, list(namedRule), 'Requests that one of these matches do not match.'),
       matchPolicy: ptr(
         7,
-        documentedEnum('Equivalent', 'Exact'),
+        namedValues(version, 'Equivalent', 'Exact'),
         '`Exact`: the rules match requests as they are sent. `Equivalent`: also those for another version of the same resource, which are converted.',
         {
           default: 'Equivalent',

@@ -1,7 +1,7 @@
 import { always, documentedEnum, type Infer, int64, list, mergeList, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { condition } from '../meta/condition.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
-import { type ApiVersion, definitionName, policyParts } from './policy-schema.ts';
+import { type ApiVersion, definitionName, namedValues, policyParts } from './policy-schema.ts';
 
 /** Schemas of ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding in a version. */
 export function validatingPolicySchemas(version: ApiVersion) {
@@ -20,7 +20,7 @@ export function validatingPolicySchemas(version: ApiVersion) {
     paramKind: ptr(1, paramKind, 'The kind of the objects that parameterize the policy: `params` in expressions.'),
     matchConstraints: ptr(2, matchResources, 'The requests that it judges. Policies and their bindings are never judged by policies.'),
     validations: opt(3, list(validation), 'The rules; there must be some, or audit annotations.'),
-    failurePolicy: ptr(4, documentedEnum('Fail', 'Ignore'), 'What a failed evaluation means: `Fail` refuses the request, `Ignore` lets it pass.', { default: 'Fail' }),
+    failurePolicy: ptr(4, namedValues(version, 'Fail', 'Ignore'), 'What a failed evaluation means: `Fail` refuses the request, `Ignore` lets it pass.', { default: 'Fail' }),
     auditAnnotations: opt(5, list(auditAnnotation), 'Annotations of the audit events of the requests.'),
     matchConditions,
     variables: opt(7, mergeList('name', variable, { duplicatesAllowed: true }), 'Expressions for use in others; evaluated when they are needed.'),

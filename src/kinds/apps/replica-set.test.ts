@@ -144,3 +144,5 @@ for (const [name, texts] of names) {
     );
   });
 }
+
+test('ReplicaSet: no field but those of all kinds is selected', () => assert.deepEqual(kind.selectableFields, []));

@@ -1,7 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import type { FieldError } from '../../meta/field-error.ts';
-import { selectable } from '../../meta/selectable-field.ts';
 import { always, req, struct } from '../../schema/schema.ts';
 import { wide } from '../columns.ts';
 import { containerColumns, defaultPodTemplate, type PodTemplateSpec, podTemplateSpec } from '../core/pod/pod-template-spec.ts';
@@ -43,7 +42,6 @@ export const replicaSet = (dialect: Dialect): Kind =>
     shortNames: ['rs'],
     categories: ['all'],
     schema,
-    selectableFields: [selectable('status.replicas', { absent: '0' })],
     columns: [...replicaColumns, ...containerColumns(templateOf, wide), selectorColumn((object) => specOf(object).selector)],
     strategy: {
       default: (object) => defaultPodTemplate(templateOf(object)),

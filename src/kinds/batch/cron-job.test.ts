@@ -67,7 +67,7 @@ refusesSpecs(kind, valid, [
   [
     'jobs with a selector of their own',
     { jobTemplate: jobTemplate({ manualSelector: true }) },
-    [`${inJob}.manualSelector: Unsupported value: true: supported values: "false", "nil"`],
+    [`${inJob}.manualSelector: Unsupported value: true: supported values: "nil", "false"`],
   ],
   [
     'jobs whose pods restart',

@@ -2,7 +2,7 @@ import { limits } from '../../base/limits.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { readSchedule, zoneProblem } from '../../meta/cron-schedule.ts';
-import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
+import { type FieldError, invalid, notSupported, notSupportedOf, required } from '../../meta/field-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { goText } from '../../schema/go-text.ts';
 import { always, bool, documentedEnum, type Infer, int32, int64, list, opt, ptr, string, struct, time } from '../../schema/schema.ts';
@@ -68,7 +68,7 @@ function validate(object: ApiObject, dialect: Dialect, old?: ApiObject): FieldEr
     ...(policies.includes(policy) ? [] : [policy === '' ? required('spec.concurrencyPolicy') : notSupported('spec.concurrencyPolicy', policy, policies)]),
     ...validateJobSpec(jobOf(object), path, dialect),
     ...(selector ? [{ ...invalid(`${path}.selector`, selector, '`selector` will be auto-generated'), shown: goText(labelSelector, selector) }] : []),
-    ...(manualSelector ? [notSupported(`${path}.manualSelector`, manualSelector, ['nil', 'false'])] : []),
+    ...(manualSelector ? [notSupportedOf(`${path}.manualSelector`, manualSelector, ['nil', 'false'])] : []),
   ];
 }
 

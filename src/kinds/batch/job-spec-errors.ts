@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
-import { boundedCount, duplicate, errorsOfEach, type FieldError, invalid, notSupported, required, tooLong } from '../../meta/field-error.ts';
+import { boundedCount, duplicate, errorsOfEach, type FieldError, invalid, notSupported, notSupportedOf, required, tooLong } from '../../meta/field-error.ts';
 import { isDnsSubdomain, isQualifiedName } from '../../meta/formats.ts';
 import { shownAsGo } from '../../schema/go-text.ts';
 import { validatePodTemplate } from '../core/pod/pod-template-spec.ts';
@@ -37,7 +37,7 @@ const modes = ['NonIndexed', 'Indexed'];
 
 function validateCompletionMode(spec: JobSpec, path: string): FieldError[] {
   const { completionMode = 'NonIndexed', backoffLimitPerIndex, maxFailedIndexes } = spec;
-  if (!modes.includes(completionMode)) return [notSupported(`${path}.completionMode`, completionMode, modes)];
+  if (!modes.includes(completionMode)) return [notSupportedOf(`${path}.completionMode`, completionMode, modes)];
   if (completionMode === 'Indexed') return validateIndexed(spec, path);
   return Object.entries({ backoffLimitPerIndex, maxFailedIndexes }).flatMap(([name, value]) => (value === undefined ? [] : [invalid(`${path}.${name}`, value, 'requires indexed completion mode')]));
 }

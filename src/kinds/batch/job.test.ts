@@ -62,7 +62,7 @@ refusesSpecs(kind, chosen, [
   [
     'an unknown mode',
     { completionMode: 'Any' },
-    ['spec.completionMode: Unsupported value: "Any": supported values: "Indexed", "NonIndexed"'],
+    ['spec.completionMode: Unsupported value: "Any": supported values: "NonIndexed", "Indexed"'],
   ],
   [
     'indexes without a number',

@@ -52,13 +52,7 @@ export function eventsEvent(dialect: Dialect, core: Kind): Kind {
     ...name,
     schema,
     storedAs,
-    selectableFields: [
-      ...regardingFields.map((field) => selectable(`regarding.${field}`)),
-      selectable('reason'),
-      selectable('reportingController'),
-      selectable('source', { at: ['deprecatedSource.component', 'reportingController'] }),
-      selectable('type'),
-    ],
+    selectableFields: [...regardingFields.map((field) => selectable(`regarding.${field}`)), selectable('reason'), selectable('reportingController'), selectable('type')],
     columns: core.columns.map((column) => ({
       ...column,
       value: (object, now) => cellOf(column.value, storedAs.toStored(object), now),

@@ -2,7 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { duplicate, errorsOfEach, type FieldError, invalid, invalidTexts, notSupportedOf } from '../../meta/field-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
-import { always, bool, enumOf, type Infer, int64, list, opt, ptr, string, struct } from '../../schema/schema.ts';
+import { always, bool, type Infer, int64, list, opt, ptr, string, struct, undocumentedEnum } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn, none } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
@@ -19,7 +19,7 @@ const csiDriverSpec = struct('api.storage.v1.CSIDriverSpec', 'What a driver can 
   podInfoOnMount: ptr(2, bool(), 'Whether the driver is told which pod it mounts a volume for.', { default: false }),
   volumeLifecycleModes: opt(3, list(string(), { listType: 'set', duplicatesAllowed: true }), 'How long its volumes live: `Persistent`, or `Ephemeral` as their pod.', { default: ['Persistent'] }),
   storageCapacity: ptr(4, bool(), 'Whether pods are placed by the capacities that the driver reports.', { default: false }),
-  fsGroupPolicy: ptr(5, enumOf('ReadWriteOnceWithFSType', 'File', 'None'), 'Whether ownership and permissions of its volumes may be changed.', { default: 'ReadWriteOnceWithFSType' }),
+  fsGroupPolicy: ptr(5, undocumentedEnum('ReadWriteOnceWithFSType', 'File', 'None'), 'Whether ownership and permissions of its volumes may be changed.', { default: 'ReadWriteOnceWithFSType' }),
   tokenRequests: opt(6, list(tokenRequest), 'Tokens of the service account of a pod that the driver gets with a mount.'),
   requiresRepublish: ptr(7, bool(), 'Whether a mount is repeated now and then, so that its content is renewed.', { default: false }),
   seLinuxMount: ptr(8, bool(), 'Whether its volumes can be mounted with a security context.', { default: false }),

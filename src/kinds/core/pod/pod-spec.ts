@@ -1,4 +1,4 @@
-import { bool, enumOf, type Infer, int32, int64, list, map, mergeList, opt, ptr, quantity, req, string, struct } from '../../../schema/schema.ts';
+import { bool, enumInOrder, type Infer, int32, int64, list, map, mergeList, opt, ptr, quantity, req, string, struct, undocumentedEnum } from '../../../schema/schema.ts';
 import { localObjectReference } from '../references.ts';
 import { affinity } from './affinity.ts';
 import { container } from './container/container.ts';
@@ -15,7 +15,7 @@ const podReadinessGate = struct('api.core.v1.PodReadinessGate', 'A condition tha
 });
 
 const podOS = struct('api.core.v1.PodOS', 'Operating system of a pod.', {
-  name: req(1, enumOf('linux', 'windows'), 'Name of the operating system, such as `linux` or `windows`.'),
+  name: req(1, undocumentedEnum('linux', 'windows'), 'Name of the operating system, such as `linux` or `windows`.'),
 });
 
 const podSchedulingGate = struct('api.core.v1.PodSchedulingGate', 'A named reason for which a pod must not be scheduled yet.', {
@@ -33,10 +33,10 @@ export const podSpec = struct('api.core.v1.PodSpec', 'What a pod should run, whe
   initContainers: opt(20, mergeList('name', container), 'Containers that run one after the other, each to its end, before the main containers start.'),
   containers: req(2, mergeList('name', container, { itemsMin: 1 }), 'The main containers of the pod; there is at least one, and none is added or removed later.'),
   ephemeralContainers: opt(34, mergeList('name', ephemeralContainer), 'Containers added to a running pod for debugging, through the `ephemeralcontainers` subresource only.'),
-  restartPolicy: opt(3, enumOf('Always', 'OnFailure', 'Never'), 'When a container that ended is started again.', { default: 'Always' }),
+  restartPolicy: opt(3, enumInOrder('Always', 'OnFailure', 'Never'), 'When a container that ended is started again.', { default: 'Always' }),
   terminationGracePeriodSeconds: ptr(4, int64(), 'Seconds between the request to stop and the forced end of the containers; 0 ends them at once.', { default: 30 }),
   activeDeadlineSeconds: ptr(5, int64({ minimum: 1, maximum: 2 ** 31 - 1 }), 'Seconds after its start at which a pod that still runs is marked failed and stopped.'),
-  dnsPolicy: opt(6, enumOf('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'), 'Where the containers take their DNS settings from.', { default: 'ClusterFirst' }),
+  dnsPolicy: opt(6, enumInOrder('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'), 'Where the containers take their DNS settings from.', { default: 'ClusterFirst' }),
   nodeSelector: opt(7, map(string(), { mapType: 'atomic' }), 'Labels that a node must carry, with these values, to run the pod.'),
   serviceAccountName: opt(8, string({ format: 'dnsSubdomain' }), 'Name of the service account that the pod runs as.'),
   serviceAccount: opt(9, string(), 'Older name of `serviceAccountName`; kept equal to it.', { deprecated: true }),
@@ -60,7 +60,7 @@ export const podSpec = struct('api.core.v1.PodSpec', 'What a pod should run, whe
   readinessGates: opt(28, list(podReadinessGate), 'Conditions that must be true, beside ready containers, for the pod to count as ready.'),
   runtimeClassName: ptr(29, string({ format: 'dnsSubdomain' }), 'Name of the runtime class that says which container runtime runs the pod.'),
   enableServiceLinks: ptr(30, bool(), 'Whether environment variables tell the containers about the services of the namespace; true for pods unless set.'),
-  preemptionPolicy: ptr(31, enumOf('PreemptLowerPriority', 'Never'), 'Whether the pod may push out pods of lower priority.'),
+  preemptionPolicy: ptr(31, enumInOrder('PreemptLowerPriority', 'Never'), 'Whether the pod may push out pods of lower priority.'),
   overhead: opt(32, map(quantity()), 'Resources that running the pod costs beside those of its containers, as its runtime class says.'),
   topologySpreadConstraints: opt(
     33,

@@ -89,7 +89,10 @@ test('status: containers that may restart do so', () => {
 test('ephemeralcontainers: one is added, and nothing else', () => {
   const old = stored(podWith({}, { labels: { a: '1' } }));
   const sent = {
-    ...podWith({ hostname: 'x', ephemeralContainers: [debug] }, { labels: { a: '2' } }),
+    ...podWith(
+      { hostname: 'x', ephemeralContainers: [debug] },
+      { labels: { a: '2' }, generateName: 'x-', deletionGracePeriodSeconds: 1 },
+    ),
     status: { phase: 'Failed' },
   };
   const { object, pod, errors } = updated(old, sent, podEphemeralContainersView);
@@ -100,7 +103,7 @@ test('ephemeralcontainers: one is added, and nothing else', () => {
     ephemeralContainers?.map(({ name, imagePullPolicy }) => [name, imagePullPolicy]),
     [['debug', 'Always']],
   );
-  assert.deepEqual(object.metadata.labels, { a: '1' });
+  assert.deepEqual(object.metadata, old.metadata);
   assert.deepEqual(object['status'], old['status']);
 });
 

@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
 import type { ViewSubresource } from '../../kind.ts';
+import { keepMetadata } from '../../meta/status-view.ts';
 import { asPod } from './pod-schema.ts';
 import { validateEphemeralUpdate } from './validation/ephemeral-update-validation.ts';
 import { validateStatusUpdate } from './validation/status-validation.ts';
@@ -32,7 +33,7 @@ export const podEphemeralContainersView: ViewSubresource = {
     const { ephemeralContainers: _, ...spec } = asPod(old).spec ?? {};
     object['spec'] = { ...spec, ...(added && { ephemeralContainers: added }) };
     object['status'] = old['status'];
-    restore(object.metadata, old.metadata, ['labels', 'annotations', 'finalizers', 'ownerReferences']);
+    keepMetadata(object, old);
   },
   validateUpdate: (object, old, { dialect }) => validateEphemeralUpdate(object, old, dialect),
 };

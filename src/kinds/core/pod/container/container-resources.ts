@@ -1,4 +1,4 @@
-import { enumOf, type Infer, list, map, opt, quantity, req, string, struct } from '../../../../schema/schema.ts';
+import { type Infer, list, map, opt, quantity, req, string, struct, undocumentedEnum } from '../../../../schema/schema.ts';
 
 const resourceClaim = struct('api.core.v1.ResourceClaim', 'Refers to a resource claim of the pod.', {
   name: req(1, string(), "Name of an entry in the pod's `resourceClaims`."),
@@ -21,8 +21,8 @@ export const resourceRequirements = struct('api.core.v1.ResourceRequirements', '
 });
 
 export const containerResizePolicy = struct('api.core.v1.ContainerResizePolicy', 'What a change of a resource does to a running container.', {
-  resourceName: req(1, enumOf('cpu', 'memory'), 'Resource that the rule is for: `cpu` or `memory`.'),
-  restartPolicy: req(2, enumOf('NotRequired', 'RestartContainer'), 'Whether the container is restarted: `NotRequired` or `RestartContainer`.'),
+  resourceName: req(1, undocumentedEnum('cpu', 'memory'), 'Resource that the rule is for: `cpu` or `memory`.'),
+  restartPolicy: req(2, undocumentedEnum('NotRequired', 'RestartContainer'), 'Whether the container is restarted: `NotRequired` or `RestartContainer`.'),
 });
 
 export type ResourceRequirements = Infer<typeof resourceRequirements>;

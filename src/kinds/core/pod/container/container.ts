@@ -1,4 +1,4 @@
-import { always, bool, enumOf, type Infer, int32, list, mergeList, opt, ptr, req, string, struct } from '../../../../schema/schema.ts';
+import { always, bool, enumInOrder, enumOf, type Infer, int32, list, mergeList, opt, ptr, req, string, struct, undocumentedEnum } from '../../../../schema/schema.ts';
 import { containerResizePolicy, resourceRequirements } from './container-resources.ts';
 import { envFromSource, envVar } from './env.ts';
 import { lifecycle } from './lifecycle.ts';
@@ -31,7 +31,7 @@ export const container = struct('api.core.v1.Container', 'A program from an imag
   resizePolicy: opt(23, list(containerResizePolicy, { unique: { by: ['resourceName'], at: 'element' } }), 'Whether a change of a resource restarts the container.', {
     gate: 'InPlacePodVerticalScaling',
   }),
-  restartPolicy: ptr(24, enumOf('Always'), 'Restart rule of this container; `Always`, on an init container, makes it run beside the main ones.'),
+  restartPolicy: ptr(24, undocumentedEnum('Always'), 'Restart rule of this container; `Always`, on an init container, makes it run beside the main ones.'),
   volumeMounts: opt(9, mergeList('mountPath', volumeMount, { duplicatesAllowed: true }), "Volumes of the pod that appear in the container's file system."),
   volumeDevices: opt(21, mergeList('devicePath', volumeDevice, { duplicatesAllowed: true }), 'Block devices of the pod that appear in the container.'),
   livenessProbe: ptr(10, probe, 'Check that restarts the container when it fails.'),
@@ -39,7 +39,7 @@ export const container = struct('api.core.v1.Container', 'A program from an imag
   startupProbe: ptr(22, probe, 'Check that holds back the other checks until the container has started up.'),
   lifecycle: ptr(12, lifecycle, 'Actions to run after the container started and before it is stopped.'),
   terminationMessagePath: opt(13, string(), 'File in the container whose text becomes the message of its end.', { default: '/dev/termination-log' }),
-  terminationMessagePolicy: opt(20, enumOf('File', 'FallbackToLogsOnError'), 'Whether the message of the end may come from the log when the file is empty.', { default: 'File' }),
+  terminationMessagePolicy: opt(20, enumInOrder('File', 'FallbackToLogsOnError'), 'Whether the message of the end may come from the log when the file is empty.', { default: 'File' }),
   imagePullPolicy: opt(14, enumOf('Always', 'Never', 'IfNotPresent'), 'When the image is fetched; `Always` for the tag `latest`, otherwise `IfNotPresent`, unless set.'),
   securityContext: ptr(15, securityContext, 'Security settings of the container, which win over those of the pod.'),
   stdin: opt(16, bool(), 'Keep an input stream open for the container.'),

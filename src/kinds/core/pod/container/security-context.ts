@@ -1,4 +1,4 @@
-import { always, bool, enumOf, type Infer, int64, list, opt, ptr, req, string, struct } from '../../../../schema/schema.ts';
+import { always, bool, enumOf, type Infer, int64, list, opt, ptr, req, string, struct, undocumentedEnum } from '../../../../schema/schema.ts';
 
 /** Largest user or group ID. */
 const idMax = 2 ** 31 - 1;
@@ -45,7 +45,7 @@ export const podSecurityContext = struct('api.core.v1.PodSecurityContext', 'Secu
   fsGroupChangePolicy: ptr(9, enumOf('OnRootMismatch', 'Always'), "When the owner of a volume's files is changed to `fsGroup`."),
   seccompProfile: ptr(10, seccompProfile, 'Filter for system calls.'),
   appArmorProfile: ptr(11, appArmorProfile, 'AppArmor profile of the containers.'),
-  seLinuxChangePolicy: ptr(13, enumOf('MountOption', 'Recursive'), 'How SELinux labels get onto the volumes: `Recursive` or `MountOption`.', { gate: 'SELinuxChangePolicy' }),
+  seLinuxChangePolicy: ptr(13, undocumentedEnum('MountOption', 'Recursive'), 'How SELinux labels get onto the volumes: `Recursive` or `MountOption`.', { gate: 'SELinuxChangePolicy' }),
 });
 
 const capabilities = struct('api.core.v1.Capabilities', 'Capabilities that are added and dropped.', {

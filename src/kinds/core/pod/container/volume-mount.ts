@@ -1,9 +1,9 @@
-import { bool, enumOf, type Infer, opt, ptr, req, string, struct } from '../../../../schema/schema.ts';
+import { bool, enumOf, type Infer, opt, ptr, req, string, struct, undocumentedEnum } from '../../../../schema/schema.ts';
 
 export const volumeMount = struct('api.core.v1.VolumeMount', 'Where and how a volume appears in a container.', {
   name: req(1, string(), 'Name of a volume of the pod.', { refersTo: 'api.core.v1.Volume' }),
   readOnly: opt(2, bool(), 'Mount without permission to write.'),
-  recursiveReadOnly: ptr(7, enumOf('Disabled', 'Enabled', 'IfPossible'), 'Whether mounts below this one are read-only too.'),
+  recursiveReadOnly: ptr(7, undocumentedEnum('Disabled', 'Enabled', 'IfPossible'), 'Whether mounts below this one are read-only too.'),
   mountPath: req(3, string(), 'Path in the container; it contains no colon.'),
   subPath: opt(4, string(), 'Path in the volume to mount in place of its root.'),
   mountPropagation: ptr(5, enumOf('None', 'HostToContainer', 'Bidirectional'), 'Which way mounts made later spread between node and container.'),
