@@ -20,8 +20,8 @@ import {
   type StructSchema,
   string,
   struct,
-  undocumentedEnum,
   time,
+  undocumentedEnum,
 } from './schema.ts';
 
 const part: StructSchema = struct(

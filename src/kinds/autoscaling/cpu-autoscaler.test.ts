@@ -64,7 +64,7 @@ for (const [metric, annotation] of metrics) {
     const { metadata, spec } = there(sent) as unknown as { metadata: { annotations: unknown }; spec: unknown };
     assert.deepEqual(metadata.annotations, { mine: 'x', [`${prefix}metrics`]: `[${annotation}]` });
     assert.deepEqual(spec, { ...base, targetCPUUtilizationPercentage: 80 });
-    assert.deepEqual(back(sent), read(stored, sent));
+    assert.deepEqual(back(sent), read(stored, { ...sent, spec: { ...base, metrics: [metric, cpu] } }));
   });
 }
 
@@ -79,7 +79,7 @@ test('HorizontalPodAutoscaler v1: behavior, present metrics and conditions survi
   ];
   const conditions = [{ type: 'AbleToScale', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z', reason: 'R' }];
   const sent = {
-    spec: { ...base, metrics: [cpu], behavior: { scaleUp: rules } },
+    spec: { ...base, metrics: [cpu], behavior: { scaleUp: rules, scaleDown: { selectPolicy: 'Min' } } },
     status: { currentReplicas: 1, desiredReplicas: 2, currentMetrics, conditions },
   };
   const { metadata, status } = there(sent) as unknown as {
@@ -91,14 +91,17 @@ test('HorizontalPodAutoscaler v1: behavior, present metrics and conditions survi
     Object.keys(metadata.annotations),
     ['current-metrics', 'conditions', 'behavior'].map((each) => prefix + each),
   );
-  assert.deepEqual(JSON.parse(metadata.annotations[`${prefix}behavior`] ?? ''), {
-    ScaleUp: {
-      SelectPolicy: 'Max',
-      Policies: [{ Type: 'Pods', Value: 1, PeriodSeconds: 60 }],
-      StabilizationWindowSeconds: 0,
-    },
-  });
+  assert.equal(
+    metadata.annotations[`${prefix}behavior`],
+    '{"ScaleUp":{"StabilizationWindowSeconds":0,"SelectPolicy":"Max","Policies":[{"Type":"Pods","Value":1,"PeriodSeconds":60}]},"ScaleDown":{"StabilizationWindowSeconds":null,"SelectPolicy":"Min","Policies":null}}',
+  );
   assert.deepEqual(back(sent), read(stored, sent));
+});
+
+test('HorizontalPodAutoscaler v1: processor time comes after the metrics of the annotation', () => {
+  const [[metric]] = metrics as [(typeof metrics)[number]];
+  const { spec } = back({ spec: { ...base, metrics: [cpu, metric] } }) as unknown as { spec: { metrics: unknown } };
+  assert.deepEqual(spec.metrics, [metric, cpu]);
 });
 
 for (const text of ['', '{', '7', '{"a":1}', '[7,null,{"type":7,"pods":[]}]']) {

@@ -59,14 +59,23 @@ const utilizationOf = ({ resource }: Values, field: 'target' | 'current'): unkno
 
 const present = (values: Values): Values => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 
-/** The names of fields in the annotation of the behavior begin with capitals. */
-const renamed = (value: unknown, rename: (name: string) => string): unknown => {
-  if (Array.isArray(value)) return value.map((each) => renamed(each, rename));
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([field, each]) => [rename(field), renamed(each, rename)]));
+/** Rules for one direction in the annotation of the behavior: every field, in this order, with a capital. */
+const rulesText = (rules: unknown): Values | null => {
+  if (!isRecord(rules)) return null;
+  const { stabilizationWindowSeconds = null, selectPolicy = null, policies } = rules;
+  const shown = Array.isArray(policies) ? items(policies).map(({ type, value, periodSeconds }) => ({ Type: type, Value: value, PeriodSeconds: periodSeconds })) : null;
+  return { StabilizationWindowSeconds: stabilizationWindowSeconds, SelectPolicy: selectPolicy, Policies: shown };
 };
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-const uncapital = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
+const behaviorText = ({ scaleUp, scaleDown }: Values): string => JSON.stringify({ ScaleUp: rulesText(scaleUp), ScaleDown: rulesText(scaleDown) });
+
+/** What that annotation says: null is no value. */
+const readBehavior = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(readBehavior);
+  if (!isRecord(value)) return value;
+  const said = Object.entries(value).filter(([, each]) => each !== null);
+  return Object.fromEntries(said.map(([field, each]) => [field.charAt(0).toLowerCase() + field.slice(1), readBehavior(each)]));
+};
 
 /** Annotations with what this version has no fields for. */
 const annotationsOf = ({ domain }: Dialect) => {
@@ -83,8 +92,9 @@ function toStored(object: ApiObject, names: Annotations, group: string): ApiObje
   const { targetCPUUtilizationPercentage: averageUtilization, ...rest } = record(object['spec']);
   const { currentCPUUtilizationPercentage, ...state } = record(object['status']);
   const cpu = averageUtilization === undefined ? [] : [{ type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } } }];
-  const metrics = [...cpu, ...items(read('metrics')).map(metricFromV1)];
-  const behavior = renamed(read('behavior'), uncapital);
+  // The last one, as published.
+  const metrics = [...items(read('metrics')).map(metricFromV1), ...cpu];
+  const behavior = readBehavior(read('behavior'));
   const cpuStatus = [{ type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: currentCPUUtilizationPercentage } } }];
   const saved = read('currentMetrics');
   const currentMetrics = Array.isArray(saved) ? items(saved).map(statusFromV1) : currentCPUUtilizationPercentage === undefined ? undefined : cpuStatus;
@@ -110,7 +120,7 @@ function fromStored(object: ApiObject, names: Annotations, group: string): ApiOb
   if (others.length > 0) added.push([names.metrics, JSON.stringify(others.map(metricToV1))]);
   if (statuses.length > 0) added.push([names.currentMetrics, JSON.stringify(statuses.map(statusToV1))]);
   if (items(conditions).length > 0) added.push([names.conditions, JSON.stringify(conditions)]);
-  if (isRecord(behavior)) added.push([names.behavior, JSON.stringify(renamed(behavior, capital))]);
+  if (isRecord(behavior)) added.push([names.behavior, behaviorText(behavior)]);
   const { annotations: _annotations, ...metadata } = object.metadata ?? {};
   return {
     ...object,
