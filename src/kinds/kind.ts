@@ -364,6 +364,8 @@ export interface Kind extends GroupVersionKind {
   readonly generationCounts?: 'annotations' | 'labels';
   /** A deletion that does not say otherwise leaves the dependents. `warning` is the text for those that do not say. */
   readonly orphansByDefault?: { readonly warning?: string };
+  /** Its objects own no others: a deletion is never about dependents. */
+  readonly ownsNothing?: boolean;
 }
 
 /** False for kinds with `answer`, `acts` or `observe`, whose objects are never stored. */

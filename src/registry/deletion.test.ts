@@ -5,6 +5,7 @@ import type { ApiObject } from '../meta/api-object.ts';
 import { RegistryFixture } from './registry-fixture.ts';
 
 const configMaps = '/api/v1/namespaces/n/configmaps';
+const events = '/api/v1/namespaces/n/events';
 const pods = '/api/v1/namespaces/n/pods';
 const accounts = '/api/v1/namespaces/n/serviceaccounts';
 
@@ -309,6 +310,15 @@ test('a dry run of a deletion is refused like a deletion, and keeps everything',
   }
   assert.deepEqual(await fixture.object('GET', `${configMaps}/a`), object);
   assert.equal((await fixture.refusal('DELETE', `${configMaps}/a`, { dryRun: ['Some'] })).code, 422);
+});
+
+test('events own nothing: no policy makes them wait', async () => {
+  await using fixture = await RegistryFixture.open();
+  for (const propagationPolicy of ['Foreground', 'Orphan', 'Background']) {
+    await fixture.object('POST', events, { metadata: { name: 'a' }, involvedObject: { namespace: 'n' } });
+    await fixture.call('DELETE', `${events}/a`, { propagationPolicy });
+    assert.equal((await fixture.refusal('GET', `${events}/a`)).code, 404);
+  }
 });
 
 async function withObjects(names: readonly string[]): Promise<RegistryFixture> {

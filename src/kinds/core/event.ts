@@ -200,4 +200,5 @@ export const event = (_dialect: Dialect): Kind =>
     strategy: { validateCreate, validateUpdate },
     createOnUpdate: true,
     timeToLive: 'event',
+    ownsNothing: true,
   });

@@ -91,7 +91,7 @@ function nextStep(writer: ObjectWriter, context: WriteContext, stored: Stored, o
   const { served } = context;
   const { strategy } = served.kind;
   const object = cloneJson(stored.object);
-  const policy = options.propagationPolicy ?? defaultPolicy(served, object);
+  const policy = served.kind.ownsNothing ? undefined : (options.propagationPolicy ?? defaultPolicy(served, object));
   setFinalizers(object, finalizersAfter(object.metadata.finalizers ?? [], policy));
   const graceSeconds = graceSecondsOf(strategy, stored.object, options.gracePeriodSeconds);
   if (graceSeconds === 0 && pendingFinalizers(served, object).length === 0) return { type: 'remove' };
