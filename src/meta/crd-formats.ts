@@ -1,5 +1,4 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { canonicalQuantity } from './quantity.ts';
 import { canonicalTime } from './time.ts';
 
 /**
@@ -12,18 +11,28 @@ const matches = (pattern: RegExp) => (value: string) => pattern.test(value);
 const uuid = (version: string, variant: string): RegExp =>
   new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`, 'i');
 
-/** Letters and symbols of any script, ASCII digits, dashes inside labels; at most 63 bytes per label, 255 in total. */
+/**
+ * Letters and symbols of any script, ASCII digits, dashes inside labels; at most 63 bytes per label, 255 in total. As in
+ * kube-apiserver, the last of several labels has only letters, two or more, and one that is alone has no dash but as its second
+ * character.
+ */
 function isHostname(value: string): boolean {
   if (Buffer.byteLength(value) > 255) return false;
-  return value
-    .split('.')
-    .every(
-      (label) =>
-        Buffer.byteLength(label) <= 63 &&
-        /^[a-zA-Z0-9\p{S}\p{L}-]+$/u.test(label) &&
-        !label.startsWith('-') &&
-        !label.endsWith('-'),
-    );
+  const labels = value.split('.');
+  if (labels.some((label) => Buffer.byteLength(label) > 63)) return false;
+  const last = labels.pop() ?? '';
+  if (labels.length === 0) return /^[a-zA-Z0-9\p{S}\p{L}]-?[a-zA-Z0-9\p{S}\p{L}]*$/u.test(last);
+  return (
+    /^[a-zA-Z\p{L}]{2,}$/u.test(last) &&
+    labels.every((label) => /^[a-zA-Z0-9\p{S}\p{L}-]+$/u.test(label) && !label.startsWith('-') && !label.endsWith('-'))
+  );
+}
+
+/** An IPv4 address, in IPv6 form too; numbers may have leading zeros. */
+function isIPv4Like(value: string): boolean {
+  if (!value.includes('.')) return false;
+  const plain = value.replaceAll(/(?<![0-9a-fA-F])0+(?=\d)/g, '');
+  return isIPv4(plain) || (isIPv6(plain) && !plain.includes('%'));
 }
 
 function isCidr(value: string): boolean {
@@ -50,7 +59,8 @@ function isEmail(value: string): boolean {
   return /^"[^"\\]+"$/.test(local) || /^[^\s@<>(),;:"\\.[\]]+(?:\.[^\s@<>(),;:"\\.[\]]+)*$/.test(local);
 }
 
-const macForms = /^(?:(?:[0-9a-f]{2}:)+[0-9a-f]{2}|(?:[0-9a-f]{2}-)+[0-9a-f]{2}|(?:[0-9a-f]{4}\.)+[0-9a-f]{4})$/i;
+const macForms =
+  /^(?:(?:[0-9a-f]{2}:)+[0-9a-f]{2}|(?:[0-9a-f]{2}-)+[0-9a-f]{2}|(?:[0-9a-f]{4}\.)+[0-9a-f]{4}|[0-9a-f]+)$/i;
 const macBytes = [6, 8, 20];
 
 const isMac = (value: string): boolean =>
@@ -98,19 +108,28 @@ function isDate(value: string): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(value);
 }
 
-/**
- * A Go duration (`1h30m`), or one number with a unit: `22 ns`, `3 days`. There is one way to match a number, so that long texts
- * take time linear in their length.
- */
-const durations =
-  /^(?:[-+]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)|\d+\s*(?:ns|nanos?|nanoseconds?|us|\u00b5s|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?))$/;
+/** A Go duration (`1h30m`). There is one way to match a number, so that long texts take time linear in their length. */
+const goDuration = /^[-+]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$/;
+
+/** Units of durations; a word that begins with a long one will do. */
+const durationUnit = /^(?:ns|us|\u00b5s|ms|s|m|h|hr|d|w|wk|(?:nano|micro|milli|sec|min|hour|day|week).*)$/;
+
+const largestInteger = 2n ** 63n - 1n;
+
+/** A Go duration, or a text with a number and a unit anywhere: `22 ns`, `every 3 days`. */
+function isDuration(value: string): boolean {
+  if (goDuration.test(value)) return true;
+  const parts = [...value.matchAll(/(?<!\d)(\d+)[\t\n\f\r ]*([A-Za-z\u00b5]+)/g)];
+  if (parts.some(([, number = '']) => number.length > 19 && BigInt(number) > largestInteger)) return false;
+  return parts.some(([, , unit = '']) => durationUnit.test(unit.toLowerCase()));
+}
 
 export const crdFormats: ReadonlyMap<string, (value: string) => boolean> = new Map([
   ['bsonobjectid', matches(/^[0-9a-f]{24}$/i)],
   ['uri', isRequestUri],
   ['email', isEmail],
   ['hostname', isHostname],
-  ['ipv4', isIPv4],
+  ['ipv4', isIPv4Like],
   ['ipv6', (value: string) => isIPv6(value) && !value.includes('%')],
   ['cidr', isCidr],
   ['mac', isMac],
@@ -128,9 +147,8 @@ export const crdFormats: ReadonlyMap<string, (value: string) => boolean> = new M
   ['byte', isBase64],
   ['password', always],
   ['date', isDate],
-  ['duration', matches(durations)],
+  ['duration', isDuration],
   ['datetime', (value: string) => canonicalTime(value.toUpperCase(), 'second') !== undefined],
-  ['quantity', (value: string) => canonicalQuantity(value) !== undefined],
 ]);
 
 /** The check of a format; undefined if it is ignored. Dashes in its name are, as in Kubernetes: `date-time` is `datetime`. */

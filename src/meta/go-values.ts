@@ -19,6 +19,31 @@ const entriesAsGo = (values: Readonly<Record<string, string>>): string =>
     .map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`)
     .join(', ');
 
+/** A value of a custom resource. */
+export function goValue(value: unknown): string {
+  if (value === null || value === undefined) return '"null"';
+  return partAsGo(value);
+}
+
+function partAsGo(value: unknown): string {
+  if (value === null) return 'interface {}(nil)';
+  if (typeof value === 'number') return goNumber(value);
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (Array.isArray(value)) return `[]interface {}{${value.map(partAsGo).join(', ')}}`;
+  if (typeof value !== 'object') return String(value);
+  const fields = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return `map[string]interface {}{${fields.map(([name, part]) => `${JSON.stringify(name)}:${partAsGo(part)}`).join(', ')}}`;
+}
+
+/** An integer has no exponent; a double has one from a million on, and below 0.0001. */
+function goNumber(value: number): string {
+  if (Number.isSafeInteger(value)) return String(value);
+  const [digits = '', exponent = ''] = value.toExponential().split('e');
+  const power = Number(exponent);
+  if (power >= -4 && power < 6) return String(value);
+  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
+}
+
 /** A time that is the value itself; within a struct it has another form. */
 export const goTime = (time: string): string => `${time.slice(0, 10)} ${time.slice(11, 19)} +0000 UTC`;
 

@@ -8,6 +8,8 @@ export interface Finding extends FieldError {
   readonly describe?: (path: string) => string;
   /** Keys of maps are in brackets, although the schema is structural. */
   readonly keys?: 'bracketed';
+  /** As in kube-apiserver, the error is one of the whole object, and its detail alone says where the value is. */
+  readonly of?: 'whole';
   /**
    * An error that an update has even if it does not change the value. `duplicates`: unless the old object has duplicates
    * anywhere.
@@ -61,8 +63,10 @@ export function checkKey(check: Check, part: unknown, findings: Finding[], key: 
 /** The value of a field or key in the value that an update replaces. */
 export const oldPart = (old: unknown, name: string): unknown => (isRecord(old) ? getOwn(old, name) : undefined);
 
-/** Converts findings to errors. Their paths must be complete. */
-export const asErrors = (findings: readonly Finding[]): FieldError[] =>
-  findings.map(({ describe, keys, ratchet, ...error }) =>
-    describe ? { ...error, detail: describe(error.field) } : error,
-  );
+/** Converts findings to errors. Their paths must be complete; `whole` is that of the object. */
+export const asErrors = (findings: readonly Finding[], whole: string): FieldError[] =>
+  findings.map(({ describe, keys, ratchet, of, ...error }) => ({
+    ...error,
+    ...(describe && { detail: describe(error.field) }),
+    ...(of && { field: whole }),
+  }));

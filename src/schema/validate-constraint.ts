@@ -1,7 +1,8 @@
 import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import { formatCheckOf } from '../meta/crd-formats.ts';
-import { invalid, notSupported, required, tooLong, tooMany } from '../meta/field-error.ts';
+import { invalid, notSupportedOf, required, tooLong, tooMany } from '../meta/field-error.ts';
+import { goValue } from '../meta/go-values.ts';
 import { all, type Check, checkPart, type Finding, oldPart } from './check.ts';
 import type { Constraint } from './constraint.ts';
 import { getOwn, isRecord } from './own-property.ts';
@@ -15,20 +16,22 @@ import { oldItems, ratcheted } from './validate-structural.ts';
  * correspond to.
  */
 export function compileConstraint(constraint: Constraint, schema?: Schema): Check | undefined {
-  const general = all(compileEnum(constraint));
-  const others = all(
+  const enumCheck = compileEnum(constraint);
+  // In the order of kube-apiserver.
+  const check = all(
     compileJunctors(constraint, schema),
     ofType(isString, compileString(constraint)),
     ofType(isNumber, compileNumber(constraint)),
     ofType(Array.isArray, compileList(constraint, listIn(schema))),
+    enumCheck,
     ofType(isRecord, compileObject(constraint, schema)),
   );
-  if (!general && !others) return undefined;
+  if (!check) return undefined;
   return (value, errors, old) => {
     if (errors.length >= limits.findingsMax) return;
-    general?.(value, errors);
     // For null, where the schema allows it, only the enum is checked.
-    if (value !== null) others?.(value, errors, old);
+    if (value === null) enumCheck?.(value, errors);
+    else check(value, errors, old);
   };
 }
 
@@ -64,6 +67,7 @@ const isNumber = (value: unknown): value is number | bigint => typeof value === 
 
 const inBody = (value: unknown, text: string): Finding => ({
   ...invalid('', value, text),
+  shown: goValue(value),
   describe: (path) => `${path} in body ${text}`,
 });
 
@@ -81,7 +85,7 @@ function compileEnum({ enum: supported }: Constraint): Check | undefined {
   const texts = new Set(supported.map(canonicalText));
   const shown = supported.map((value) => (typeof value === 'string' ? value : jsonText(value)));
   return (value, errors) => {
-    if (!texts.has(canonicalText(value))) errors.push(notSupported('', value, shown));
+    if (!texts.has(canonicalText(value))) errors.push({ ...notSupportedOf('', value, shown), shown: goValue(value) });
   };
 }
 
@@ -98,15 +102,17 @@ function sorted(value: unknown): unknown {
 function compileString({ minLength, maxLength, pattern, format }: Constraint): Check<string> | undefined {
   const known = formatCheckOf(format);
   return all(
-    maxLength === undefined
-      ? undefined
-      : (value, errors) => {
-          if (codePoints(value) > maxLength) errors.push(tooLong('', maxLength));
-        },
-    minLength === undefined
-      ? undefined
-      : limit((value) => codePoints(value) >= minLength, `should be at least ${minLength} chars long`, itself),
-    pattern === undefined ? undefined : compilePattern(pattern),
+    firstOf(
+      maxLength === undefined
+        ? undefined
+        : (value, errors) => {
+            if (codePoints(value) > maxLength) errors.push(tooLong('', maxLength));
+          },
+      minLength === undefined
+        ? undefined
+        : limit((value) => codePoints(value) >= minLength, `should be at least ${minLength} chars long`, itself),
+      pattern === undefined ? undefined : compilePattern(pattern),
+    ),
     known &&
       ((value, errors) => {
         if (known(value)) return;
@@ -114,6 +120,19 @@ function compileString({ minLength, maxLength, pattern, format }: Constraint): C
         errors.push({ ...inBody(value, text), type: 'FieldValueTypeInvalid' });
       }),
   );
+}
+
+/** As in kube-apiserver, one of length and pattern is reported. */
+function firstOf(...parts: readonly (Check<string> | undefined)[]): Check<string> | undefined {
+  const checks = parts.filter((part) => part !== undefined);
+  if (checks.length < 2) return checks[0];
+  return (value, errors) => {
+    const found = errors.length;
+    for (const check of checks) {
+      check(value, errors);
+      if (errors.length > found) return;
+    }
+  };
 }
 
 function compilePattern(pattern: string): Check<string> {
@@ -155,6 +174,7 @@ function compileNumber(constraint: Constraint): Check<number | bigint> | undefin
 function isMultiple(value: number | bigint, factor: number): boolean {
   if (typeof value === 'bigint' && Number.isInteger(factor) && factor !== 0) return value % BigInt(factor) === 0n;
   const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor;
+  if (typeof value === 'number' && Math.abs(quotient) > Number.MAX_SAFE_INTEGER) return false;
   const whole = Math.trunc(quotient);
   return quotient === whole || Math.abs(quotient - whole) < 1e-9 * Math.abs(quotient + whole);
 }
@@ -204,11 +224,9 @@ function compileObject(constraint: Constraint, schema: Schema | undefined): Reco
   const tooFew = `should have at least ${minProperties} properties`;
   return (value, errors, old) => {
     const count = Object.keys(value).length;
-    // As in Kubernetes, the fields are not checked if their number is wrong.
-    if (minProperties !== undefined && count < minProperties) {
-      errors.push(inBody(count, tooFew));
-    } else if (maxProperties !== undefined && count > maxProperties) errors.push(tooMany('', count, maxProperties));
-    else parts?.(value, errors, old);
+    if (minProperties !== undefined && count < minProperties) errors.push(inBody(count, tooFew));
+    if (maxProperties !== undefined && count > maxProperties) errors.push(tooMany('', count, maxProperties));
+    parts?.(value, errors, old);
   };
 }
 
@@ -284,8 +302,12 @@ function oneOfProblem(valid: number): string | undefined {
   return `must validate one and only one schema (oneOf). ${found}`;
 }
 
-/** As in kube-apiserver, these messages quote the path and show no value. */
-const junctorError = (text: string): Finding => ({ ...invalid('', '', text), describe: (path) => `"${path}" ${text}` });
+/** As in kube-apiserver, these messages quote the path and show no value, and the error has no field of its own. */
+const junctorError = (text: string): Finding => ({
+  ...invalid('', '', text),
+  of: 'whole',
+  describe: (path) => `"${path}" ${text}`,
+});
 
 function errorsOf(check: Check | undefined, value: unknown, old: unknown): readonly Finding[] {
   const errors: Finding[] = [];

@@ -2,6 +2,7 @@ import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import { formatCheckOf } from '../meta/crd-formats.ts';
 import { duplicate, invalid } from '../meta/field-error.ts';
+import { goValue } from '../meta/go-values.ts';
 import type { Check, Finding } from './check.ts';
 import { equalValues } from './equal-values.ts';
 import { getOwn, isRecord } from './own-property.ts';
@@ -98,6 +99,14 @@ export function compileDuplicates({ listType, mapKeys = [] }: ListSchema): Check
   if (listType === 'atomic') return undefined;
   const shown = listType === 'set' ? (item: unknown) => item : keysOf(mapKeys);
   return (list, findings) => {
+    const wrong = listType === 'map' ? list.findIndex((item) => !isRecord(item)) : -1;
+    if (wrong >= 0) {
+      const text = 'must be an object for an array of list-type map';
+      const item = list[wrong];
+      const error = { ...invalid(`[${wrong}]`, item, text), shown: goValue(item) };
+      findings.push({ ...error, ratchet: 'duplicates', keys: 'bracketed' });
+      return;
+    }
     if (list.length < 2) return;
     const counts = new Map<string, number>();
     for (const [index, item] of list.entries()) {
@@ -106,7 +115,12 @@ export function compileDuplicates({ listType, mapKeys = [] }: ListSchema): Check
       const count = (counts.get(text) ?? 0) + 1;
       counts.set(text, count);
       if (count === 2)
-        findings.push({ ...duplicate(`[${index}]`, shown(item)), ratchet: 'duplicates', keys: 'bracketed' });
+        findings.push({
+          ...duplicate(`[${index}]`, shown(item)),
+          shown: goValue(shown(item)),
+          ratchet: 'duplicates',
+          keys: 'bracketed',
+        });
     }
   };
 }

@@ -35,6 +35,8 @@ import { compileDuplicates, compileType, oldItems, ratcheted } from './validate-
 export { validateUpdate } from './validate-update.ts';
 
 interface ValidateOptions {
+  /** The field of errors that are of the whole value: `path`, or what kube-apiserver shows where there is none. */
+  readonly whole?: string;
   /**
    * The value that an update replaces, decoded by the same schema. Errors of a structural schema are left out if the value
    * that has them, or one around it, is unchanged, as in kube-apiserver (CRDValidationRatcheting). Values correspond by
@@ -60,8 +62,17 @@ export function validate(schema: Schema, value: unknown, path = '', options: Val
   if (findings.length === 0) return [];
   if (old !== undefined) findings = withoutOldDuplicates(findings, check, old);
   if (path !== '') prefix(findings, 0, path);
-  return asErrors(findings);
+  return asErrors(inOrder(findings), options.whole ?? (path === '' ? nowhere : path));
 }
+
+/** The path of the whole object, as kube-apiserver shows it. */
+const nowhere = '<nil>';
+
+/** kube-apiserver looks for duplicates when everything else of the object has been checked. */
+const inOrder = (findings: readonly Finding[]): readonly Finding[] =>
+  findings.some(isDuplicate)
+    ? [...findings.filter((each) => !isDuplicate(each)), ...findings.filter(isDuplicate)]
+    : findings;
 
 /** Duplicates are left out if the old value has any. */
 function withoutOldDuplicates(findings: Finding[], check: Check | undefined, old: unknown): Finding[] {
@@ -95,7 +106,7 @@ export function validateFields(
     const findings: Finding[] = [];
     checkOf(schemaOf(field))?.(value, findings);
     const counted = withoutOldDuplicates(findings, checkOf(schema), old).filter(({ ratchet }) => ratchet !== 'never');
-    errors.push(...asErrors(counted).map((error) => ({ ...error, field: joinPath(name, error.field) })));
+    errors.push(...asErrors(inOrder(counted), '').map((error) => ({ ...error, field: joinPath(name, error.field) })));
   }
   return errors;
 }

@@ -58,9 +58,9 @@ describe('custom objects that their schema refuses', () => {
     assert.deepEqual(await refusal(client().create(at(group), sent)), [
       422,
       'FieldValueTypeInvalid spec.size',
-      'FieldValueDuplicate spec.ports[1]',
       'FieldValueTooLong spec.ports[0].name',
       'FieldValueRequired spec.name',
+      'FieldValueDuplicate spec.ports[1]',
     ]);
     const noMetadata = { ...sent, metadata: { name: 'one', labels: 1 } };
     assert.deepEqual(await refusal(client().create(at(group), noMetadata)), [400]);

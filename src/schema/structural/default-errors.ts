@@ -1,5 +1,6 @@
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import { describeFieldError, type FieldError, invalid } from '../../meta/field-error.ts';
+import { goValue } from '../../meta/go-values.ts';
 import { decodeValue } from '../decode.ts';
 import { joinPath } from '../field-path.ts';
 import { isRecord } from '../own-property.ts';
@@ -33,12 +34,18 @@ export function defaultErrors(place: Place, rules: MetadataRules): readonly Fiel
   for (const { schema, initial, at, meta } of defaultsIn(place)) {
     if (errors.full) break;
     const problem = meta ? metadataProblem(meta, initial, rules) : unknownProblem(schema, initial);
-    if (problem !== undefined) errors.add(invalid(at, initial, problem));
+    if (problem !== undefined) errors.add({ ...invalid(at, initial, problem), shown: goValue(initial) });
     // The paths within messages are those within the default, as in kube-apiserver.
-    else errors.add(...validate(schema, initial).map((error) => ({ ...error, field: joinPath(at, error.field) })));
+    else errors.add(...validate(schema, initial, '', { whole: '' }).map((error) => placed(at, error)));
   }
   return errors.list;
 }
+
+/** As in kube-apiserver, there is a dot before the index of an item. */
+const placed = (at: string, error: FieldError): FieldError => ({
+  ...error,
+  field: error.field.startsWith('[') ? `${at}.${error.field}` : joinPath(at, error.field),
+});
 
 /** A default value of a schema, and its path. */
 interface Default extends Pick<Place, 'schema' | 'meta'> {

@@ -104,7 +104,7 @@ const rows: Readonly<Record<string, Row>> = {
       { k: '2', v: 'yy' },
       { k: '1', v: 'xx' },
     ],
-    errors: ['spec[0].v', 'spec'],
+    errors: ['spec[0].v', '<nil>'],
   },
   'new duplicates': { schema: set, old: ['a'], value: ['a', 'a'], errors: ['spec[1]'] },
   'duplicates where there were some': {

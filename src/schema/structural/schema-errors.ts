@@ -1,5 +1,5 @@
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
-import { type FieldError, forbidden, invalid, notSupported, required } from '../../meta/field-error.ts';
+import { type FieldError, forbidden, invalid, notSupported, notSupportedOf, required } from '../../meta/field-error.ts';
 import { BoundedErrors } from './bounded-errors.ts';
 import {
   additionalOf,
@@ -210,7 +210,7 @@ function checkListType(schema: JsonSchema, path: string, errors: BoundedErrors):
   checkTypeFor(name, 'array', schema, path, errors);
   if (listType === 'set' && items && textOf(schema, 'type') === 'array') checkSetItems(items, `${path}.items`, errors);
   const supported = ['atomic', 'set', 'map'];
-  if (!supported.includes(listType)) errors.add(notSupported(`${path}.${name}`, listType, supported));
+  if (!supported.includes(listType)) errors.add(notSupportedOf(`${path}.${name}`, listType, supported));
 }
 
 /** Items of sets must be atomic: lists are by default, objects are not. */
