@@ -129,6 +129,8 @@ interface ConfigurationApply extends WriteSource {
   readonly live: ApiObject | undefined;
   /** The parsed body, with the apiVersion and kind of the object. Not modified. */
   readonly config: Readonly<Record<string, unknown>>;
+  /** The body as it was sent, where name and namespace may be left to the path. Default: `config`. */
+  readonly sent?: Readonly<Record<string, unknown>>;
   /** Take over fields that other managers own with another value. */
   readonly force: boolean;
   /** For objects that the same client managed with client-side apply before. */
@@ -168,7 +170,7 @@ export function applyConfiguration(request: ConfigurationApply): Applied {
     if (merged.type === 'conflicts') throw new TypeError('an apply by force has no conflicts');
   }
   let object = merged.object.value;
-  if (isClient) object = keepLastApplied(object, request.config, clientSideApply.annotation);
+  if (isClient) object = keepLastApplied(object, request.sent ?? request.config, clientSideApply.annotation);
   const isSame = live !== undefined && object === live && merged.owners === application.known;
   return { type: 'applied', object: isSame ? object : withEntries(object, merged.owners), changed: !isSame, unknown };
 }
@@ -182,7 +184,7 @@ interface ReadApplication extends Application {
 function readApplication(request: ConfigurationApply): ReadApplication {
   const { schema, live, resetFields: excluded = noFields, convert } = request;
   const { value: config, unknown, problems } = readConfiguration(objectShapeOf(schema), request.config);
-  if (problems.length > 0) throw badRequest(describeProblems(request.config, problems));
+  if (problems.length > 0) throw badRequest(describeProblems(request.sent ?? request.config, problems));
   const sentEntries = isRecord(request.config['metadata']) ? request.config['metadata']['managedFields'] : undefined;
   if (sentEntries !== undefined && sentEntries !== null) throw badRequest('metadata.managedFields must be nil');
   const known = storedOwners(live?.metadata.managedFields ?? []);
@@ -207,7 +209,7 @@ function ownersBeforeFirstApply(
   return ownersAfterUpdate(noOwners, write, writer, timeOf(request));
 }
 
-/** `failed to create typed patch object (default/web; v1, Kind=Pod): .spec.containers: ...`, as in kube-apiserver. */
+/** `failed to create typed patch object (default/web; /v1, Kind=Pod): .spec.containers: ...`, as in kube-apiserver. */
 function describeProblems(
   config: Readonly<Record<string, unknown>>,
   problems: readonly ConfigurationProblem[],
@@ -216,7 +218,9 @@ function describeProblems(
   const lines = problems.map(({ path, problem }) => (path === '' ? problem : `${path}: ${problem}`));
   const text = lines.length === 1 ? lines[0] : `errors:\n${lines.map((line) => `  ${line}`).join('\n')}`;
   const name = `${metadata['namespace'] ?? ''}/${metadata['name'] ?? ''}`;
-  return `failed to create typed patch object (${name}; ${config['apiVersion']}, Kind=${config['kind']}): ${text}`;
+  const { apiVersion, kind } = config;
+  const version = String(apiVersion).includes('/') ? apiVersion : `/${apiVersion}`;
+  return `failed to create typed patch object (${name}; ${version}, Kind=${kind}): ${text}`;
 }
 
 function withEntries(object: Readonly<Record<string, unknown>>, owners: Owners): Readonly<Record<string, unknown>> {

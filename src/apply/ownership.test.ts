@@ -397,8 +397,8 @@ suite('conflicts', () => {
         'conflicts with "a" with subresource "status" using v1:',
         '- .status.name',
         'conflicts with "b":',
-        '- .parts[name="p"].value',
         '- .text',
+        '- .parts[name="p"].value',
       ].join('\n'),
     );
   });
@@ -440,7 +440,7 @@ suite('a configuration that cannot be applied', () => {
     test(problem, () =>
       assert.throws(() => attempt(config), {
         code: 400,
-        message: `failed to create typed patch object (/thing; v1, Kind=Thing): ${problem}`,
+        message: `failed to create typed patch object (/thing; /v1, Kind=Thing): ${problem}`,
       }),
     );
   }
@@ -448,7 +448,7 @@ suite('a configuration that cannot be applied', () => {
   test('reports all its problems', () => {
     assert.throws(() => attempt({ text: 5, count: 'x' }), {
       message:
-        'failed to create typed patch object (/thing; v1, Kind=Thing): errors:\n  .text: expected string, got number\n  .count: expected integer, got string',
+        'failed to create typed patch object (/thing; /v1, Kind=Thing): errors:\n  .text: expected string, got number\n  .count: expected integer, got string',
     });
   });
 

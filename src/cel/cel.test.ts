@@ -58,7 +58,7 @@ describe('compile', () => {
     ['words.filter(w, w)', /'_\?_:_' applied to '\(string, list\(string\), list\(string\)\)'/],
     ['"text".all(c, true)', /cannot be range of a comprehension/],
     ['words.exists(w.x, true)', /the variable of a macro must be a simple name/],
-    ['has(claims)', /has\(\) takes the selection of a field/],
+    ['has(claims)', /invalid argument to has\(\) macro/],
     ['has(count.x)', /type 'int' does not support field selection/],
     ['user.name == "a"', /undefined field 'name'/],
     ['user.constructor == "a"', /undefined field 'constructor'/],

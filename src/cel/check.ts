@@ -239,9 +239,15 @@ class Checker {
         const type = Object.hasOwn(operand.fields, expr.field) ? operand.fields[expr.field] : undefined;
         return type ?? this.#wrong(expr.at, `undefined field '${expr.field}'`);
       }
-      default:
-        this.#wrong(expr.at, `type '${this.#name(operand)}' does not support field selection`);
+      default: {
+        const name = this.#name(operand);
+        const isOpaque = operand.kind === 'opaque';
+        this.#wrong(
+          expr.at,
+          isOpaque ? `unexpected failed resolution of '${name}'` : `type '${name}' does not support field selection`,
+        );
         return dynType;
+      }
     }
   }
 

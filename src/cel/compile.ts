@@ -11,7 +11,7 @@ import { Planner } from './plan.ts';
 import { planSliced, type SlicedStep } from './plan-sliced.ts';
 import type { Frame, Step } from './step.ts';
 import { type Expr, someExpr } from './syntax.ts';
-import { type CelType, typeName } from './type.ts';
+import { type CelType, resultTypeName, typeName } from './type.ts';
 import { type CelValue, fromJson } from './value.ts';
 
 /** A program whose variables the caller converts to values. */
@@ -63,7 +63,9 @@ export function* compileInSteps(
 
 function demandType(type: CelType, wanted: readonly CelType[] | undefined): void {
   if (wanted === undefined || wanted.some((each) => typeName(each) === typeName(type))) return;
-  throw new CelCompileError(`must evaluate to ${wanted.map(typeName).join(' or ')} but got ${typeName(type)}`);
+  throw new CelCompileError(
+    `must evaluate to ${wanted.map(resultTypeName).join(' or ')} but got ${resultTypeName(type)}`,
+  );
 }
 
 /** The value of a variable; undefined if it has none. */

@@ -28,7 +28,7 @@ export function expandMacro(call: Call, complain: Complain): Expr | undefined {
 
 function expandHas(argument: Expr | undefined, at: number, complain: Complain): Expr {
   if (argument?.kind !== 'select' || argument.mode === 'test')
-    throw complain(at, 'has() takes the selection of a field');
+    throw complain(argument?.at ?? at, 'invalid argument to has() macro');
   return { ...argument, at, mode: 'test' };
 }
 

@@ -65,6 +65,9 @@ export const structType = (name: string, fields: Readonly<Record<string, CelType
   fields,
 });
 
+/** The type of a result, as messages name it. */
+export const resultTypeName = (type: CelType): string => (type.kind === 'null_type' ? type.kind : typeName(type));
+
 /** The type as shown in messages: `map(string, list(string))`. */
 export function typeName(type: CelType): string {
   switch (type.kind) {
@@ -78,6 +81,8 @@ export function typeName(type: CelType): string {
     case 'opaque':
     case 'param':
       return type.name;
+    case 'null_type':
+      return 'null';
     default:
       return type === errorType ? '!error!' : type.kind;
   }

@@ -59,10 +59,35 @@ const rows: Readonly<Record<string, Row>> = {
   },
   'multiples of integers': {
     constraint: { multipleOf: 3 },
-    good: [-9, 2n ** 60n - 1n],
+    good: [-9, 2147483649, 2n ** 60n - 1n],
     bad: [
+      [2147483648, 'spec.it: Invalid value: 2147483648: spec.it in body should be a multiple of 3'],
+      [1e20, 'spec.it: Invalid value: 1e+20: spec.it in body should be a multiple of 3'],
       [1, 'spec.it: Invalid value: 1: spec.it in body should be a multiple of 3'],
       [2n ** 60n, 'spec.it: Invalid value: 1152921504606846976: spec.it in body should be a multiple of 3'],
+    ],
+  },
+  'one of length and pattern is told, before the enum': {
+    constraint: { maxLength: 2, pattern: '^a', enum: ['ab', 'a'] },
+    good: ['ab'],
+    bad: [
+      [
+        'bcd',
+        'spec.it: Too long: may not be more than 2 bytes',
+        'spec.it: Unsupported value: "bcd": supported values: "ab", "a"',
+      ],
+    ],
+  },
+  'values as Go shows them': {
+    constraint: { enum: [1] },
+    good: [1],
+    bad: [
+      [
+        { b: [null, 'x'], a: 1 },
+        'spec.it: Unsupported value: map[string]interface {}{"a":1, "b":[]interface {}{interface {}(nil), "x"}}: supported values: "1"',
+      ],
+      [1234567.5, 'spec.it: Unsupported value: 1.2345675e+06: supported values: "1"'],
+      [0.00001, 'spec.it: Unsupported value: 1e-05: supported values: "1"'],
     ],
   },
   'lengths in code points': {

@@ -173,6 +173,7 @@ function compileNumber(constraint: Constraint): Check<number | bigint> | undefin
 /** As in Kubernetes, for decimal fractions: the quotient may be above an integer by a billionth. */
 function isMultiple(value: number | bigint, factor: number): boolean {
   if (typeof value === 'bigint' && Number.isInteger(factor) && factor !== 0) return value % BigInt(factor) === 0n;
+  if (Number.isSafeInteger(value) && Number.isInteger(factor) && factor !== 0) return Number(value) % factor === 0;
   const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor;
   if (typeof value === 'number' && Math.abs(quotient) > Number.MAX_SAFE_INTEGER) return false;
   const whole = Math.trunc(quotient);

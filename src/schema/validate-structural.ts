@@ -99,7 +99,7 @@ export function compileDuplicates({ listType, mapKeys = [] }: ListSchema): Check
   if (listType === 'atomic') return undefined;
   const shown = listType === 'set' ? (item: unknown) => item : keysOf(mapKeys);
   return (list, findings) => {
-    const wrong = listType === 'map' ? list.findIndex((item) => !isRecord(item)) : -1;
+    const wrong = listType === 'map' ? list.findIndex((item) => item !== null && !isRecord(item)) : -1;
     if (wrong >= 0) {
       const text = 'must be an object for an array of list-type map';
       const item = list[wrong];

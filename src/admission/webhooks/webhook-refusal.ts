@@ -26,4 +26,7 @@ export const describeFailure = (webhook: string, why: string): string =>
 
 /** An error of the server's own, in kube-apiserver's form. */
 export const internal = (why: string, cause?: unknown): StatusError =>
-  new StatusError('InternalError', `Internal error occurred: ${why}`, { cause });
+  new StatusError('InternalError', `Internal error occurred: ${why}`, {
+    cause,
+    details: { causes: [{ message: why }] },
+  });

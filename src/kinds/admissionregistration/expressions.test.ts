@@ -71,7 +71,7 @@ describe('what the roles of expressions demand', () => {
     ['authorizer', 'message', undeclared('authorizer', 'authorizer')],
     ['authorizer.requestResource', 'message', undeclared('authorizer', 'authorizer.requestResource')],
     ["'text'", 'auditAnnotation', 'string'],
-    ['null', 'auditAnnotation', 'null_type'],
+    ['null', 'auditAnnotation', 'null'],
     ['true', 'auditAnnotation', 'must evaluate to one of [string null_type] but got bool'],
     ["string(authorizer.requestResource.check('get').allowed())", 'auditAnnotation', 'string'],
   ];
@@ -95,7 +95,7 @@ describe('what a policy adds', () => {
       ['user', 'request.userInfo', 'dyn'],
       ['users', '[request.userInfo]', 'list(dyn)'],
       ['optional', 'object.?x', 'dyn'],
-      ['nothing', 'null', 'null_type'],
+      ['nothing', 'null', 'null'],
       ['broken', '1 +', 'dyn'],
     ];
     for (const [name, source] of added) allAtOnce(compiler.addVariable(name, source));

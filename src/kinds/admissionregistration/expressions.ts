@@ -3,7 +3,7 @@ import { type CelValueProgram, compileInSteps } from '../../cel/compile.ts';
 import { CelCompileError } from '../../cel/error.ts';
 import { mutations, objectType, patchType } from '../../cel/library/mutations.ts';
 import { publishedError } from '../../cel/published-error.ts';
-import { boolType, type CelType, listType, nullType, stringType, typeName } from '../../cel/type.ts';
+import { boolType, type CelType, listType, nullType, resultTypeName, stringType } from '../../cel/type.ts';
 import { expressionEnvironment, type ObjectTypes, typeOfVariable } from './expression-types.ts';
 
 /**
@@ -94,8 +94,8 @@ export class ExpressionCompiler {
 }
 
 function typeProblem(type: CelType, wanted: readonly CelType[] | undefined): string | undefined {
-  const names = wanted?.map(typeName);
-  const name = typeName(type);
+  const names = wanted?.map(resultTypeName);
+  const name = resultTypeName(type);
   if (names === undefined || names.includes(name)) return undefined;
   return names.length === 1 ? `must evaluate to ${names[0]} but got ${name}` : `must evaluate to one of [${names.join(' ')}] but got ${name}`;
 }

@@ -218,7 +218,9 @@ describe('ValidatingAdmissionPolicy: errors', () => {
     [
       'too many audit annotations',
       { auditAnnotations: Array.from({ length: 21 }, (_, index) => ({ key: `k${index}`, valueExpression: "'x'" })) },
-      ['auditAnnotations: Invalid value: must not have more than 20 auditAnnotations'],
+      [
+        `auditAnnotations: Invalid value: []admissionregistration.AuditAnnotation{${Array.from({ length: 21 }, (_, index) => `admissionregistration.AuditAnnotation{Key:"k${index}", ValueExpression:"'x'"}`).join(', ')}}: must not have more than 20 auditAnnotations`,
+      ],
     ],
     [
       'conditions',
@@ -353,7 +355,7 @@ describe('ValidatingAdmissionPolicyBinding: errors', () => {
       'Deny and Warn',
       { validationActions: ['Deny', 'Warn'] },
       [
-        'validationActions: Invalid value: []string{"Deny", "Warn"}: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
+        'validationActions: Invalid value: []admissionregistration.ValidationAction{"Deny", "Warn"}: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
       ],
     ],
     ['Warn and Audit', { validationActions: ['Warn', 'Audit'] }, []],

@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import { duplicate, errorsOfEach, type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
+import { duplicate, errorsOfEach, type FieldError, invalid, invalidTexts, notSupported, required } from '../../meta/field-error.ts';
 import { isQualifiedName } from '../../meta/formats.ts';
 import { parseJsonPath } from '../../meta/json-path.ts';
 import { conditionsErrors } from '../meta/condition.ts';
@@ -53,6 +53,13 @@ function ruleTextErrors({ expression = '', message = '', messageExpression = '',
 
 const isBlank = (text: string): boolean => text !== '' && text.trim() === '';
 
+/** The annotations as Go prints them. */
+function annotationsAsGo(annotations: readonly AuditAnnotation[]): string {
+  const type = 'admissionregistration.AuditAnnotation';
+  const each = annotations.map(({ key = '', valueExpression = '' }) => `${type}{Key:${JSON.stringify(key)}, ValueExpression:${JSON.stringify(valueExpression)}}`);
+  return `[]${type}{${each.join(', ')}}`;
+}
+
 function annotationsErrors(name: string, annotations: readonly AuditAnnotation[]): FieldError[] {
   const path = 'spec.auditAnnotations';
   const keys = new Set<string>();
@@ -63,7 +70,8 @@ function annotationsErrors(name: string, annotations: readonly AuditAnnotation[]
     return [...keyErrors(name, key, `${at}.key`), ...valueErrors(valueExpression, `${at}.valueExpression`), ...(isDuplicate ? [duplicate(`${at}.key`, key)] : [])];
   });
   if (annotations.length <= limits.policyAnnotationsMax) return errors;
-  return [{ type: 'FieldValueInvalid', field: path, detail: `must not have more than ${limits.policyAnnotationsMax} auditAnnotations` }, ...errors];
+  const detail = `must not have more than ${limits.policyAnnotationsMax} auditAnnotations`;
+  return [{ ...invalid(path, annotations, detail), shown: annotationsAsGo(annotations) }, ...errors];
 }
 
 function keyErrors(name: string, key: string, path: string): FieldError[] {
@@ -116,7 +124,7 @@ function actionsErrors(given: readonly string[], path: string): FieldError[] {
   });
   if (!seen.has('Deny') || !seen.has('Warn')) return errors;
   const detail = 'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)';
-  return [...errors, invalid(path, given, detail)];
+  return [...errors, invalidTexts(path, given, detail, 'admissionregistration.ValidationAction')];
 }
 
 /** Errors of the status that an update sets. */

@@ -44,8 +44,8 @@ function specErrors(spec: DefinitionSpec, old: Definition | undefined, { dialect
     ...versionsErrors(versions, old?.spec?.versions ?? [], { inline }),
     ...missingNames(names, 'spec.names'),
     ...namesErrors(names, 'spec.names'),
-    ...(conversion ? conversionErrors(conversion, conversionAllowances(old?.spec?.conversion, established)) : []),
     ...(spec.preserveUnknownFields && conversion?.strategy !== 'None' ? [invalid('spec.conversion.strategy', conversion?.strategy, 'must be None if spec.preserveUnknownFields is true')] : []),
+    ...(conversion ? conversionErrors(conversion, conversionAllowances(old?.spec?.conversion, established)) : []),
   ];
 }
 

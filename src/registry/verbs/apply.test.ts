@@ -79,6 +79,19 @@ test('4.6 apply creates the object if absent, else patches it', async () => {
   );
 });
 
+test('an apply names a new object; later ones may leave that to the path', async () => {
+  await using managers = await Managers.open();
+  managers.fixture.patchType = 'apply';
+  const unnamed = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'x-' } };
+  const error = await managers.refusedApply('m', configMap, unnamed);
+  const name = configMap.slice(configMap.lastIndexOf('/') + 1);
+  const text = `the name of the object (${name} based on URL) was undeterminable: name must be provided`;
+  assert.deepEqual([error.code, error.message], [400, text]);
+  await managers.create('other', configMap, { data: { k: 'v' } });
+  const reply = await managers.fixture.call('PATCH', `${configMap}?fieldManager=m`, unnamed);
+  assert.equal(reply.type === 'object' && reply.status, 200);
+});
+
 test('4.6 apply through a subresource creates nothing', async () => {
   await using managers = await Managers.open();
   const error = await managers.refusedApply('m', `${node}/status`, intent(node, { status: { phase: 'x' } }));

@@ -43,6 +43,7 @@ export async function apply(
       ? undefined
       : async () => {
           checkIdentity(request, config, undefined);
+          requireName(request, body);
           await writer.requireCreate(request);
           const object = await applied(writer, request, context, { config, options, stored: undefined });
           return writer.create(context, object);
@@ -57,6 +58,15 @@ export async function apply(
 }
 
 type Configuration = Readonly<Record<string, unknown>>;
+
+/** A configuration of a new object must name it; one of an existing object may leave that to the path. */
+function requireName({ info }: VerbRequest, { value }: RequestBody): void {
+  if (metadataOf(value)?.['name']) return;
+  throw badRequest(`the name of the object (${info.name} based on URL) was undeterminable: name must be provided`);
+}
+
+const metadataOf = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
+  isRecord(value) && isRecord(value['metadata']) ? value['metadata'] : undefined;
 
 /** The body as a partial object of a kind with the name of the path. */
 export function readConfiguration(request: VerbRequest, { value }: RequestBody, kind: GroupVersionKind): Configuration {
@@ -111,7 +121,7 @@ async function applied(
   const merging = withConversions(served, request, 'throws', (convert) =>
     applyConfiguration({
       ...writeSource(context, now, convert),
-      ...{ live, config, force: options.force },
+      ...{ live, config, force: options.force, ...(isRecord(body?.value) && { sent: body.value }) },
       clientSideApply: { manager, annotation },
     }),
   );

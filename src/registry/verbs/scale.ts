@@ -175,7 +175,8 @@ function readScale(object: ApiObject, subresource: ScaleSubresource): ApiObject 
   }
 }
 
-const unreadable = (why: string): StatusError => new StatusError('InternalError', `Internal error occurred: ${why}`);
+const unreadable = (why: string): StatusError =>
+  new StatusError('InternalError', `Internal error occurred: ${why}`, { details: { causes: [{ message: why }] } });
 
 const answerOf = (found: ApiObject): ObjectReply => ({
   type: 'object',

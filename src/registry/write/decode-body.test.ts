@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { objectMeta } from '../../kinds/meta/object-meta.ts';
+import { buildStructuralSchema } from '../../schema/structural/structural-schema.ts';
 import { RegistryFixture } from '../registry-fixture.ts';
-import { withKind } from './decode-body.ts';
+import { decodeObject, withKind } from './decode-body.ts';
 
 /** What a body says that it is: published texts. */
 
@@ -39,5 +41,36 @@ test('the kind of a body: an apply of another version', async () => {
   assert.deepEqual(
     [code, message],
     [400, 'Incorrect version specified in apply patch. Specified patch version: apps/v1beta1, expected: apps/v1'],
+  );
+});
+
+test('a custom object: another kind is invalid, and unknown fields are told in the order of pruning', () => {
+  const schema = buildStructuralSchema(
+    {
+      type: 'object',
+      properties: {
+        spec: {
+          type: 'object',
+          properties: {
+            o: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { a: { type: 'string' } } },
+          },
+        },
+      },
+    },
+    { objectMeta },
+  );
+  const widget = { group: 'example.com', version: 'v1', kind: 'Widget', schema };
+  assert.throws(() => decodeObject({ kind: 'Other', metadata: { name: 'a' } }, widget, () => {}), {
+    code: 422,
+    message: 'Other.example.com "a" is invalid: kind: Invalid value: "Other": must be Widget',
+  });
+  let unknown: readonly string[] = [];
+  const o = { kind: 'K', apiVersion: 'v1', metadata: { z: 1 }, y: 1 };
+  decodeObject({ metadata: { name: 'a' }, spec: { x: 1, o, b: 1 } }, widget, (fields) => {
+    unknown = fields;
+  });
+  assert.deepEqual(
+    unknown,
+    ['spec.b', 'spec.o.y', 'spec.x', 'spec.o.metadata.z'].map((path) => `unknown field "${path}"`),
   );
 });

@@ -1,9 +1,11 @@
 import type { GroupVersionKind, StoredAs } from '../../kinds/kind.ts';
 import { apiVersionOf, canonical } from '../../kinds/stored-as.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { badRequest, type StatusError } from '../../meta/status-error.ts';
+import { invalid } from '../../meta/field-error.ts';
+import { badRequest, invalidObject, type StatusError } from '../../meta/status-error.ts';
 import { decode } from '../../schema/decode.ts';
 import { applyDefaults } from '../../schema/defaults.ts';
+import { isRecord } from '../../schema/own-property.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import type { VerbRequest } from '../verb.ts';
 import type { WriteOptions } from './write-options.ts';
@@ -32,7 +34,9 @@ export function decodeBody(
   const { body } = request;
   if (body === undefined) throw badRequest(`a ${expected.kind} is expected in the body of the request`);
   return decodeObject(body.value, expected, (fields) => {
-    const problems = [...fields, ...duplicateFields(body.duplicates)];
+    const duplicates = duplicateFields(body.duplicates);
+    // Custom objects are pruned after they have been read.
+    const problems = expected.schema.structural ? [...duplicates, ...fields] : [...fields, ...duplicates];
     checkUnknown(request, options, problems, (message) => cannotBeHandled(expected, message));
   });
 }
@@ -46,17 +50,35 @@ export function decodeObject(
   expected: ExpectedKind,
   onUnknown: (fields: readonly string[]) => void,
 ): ApiObject {
+  if (expected.schema.structural) checkCustomKind(value, expected);
   const decoded = decode(expected.schema, withKind(value, expected));
   const [first] = decoded.errors;
   if (first) {
     const errors = decoded.errors.map(({ path, expected: wanted, got }) => `${path}: expected ${wanted}, got ${got}`);
     throw cannotBeHandled(expected, errors.join(', '));
   }
-  onUnknown([...unknownFields(decoded.unknown), ...furtherFields(decoded.omitted)]);
+  const unknown = expected.schema.structural ? decoded.unknown.toSorted(inOrderOfPruning) : decoded.unknown;
+  onUnknown([...unknownFields(unknown), ...furtherFields(decoded.omitted)]);
   applyDefaults(expected.schema, decoded.value);
   const object = decoded.value as unknown as ApiObject;
   const { storedAs } = expected;
   return storedAs ? canonical(storedAs.kind, storedAs.toStored(object)) : object;
+}
+
+/** A custom object that says it is of another kind is not malformed, but invalid. */
+function checkCustomKind(value: unknown, { group, kind: expected }: NamedKind): void {
+  if (!isRecord(value)) return;
+  const { kind, metadata } = value;
+  if (typeof kind !== 'string' || kind === '' || kind === expected) return;
+  const name = isRecord(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
+  throw invalidObject({ group, kind }, name, [invalid('kind', kind, `must be ${expected}`)]);
+}
+
+/** As in kube-apiserver, unknown fields are sorted, those of metadata after the others. */
+function inOrderOfPruning(one: string, other: string): number {
+  const [isOneMeta, isOtherMeta] = [one, other].map((path) => /(?:^|\.)metadata\./.test(path));
+  if (isOneMeta !== isOtherMeta) return isOneMeta ? 1 : -1;
+  return one < other ? -1 : 1;
 }
 
 /** The published refusal of a body, not of a patch. */

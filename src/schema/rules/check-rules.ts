@@ -85,7 +85,8 @@ export class RuleDefinitionCheck {
     const { rule, schema, place, at, environment } = checked;
     const compiled = compileRule(rule, environment);
     const path = `${at}.rule`;
-    if (compiled.type === 'error') return [invalid(path, rule, compiled.detail), ...oldSelfErrors(compiled, checked)];
+    if (compiled.type === 'error')
+      return [invalidRule(path, rule, compiled.detail), ...oldSelfErrors(compiled, checked)];
     const count = place.count ?? Math.floor(ruleRequestBytes / (jsonBytesMin(schema) + 1));
     const each = estimateCost(rule.rule, environment, ruleSizes(schema));
     return [...this.#costs.add(path, times(each, count), 'rule'), ...oldSelfErrors(compiled, checked)];
@@ -96,10 +97,25 @@ export class RuleDefinitionCheck {
     if (messageExpression === '' || compileRule(rule, environment).type === 'error') return [];
     const compiled = compileMessage(messageExpression, environment);
     const path = `${at}.messageExpression`;
-    if (compiled.type === 'error') return [invalid(path, rule, compiled.detail)];
+    if (compiled.type === 'error') return [invalidRule(path, rule, compiled.detail)];
     const cost = estimateCost(messageExpression, environment, ruleSizes(schema));
     return this.#costs.add(path, cost, 'messageExpression');
   }
+}
+
+const goPointer = (value: unknown): string => (value === undefined || value === null ? 'nil' : '0xc000000000');
+
+/** The rule is shown as Go prints it. */
+function invalidRule(path: string, rule: Rule, detail: string): FieldError {
+  const { message = '', messageExpression = '', reason, fieldPath = '', optionalOldSelf } = rule;
+  const texts = { Rule: rule.rule, Message: message, MessageExpression: messageExpression };
+  const fields = [
+    ...Object.entries(texts).map(([name, text]) => `${name}:${JSON.stringify(text)}`),
+    `Reason:(*apiextensions.FieldValueErrorReason)(${goPointer(reason)})`,
+    `FieldPath:${JSON.stringify(fieldPath)}`,
+    `OptionalOldSelf:(*bool)(${goPointer(optionalOldSelf)})`,
+  ];
+  return { ...invalid(path, rule, detail), shown: `apiextensions.ValidationRule{${fields.join(', ')}}` };
 }
 
 interface CheckedRule {

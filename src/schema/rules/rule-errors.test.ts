@@ -91,8 +91,10 @@ describe('what a rule says', () => {
 });
 
 describe('expressions', () => {
+  const shown = ({ rule = '', messageExpression = '' }, optionalOldSelf = 'nil') =>
+    `apiextensions.ValidationRule{Rule:${JSON.stringify(rule)}, Message:"", MessageExpression:${JSON.stringify(messageExpression)}, Reason:(*apiextensions.FieldValueErrorReason)(nil), FieldPath:"", OptionalOldSelf:(*bool)(${optionalOldSelf})}`;
   const failed = (rule: object, what: string, line: string, column: number) =>
-    `Invalid value: ${JSON.stringify(rule)}: compilation failed: ERROR: <input>:1:${column}: ${what}\n | ${line}\n | ${'.'.repeat(column - 1)}^`;
+    `Invalid value: ${shown(rule)}: compilation failed: ERROR: <input>:1:${column}: ${what}\n | ${line}\n | ${'.'.repeat(column - 1)}^`;
   const rows: Readonly<Record<string, readonly [rule: object, field: string, error: string]>> = {
     'an unknown field': [
       { rule: 'self.z == 1' },
@@ -117,12 +119,12 @@ describe('expressions', () => {
     'a result that is no bool': [
       { rule: 'self.a' },
       'rule',
-      'Invalid value: {"rule":"self.a"}: cel expression must evaluate to a bool',
+      `Invalid value: ${shown({ rule: 'self.a' })}: cel expression must evaluate to a bool`,
     ],
     'a message that is no string': [
       { rule: 'true', messageExpression: 'self.n' },
       'messageExpression',
-      'Invalid value: {"rule":"true","messageExpression":"self.n"}: messageExpression must evaluate to a string',
+      `Invalid value: ${shown({ rule: 'true', messageExpression: 'self.n' })}: messageExpression must evaluate to a string`,
     ],
     'optionalOldSelf without oldSelf': [
       { rule: 'true', optionalOldSelf: true },
@@ -132,7 +134,7 @@ describe('expressions', () => {
     'oldSelf that is optional, and is not used so': [
       { rule: 'oldSelf.a == self.a && oldSelf', optionalOldSelf: true },
       'rule',
-      'Invalid value: {"rule":"oldSelf.a == self.a && oldSelf","optionalOldSelf":true}: compilation failed',
+      `Invalid value: ${shown({ rule: 'oldSelf.a == self.a && oldSelf' }, '0xc000000000')}: compilation failed`,
     ],
   };
   for (const [name, [rule, field, error]] of Object.entries(rows)) {

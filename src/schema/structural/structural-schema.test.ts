@@ -293,6 +293,21 @@ const rows: Readonly<Record<string, Row>> = {
       'spec.map[k][2]: Duplicate value: map[string]interface {}{"a":"x", "b":1}',
     ],
   },
+  'items of a list map that are no objects': {
+    schema: object({
+      map: listOf(object({ a: text }, { required: ['a'] }), {
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['a'],
+      }),
+      other: integer,
+    }),
+    sent: { map: [1, 'x', 'x'], other: 'x' },
+    errors: [
+      ...['integer', 'string', 'string'].map((type, index) => wrongType(`spec.map[${index}]`, 'object', type)),
+      wrongType('spec.other', 'integer', 'string'),
+      'spec.map[0]: Invalid value: 1: must be an object for an array of list-type map',
+    ],
+  },
   'a field in junctors': {
     schema: object(
       { a: text, b: integer },
