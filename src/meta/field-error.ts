@@ -1,6 +1,6 @@
 import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
-import { goTextMap, goTexts } from './go-values.ts';
+import { goTextMap, goTexts, goValue } from './go-values.ts';
 
 /**
  * A validation error of one field, kept as data until the message is built. Types and texts are those of kube-apiserver
@@ -28,6 +28,8 @@ export interface FieldError {
   readonly value?: unknown;
   /** How the text shows the value, where its form does not follow from the value alone: see `go-values.ts`. */
   readonly shown?: string;
+  /** The text shows the value as Go prints one of a custom resource. Printed when the text is made: most errors have none. */
+  readonly asGo?: true;
 }
 
 export const required = (field: string, detail = ''): FieldError => ({ type: 'FieldValueRequired', field, detail });
@@ -123,7 +125,8 @@ const titles: Readonly<Record<FieldErrorType, string>> = {
 /** Message of an error without its field: `Invalid value: "Bad_Name": a lowercase RFC 1123 ...`. */
 export function describeFieldError(error: FieldError): string {
   const parts = [titles[error.type]];
-  if ('value' in error && error.value !== undefined) parts.push(error.shown ?? shownValue(error.value));
+  if ('value' in error && error.value !== undefined)
+    parts.push(error.shown ?? (error.asGo ? goValue : shownValue)(error.value));
   if (error.detail !== '') parts.push(error.detail);
   return parts.join(': ');
 }

@@ -2,7 +2,6 @@ import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import { formatCheckOf } from '../meta/crd-formats.ts';
 import { invalid, notSupportedOf, required, tooLong, tooMany } from '../meta/field-error.ts';
-import { goValue } from '../meta/go-values.ts';
 import { all, type Check, checkPart, type Finding, oldPart } from './check.ts';
 import type { Constraint } from './constraint.ts';
 import { getOwn, isRecord } from './own-property.ts';
@@ -67,7 +66,7 @@ const isNumber = (value: unknown): value is number | bigint => typeof value === 
 
 const inBody = (value: unknown, text: string): Finding => ({
   ...invalid('', value, text),
-  shown: goValue(value),
+  asGo: true,
   describe: (path) => `${path} in body ${text}`,
 });
 
@@ -85,7 +84,7 @@ function compileEnum({ enum: supported }: Constraint): Check | undefined {
   const texts = new Set(supported.map(canonicalText));
   const shown = supported.map((value) => (typeof value === 'string' ? value : jsonText(value)));
   return (value, errors) => {
-    if (!texts.has(canonicalText(value))) errors.push({ ...notSupportedOf('', value, shown), shown: goValue(value) });
+    if (!texts.has(canonicalText(value))) errors.push({ ...notSupportedOf('', value, shown), asGo: true });
   };
 }
 

@@ -2,7 +2,6 @@ import { jsonText } from '../base/json-text.ts';
 import { limits } from '../base/limits.ts';
 import { formatCheckOf } from '../meta/crd-formats.ts';
 import { duplicate, invalid } from '../meta/field-error.ts';
-import { goValue } from '../meta/go-values.ts';
 import type { Check, Finding } from './check.ts';
 import { equalValues } from './equal-values.ts';
 import { getOwn, isRecord } from './own-property.ts';
@@ -102,9 +101,8 @@ export function compileDuplicates({ listType, mapKeys = [] }: ListSchema): Check
     const wrong = listType === 'map' ? list.findIndex((item) => item !== null && !isRecord(item)) : -1;
     if (wrong >= 0) {
       const text = 'must be an object for an array of list-type map';
-      const item = list[wrong];
-      const error = { ...invalid(`[${wrong}]`, item, text), shown: goValue(item) };
-      findings.push({ ...error, ratchet: 'duplicates', keys: 'bracketed' });
+      const error = invalid(`[${wrong}]`, list[wrong], text);
+      findings.push({ ...error, asGo: true, ratchet: 'duplicates', keys: 'bracketed' });
       return;
     }
     if (list.length < 2) return;
@@ -117,7 +115,7 @@ export function compileDuplicates({ listType, mapKeys = [] }: ListSchema): Check
       if (count === 2)
         findings.push({
           ...duplicate(`[${index}]`, shown(item)),
-          shown: goValue(shown(item)),
+          asGo: true,
           ratchet: 'duplicates',
           keys: 'bracketed',
         });

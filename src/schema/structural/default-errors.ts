@@ -1,6 +1,5 @@
 import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import { describeFieldError, type FieldError, invalid } from '../../meta/field-error.ts';
-import { goValue } from '../../meta/go-values.ts';
 import { decodeValue } from '../decode.ts';
 import { joinPath } from '../field-path.ts';
 import { isRecord } from '../own-property.ts';
@@ -34,7 +33,7 @@ export function defaultErrors(place: Place, rules: MetadataRules): readonly Fiel
   for (const { schema, initial, at, meta } of defaultsIn(place)) {
     if (errors.full) break;
     const problem = meta ? metadataProblem(meta, initial, rules) : unknownProblem(schema, initial);
-    if (problem !== undefined) errors.add({ ...invalid(at, initial, problem), shown: goValue(initial) });
+    if (problem !== undefined) errors.add({ ...invalid(at, initial, problem), asGo: true });
     // The paths within messages are those within the default, as in kube-apiserver.
     else errors.add(...validate(schema, initial, '', { whole: '' }).map((error) => placed(at, error)));
   }
