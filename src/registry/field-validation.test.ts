@@ -20,6 +20,12 @@ const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, more: 1}\ndat
 const all = ['duplicate field "data.k"', 'unknown field "metadata.more"', 'unknown field "odd"'];
 
 const writes: readonly Write[] = [
+  {
+    what: 'a create with duplicates within unknown fields',
+    method: 'POST',
+    body: '{"metadata":{"name":"a"},"data":{"k":"2"},"o\\"dd":1,"o\\"dd":2,"odder":{"k":1,"k":2}}',
+    problems: ['unknown field "o\\"dd"', 'unknown field "odder"'],
+  },
   { what: 'a create in JSON', method: 'POST', body: json, problems: all },
   { what: 'a create in YAML', method: 'POST', body: yaml, problems: all },
   { what: 'an update in JSON', method: 'PUT', body: json, problems: all },
@@ -48,7 +54,7 @@ const writes: readonly Write[] = [
       '[{"op":"add","path":"/odd","value":2},{"op":"add","path":"/metadata/more","value":1},' +
       '{"op":"add","op":"add","path":"/data/k","value":"2","note":"x"}]',
     problems: [
-      'duplicate field "[2].op"',
+      'json patch duplicate field "[2].op"',
       'json patch unknown field "[2].note"',
       'unknown field "metadata.more"',
       'unknown field "odd"',

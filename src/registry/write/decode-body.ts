@@ -33,22 +33,23 @@ export function decodeBody(
 ): ApiObject {
   const { body } = request;
   if (body === undefined) throw badRequest(`a ${expected.kind} is expected in the body of the request`);
-  return decodeObject(body.value, expected, (fields) => {
-    const duplicates = duplicateFields(body.duplicates);
+  return decodeObject(body.value, expected, (fields, unknown) => {
+    const { structural } = expected.schema;
+    const duplicates = duplicateFields(structural ? body.duplicates : outside(unknown, body.duplicates));
     // Custom objects are pruned after they have been read.
-    const problems = expected.schema.structural ? [...duplicates, ...fields] : [...fields, ...duplicates];
+    const problems = structural ? [...duplicates, ...fields] : [...fields, ...duplicates];
     checkUnknown(request, options, problems, (message) => cannotBeHandled(expected, message));
   });
 }
 
 /**
  * Decodes and defaults a value, then converts it to the storage version. `onUnknown` receives a message for each
- * unknown field.
+ * unknown field, and their paths.
  */
 export function decodeObject(
   value: unknown,
   expected: ExpectedKind,
-  onUnknown: (fields: readonly string[]) => void,
+  onUnknown: (fields: readonly string[], paths: readonly string[]) => void,
 ): ApiObject {
   if (expected.schema.structural) checkCustomKind(value, expected);
   const decoded = decode(expected.schema, withKind(value, expected));
@@ -58,7 +59,7 @@ export function decodeObject(
     throw cannotBeHandled(expected, errors.join(', '));
   }
   const unknown = expected.schema.structural ? decoded.unknown.toSorted(inOrderOfPruning) : decoded.unknown;
-  onUnknown([...unknownFields(unknown), ...furtherFields(decoded.omitted)]);
+  onUnknown([...unknownFields(unknown), ...furtherFields(decoded.omitted)], unknown);
   applyDefaults(expected.schema, decoded.value);
   const object = decoded.value as unknown as ApiObject;
   const { storedAs } = expected;
@@ -86,14 +87,22 @@ const cannotBeHandled = ({ kind, version }: GroupVersionKind, problem: string): 
   badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${problem}`);
 
 /** Field validation messages for unknown fields. */
-const unknownFields = (paths: readonly string[]): readonly string[] => paths.map((path) => `unknown field "${path}"`);
+const unknownFields = (paths: readonly string[]): readonly string[] =>
+  paths.map((path) => `unknown field ${JSON.stringify(path)}`);
 
 /** Field validation message for unknown fields beyond those listed. */
 const furtherFields = (count = 0): readonly string[] => (count === 0 ? [] : [`${count} further unknown fields`]);
 
 /** Field validation messages for duplicate fields. */
 export const duplicateFields = (paths: readonly string[]): readonly string[] =>
-  paths.map((path) => `duplicate field "${path}"`);
+  paths.map((path) => `duplicate field ${JSON.stringify(path)}`);
+
+/** Those of the paths that are not, and do not lie within, an unknown field: kube-apiserver does not look into them. */
+function outside(unknown: readonly string[], paths: readonly string[]): readonly string[] {
+  const within = (path: string, field: string): boolean =>
+    path.startsWith(field) && /^([.[]|$)/.test(path.slice(field.length));
+  return paths.filter((path) => !unknown.some((field) => within(path, field)));
+}
 
 /** The value as an object of the expected kind; `kind` and `apiVersion` may be omitted. */
 export function withKind(
