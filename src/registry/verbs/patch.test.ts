@@ -240,7 +240,12 @@ const refusals: readonly Refusal[] = [
   { rule: 'another name', ...merge({ metadata: { name: 'b' } }), code: 400, message: /\(b\) does not match.*\(a\)/ },
   { rule: 'no name', ...merge({ metadata: { name: null } }), code: 400, message: /name must be provided/ },
   { rule: 'another namespace', ...merge({ metadata: { namespace: 'm' } }), code: 400, message: /namespace/ },
-  { rule: 'another uid', ...merge({ metadata: { uid: 'u' } }), code: 409, message: /UID/ },
+  {
+    rule: 'another uid',
+    ...merge({ metadata: { uid: 'u' } }),
+    code: 422,
+    message: /metadata\.uid: Invalid value: "u": field is immutable$/,
+  },
   {
     rule: 'a version that is not the current one',
     ...merge({ metadata: { resourceVersion: '999999' } }),

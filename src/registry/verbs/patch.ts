@@ -1,14 +1,17 @@
-import { badRequest } from '../../meta/status-error.ts';
+import type { ApiObject } from '../../meta/api-object.ts';
+import { invalid } from '../../meta/field-error.ts';
+import { badRequest, invalidObject } from '../../meta/status-error.ts';
 import { applyPatch } from '../../patch/apply-patch.ts';
 import { unknownMembers } from '../../patch/json-patch.ts';
 import { type Reply, shownBytes } from '../reply.ts';
 import type { RequestBody, VerbRequest } from '../verb.ts';
 import { checkUnknown, decodeObject, duplicateFields } from '../write/decode-body.ts';
 import type { ObjectWriter, UpdateView } from '../write/object-writer.ts';
+import type { Stored } from '../write/stored-object.ts';
 import { parseWriteOptions } from '../write/write-options.ts';
 import { apply } from './apply.ts';
 import { placeInNamespace, writeContext } from './create.ts';
-import { checkName, checkPreconditions } from './update.ts';
+import { checkName, checkVersion } from './update.ts';
 
 /**
  * PATCH of an object or a view of it (spec section 4.6): applies the patch to the stored object and continues like an
@@ -35,14 +38,25 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
     );
     placeInNamespace(object, request);
     checkName(object, info.name);
-    checkPreconditions(request, object, stored);
+    checkVersion(request, object, stored);
+    requireSameUid(request, object, stored);
     return writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
   });
   return { type: 'object', status: 200, served, bytes: shownBytes(served, written.bytes) };
 }
 
+/** The uid of an object is a precondition of an update, and a field that never changes for a patch. */
+function requireSameUid({ served, info }: VerbRequest, { metadata: { uid } }: ApiObject, stored: Stored): void {
+  if (uid === undefined || uid === '' || uid === stored.object.metadata.uid) return;
+  throw invalidObject(served.kind, info.name, [invalid('metadata.uid', uid, 'field is immutable')]);
+}
+
 /** Field validation problems of the patch document, in addition to those of the patched object. */
 export function problemsOf({ patch: type, value, duplicates }: RequestBody): readonly string[] {
   const unknown = type === 'json' && Array.isArray(value) ? unknownMembers(value) : [];
-  return [...duplicateFields(duplicates), ...unknown.map((path) => `json patch unknown field "${path}"`)];
+  const twice = duplicateFields(duplicates);
+  return [
+    ...(type === 'json' ? twice.map((problem) => `json patch ${problem}`) : twice),
+    ...unknown.map((path) => `json patch unknown field ${JSON.stringify(path)}`),
+  ];
 }

@@ -59,9 +59,15 @@ async function step(
 }
 
 /** The client's uid and resourceVersion are preconditions of the update. */
-export function checkPreconditions(request: VerbRequest, object: ApiObject, stored: Stored): void {
+function checkPreconditions(request: VerbRequest, object: ApiObject, stored: Stored): void {
+  checkUid(request, object, stored);
+  checkVersion(request, object, stored);
+}
+
+/** The client's resourceVersion is one, which some kinds require. */
+export function checkVersion(request: VerbRequest, object: ApiObject, stored: Stored): void {
   const { served, info } = request;
-  checkGivenPreconditions(request, object, stored);
+  checkGivenVersion(request, object, stored);
   if (served.kind.unconditionalUpdate || givenRevision(object) !== 0) return;
   const detail = 'must be specified for an update';
   // Named by the resource, as in kube-apiserver.
@@ -73,8 +79,11 @@ export function checkPreconditions(request: VerbRequest, object: ApiObject, stor
 
 /** The same for objects that need neither. */
 export function checkGivenPreconditions(request: VerbRequest, object: ApiObject, stored: Stored): void {
-  const { served, info } = request;
   checkUid(request, object, stored);
+  checkGivenVersion(request, object, stored);
+}
+
+function checkGivenVersion({ served, info }: VerbRequest, object: ApiObject, stored: Stored): void {
   const revision = givenRevision(object);
   if (revision !== 0 && revision !== stored.revision) throw conflict(served.name, info.name, staleObject);
 }

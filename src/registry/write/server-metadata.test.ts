@@ -61,10 +61,10 @@ const refusals: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     'apply that creates': 409,
     apply: 409,
     update: 409,
-    patch: 409,
+    patch: 422,
     'apply to what is being deleted': 409,
     'update of what is being deleted': 409,
-    'patch of what is being deleted': 409,
+    'patch of what is being deleted': 422,
   },
   resourceVersion: {
     create: 400,
