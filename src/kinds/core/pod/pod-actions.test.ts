@@ -51,6 +51,16 @@ const refusals: readonly (readonly [string, ApiObject, Sent, number, string])[] 
     409,
     'Operation cannot be fulfilled on pods/binding "web": Precondition failed: UID in precondition: u2, UID in object meta: u1',
   ],
+  ...[{ name: 'other' }, { name: undefined }].map(
+    (metadata) =>
+      [
+        `named ${metadata.name}`,
+        stored(podWith({})),
+        binding(metadata),
+        400,
+        'name in URL does not match name in Binding object',
+      ] as const,
+  ),
   [
     'no node',
     stored(podWith({})),

@@ -1,13 +1,13 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { notSupportedOf, required } from '../../../meta/field-error.ts';
-import { conflict, invalidObject, type StatusError } from '../../../meta/status-error.ts';
+import { badRequest, conflict, invalidObject, type StatusError } from '../../../meta/status-error.ts';
 import { formatTime } from '../../../meta/time.ts';
 import { req } from '../../../schema/schema.ts';
-import type { ActionSubresource, StrategyContext } from '../../kind.ts';
+import type { ActionSubresource, ActionTarget, StrategyContext } from '../../kind.ts';
 import { kindSchema } from '../../meta/kind-schema.ts';
 import { typed } from '../../typed.ts';
 import { objectReference } from '../references.ts';
-import { requireTargetName, success } from './action-answer.ts';
+import { success } from './action-answer.ts';
 import { setCondition } from './pod-conditions.ts';
 import { asPod } from './pod-schema.ts';
 
@@ -23,7 +23,7 @@ export const podBinding: ActionSubresource = {
   name: 'binding',
   body: { ...kind, schema },
   keepsServerMetadata: true,
-  prepare: requireTargetName,
+  prepare: requireName,
   create: async (body, target, context) => {
     const nodeName = targetNode(body, target.name);
     await target.update((object, resourceVersion) => {
@@ -33,6 +33,11 @@ export const podBinding: ActionSubresource = {
     return success();
   },
 };
+
+/** Throws BadRequest unless the body names the pod. */
+function requireName({ metadata }: ApiObject, { name }: ActionTarget): void {
+  if (metadata.name !== name) throw badRequest('name in URL does not match name in Binding object');
+}
 
 function targetNode(body: ApiObject, podName: string): string {
   const { kind: targetKind = '', name = '' } = typed(schema, body).target ?? {};
