@@ -60,7 +60,7 @@ const rows: readonly (readonly [
     tooLargeResourceVersion(20n, 10),
     504,
     'Timeout',
-    'Too large resource version: 20, current: 10',
+    'Timeout: Too large resource version: 20, current: 10',
     {
       causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
       retryAfterSeconds: 1,

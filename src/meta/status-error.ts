@@ -143,6 +143,12 @@ export const alreadyExists = (resource: ResourceName, name: string): StatusError
     details: about(resource, name),
   });
 
+/** The same while the object that is there is being deleted: the client may try again. */
+export const existsWhileDeleted = (resource: ResourceName, name: string): StatusError =>
+  new StatusError('AlreadyExists', `object is being deleted: ${alreadyExists(resource, name).message}`, {
+    details: about(resource, name),
+  });
+
 export const conflict = (resource: ResourceName, name: string, why: string): StatusError =>
   new StatusError(
     'Conflict',
@@ -227,7 +233,7 @@ export const expiredContinue = (token: string): StatusError =>
 
 /** A resourceVersion that the server has not reached (spec section 4.5). */
 export const tooLargeResourceVersion = (wanted: number | bigint, current: number): StatusError =>
-  new StatusError('Timeout', `Too large resource version: ${wanted}, current: ${current}`, {
+  new StatusError('Timeout', `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
     details: {
       causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
       retryAfterSeconds: 1,

@@ -48,19 +48,19 @@ const policies: readonly Policy[] = [
   {
     what: 'Foreground',
     query: '?propagationPolicy=Foreground',
-    gives: { status: 202, finalizers: ['foregroundDeletion'] },
+    gives: { status: 200, finalizers: ['foregroundDeletion'] },
   },
   { what: 'Orphan', query: '?propagationPolicy=Orphan', gives: { status: 200, finalizers: ['orphan'] } },
   {
     what: 'Foreground in the body',
     body: { propagationPolicy: 'Foreground' },
-    gives: { status: 202, finalizers: ['foregroundDeletion'] },
+    gives: { status: 200, finalizers: ['foregroundDeletion'] },
   },
   {
     what: 'the body before the query',
     query: '?propagationPolicy=Orphan',
     body: { propagationPolicy: 'Foreground' },
-    gives: { status: 202, finalizers: ['foregroundDeletion'] },
+    gives: { status: 200, finalizers: ['foregroundDeletion'] },
   },
   { what: 'orphanDependents: true', body: { orphanDependents: true }, gives: { status: 200, finalizers: ['orphan'] } },
   { what: 'orphanDependents: false', body: { orphanDependents: false }, gives: undefined },
@@ -81,7 +81,7 @@ const policies: readonly Policy[] = [
     what: 'a finalizer and Foreground',
     finalizers: [held],
     query: '?propagationPolicy=Foreground',
-    gives: { status: 202, finalizers: [held, 'foregroundDeletion'] },
+    gives: { status: 200, finalizers: [held, 'foregroundDeletion'] },
   },
   { what: 'an orphan finalizer and no policy', finalizers: ['orphan'], gives: { status: 200, finalizers: ['orphan'] } },
   {
@@ -94,7 +94,7 @@ const policies: readonly Policy[] = [
     what: 'an orphan finalizer and Foreground',
     finalizers: ['orphan'],
     query: '?propagationPolicy=Foreground',
-    gives: { status: 202, finalizers: ['foregroundDeletion'] },
+    gives: { status: 200, finalizers: ['foregroundDeletion'] },
   },
   {
     what: 'a foreground finalizer and Orphan',
@@ -258,7 +258,9 @@ test('a pod with a grace period and a finalizer is removed when both have ended'
 test('an unscheduled pod has no grace period', async () => {
   await using fixture = await RegistryFixture.open();
   await fixture.call('POST', pods, { metadata: { name: 'a' }, spec: { containers: [{ name: 'c', image: 'i:1' }] } });
-  await fixture.call('DELETE', `${pods}/a?gracePeriodSeconds=60`);
+  const { metadata } = await fixture.object('DELETE', `${pods}/a?gracePeriodSeconds=60`);
+  assert.equal(metadata.deletionGracePeriodSeconds, 0);
+  assert.ok(metadata.deletionTimestamp);
   assert.equal((await fixture.refusal('GET', `${pods}/a`)).code, 404);
 });
 
@@ -297,6 +299,33 @@ for (const [what, of, code] of preconditions) {
     assert.equal((await fixture.list(configMaps)).items.length, code === 200 ? 1 : 2);
   });
 }
+
+test('a refused precondition names the kind, and what is there', async () => {
+  await using fixture = await RegistryFixture.open();
+  const { metadata } = await fixture.object('POST', configMaps, { metadata: { name: 'a' } });
+  const refusal = (preconditions: object) => fixture.refusal('DELETE', `${configMaps}/a`, { preconditions });
+  const { message, details } = await refusal({ uid: 'other' });
+  const start = 'Operation cannot be fulfilled on ConfigMap "a":';
+  assert.equal(
+    message,
+    `${start} the UID in the precondition (other) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
+  );
+  assert.deepEqual(details, { name: 'a', kind: 'ConfigMap' });
+  assert.equal(
+    (await refusal({ resourceVersion: '1000' })).message,
+    `${start} the ResourceVersion in the precondition (1000) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
+  );
+});
+
+test('a creation tells that the object with its name is being deleted', async () => {
+  await using fixture = await RegistryFixture.open();
+  await fixture.call('POST', configMaps, { metadata: { name: 'a', finalizers: [held] } });
+  await fixture.call('DELETE', `${configMaps}/a`);
+  for (const path of [configMaps, `${configMaps}?dryRun=All`]) {
+    const { reason, message } = await fixture.refusal('POST', path, { metadata: { name: 'a' } });
+    assert.deepEqual([reason, message], ['AlreadyExists', 'object is being deleted: configmaps "a" already exists']);
+  }
+});
 
 test('a dry run of a deletion is refused like a deletion, and keeps everything', async () => {
   await using fixture = await RegistryFixture.open();

@@ -243,7 +243,7 @@ describe('the options of deletions', () => {
     [
       'uid=other',
       { preconditions: { uid: 'other' } },
-      { is: 'refused', code: 409, message: /UID in precondition: other/ },
+      { is: 'refused', code: 409, message: /the UID in the precondition \(other\) does not match/ },
     ],
     ...['dryrun', 'DryRun', 'dry-run', 'dryRuns'].map(
       (name) => [`${name}=All`, { [name]: ['All'] }, misspelled('dryRun')] as const,

@@ -71,19 +71,15 @@ function checkPreconditions(
 ): void {
   const { uid, resourceVersion } = preconditions;
   const name = object.metadata.name ?? '';
+  // Named by the kind, as in kube-apiserver.
+  const { group, kind: resource } = served.kind;
   if (uid !== undefined && uid !== object.metadata.uid) {
-    throw conflict(
-      served.name,
-      name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${object.metadata.uid}`,
-    );
+    const why = `the UID in the precondition (${uid}) does not match the UID in record (${object.metadata.uid}). The object might have been deleted and then recreated`;
+    throw conflict({ group, resource }, name, why);
   }
   if (resourceVersion !== undefined && resourceVersion !== String(revision)) {
-    throw conflict(
-      served.name,
-      name,
-      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${revision}`,
-    );
+    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${revision}). The object might have been modified`;
+    throw conflict({ group, resource }, name, why);
   }
 }
 
@@ -94,8 +90,11 @@ function nextStep(writer: ObjectWriter, context: WriteContext, stored: Stored, o
   const policy = served.kind.ownsNothing ? undefined : (options.propagationPolicy ?? defaultPolicy(served, object));
   setFinalizers(object, finalizersAfter(object.metadata.finalizers ?? [], policy));
   const graceSeconds = graceSecondsOf(strategy, stored.object, options.gracePeriodSeconds);
-  if (graceSeconds === 0 && pendingFinalizers(served, object).length === 0) return { type: 'remove' };
+  const released = graceSeconds === 0 && pendingFinalizers(served, object).length === 0;
+  if (released && !strategy.gracePeriodSeconds) return { type: 'remove' };
   mark(writer, context, object, graceSeconds);
+  // An object that could have been given time shows that it has none.
+  if (released) return { type: 'remove', object };
   return { type: 'put', object, deletion: true };
 }
 

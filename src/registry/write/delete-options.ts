@@ -20,7 +20,7 @@ export interface DeleteOptions {
   /** What to do with dependents. Undefined: as the object's finalizers say, else `Background`. */
   readonly propagationPolicy: PropagationPolicy | undefined;
   /**
-   * Respond with 202 if the object still exists: the client asked for its dependents to be deleted first, or with it.
+   * Respond with 202 if the object still exists: the client asked by `orphanDependents` for its dependents to go as well.
    */
   readonly acceptedWhileHeld: boolean;
   readonly dryRun: boolean;
@@ -144,7 +144,7 @@ function validated(sent: SentOptions, metaGroup: string): DeleteOptions {
     gracePeriodSeconds: gracePeriodSeconds === undefined ? undefined : Number(gracePeriodSeconds),
     preconditions: sent.preconditions ?? {},
     propagationPolicy,
-    acceptedWhileHeld: propagationPolicy === 'Foreground' || orphanDependents === false,
+    acceptedWhileHeld: orphanDependents === false,
     dryRun: dryRun.length > 0,
     ignoreReadErrors: sent[ignoreReadErrorsName] === true,
     sent,

@@ -12,6 +12,7 @@ import {
   allocationFailed,
   alreadyExists,
   conflict,
+  existsWhileDeleted,
   notFound,
   StatusError,
   staleObject,
@@ -151,11 +152,20 @@ export class ObjectWriter {
         const again = generated ? isStoreError(error, 'exists') : isClaimTaken(error);
         if (again && attempt < limits.generateNameAttemptsMax) continue;
         const name = object.metadata.name ?? object.metadata.generateName ?? '';
-        throw isClaimTaken(error)
-          ? conflict(context.served.name, name, takenMeanwhile)
-          : toStatusError(error, context.served.name, name);
+        if (isClaimTaken(error)) throw conflict(context.served.name, name, takenMeanwhile);
+        if (isStoreError(error, 'exists')) throw await this.#exists(context, name, object.metadata.namespace);
+        throw toStatusError(error, context.served.name, name);
       }
     }
+  }
+
+  /** The refusal of a new object whose name is taken. */
+  async #exists(context: WriteContext, name: string, namespace = ''): Promise<StatusError> {
+    const { served } = context;
+    const reading = this.#cached(context, served.objectKey(namespace, name));
+    const stored = reading instanceof Promise ? await reading : reading;
+    const deleted = stored?.object.metadata.deletionTimestamp !== undefined;
+    return deleted ? existsWhileDeleted(served.name, name) : alreadyExists(served.name, name);
   }
 
   /** The stages of a new object up to mutating admission, which sees neither a generated name nor a uid, as in kube-apiserver. */
@@ -216,7 +226,7 @@ export class ObjectWriter {
     const encoded = encodeObject(object);
     requireObjectSize(encoded);
     if (context.dryRun) {
-      if (await this.#parts.store.get(key)) throw alreadyExists(context.served.name, object.metadata.name ?? '');
+      if (await this.#parts.store.get(key)) throw new StoreError('exists', 'it is there already', { key });
       return { type: 'created', bytes: encoded, object };
     }
     const recorded = this.#record(context, 'create', object, encoded);
