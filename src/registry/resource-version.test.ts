@@ -238,6 +238,12 @@ test('invalid versions are rejected', async () => {
   }
 });
 
+test('an object is not exported', async () => {
+  await using fixture = await RegistryFixture.open();
+  const { code, message } = await fixture.refusal('GET', '/api/v1/namespaces/default?export=true');
+  assert.deepEqual([code, message], [400, 'the export parameter, deprecated since v1.14, is no longer supported']);
+});
+
 test('watch: version unset and 0 start with the state, any other with the events after it', async () => {
   await using fixture = await RegistryFixture.open();
   const { R1, R2 } = await changed(fixture, scopes[0] as Scope);

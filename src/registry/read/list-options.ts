@@ -6,6 +6,7 @@ import { notSupportedOf } from '../../meta/field-error.ts';
 import { isLabelValue, isQualifiedName } from '../../meta/formats.ts';
 import { matches, parseFieldSelector, parseLabelSelector, requiredValue, type Selector } from '../../meta/selectors.ts';
 import { badRequest } from '../../meta/status-error.ts';
+import { booleanParameter } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { Infer } from '../../schema/schema.ts';
 import type { Revision } from '../../store/store.ts';
@@ -72,6 +73,9 @@ export function parseResourceVersion(text: string): Revision {
 
 /** The consistency of a GET of one object. */
 export function getConsistency(query: URLSearchParams): Exclude<Consistency, { readonly type: 'exact' }> {
+  if (booleanParameter(query, 'export')) {
+    throw badRequest('the export parameter, deprecated since v1.14, is no longer supported');
+  }
   const { resourceVersion = '' } = queryOptions(getOptions, query);
   if (resourceVersion === '') return { type: 'mostRecent' };
   const revision = parseResourceVersion(resourceVersion);
