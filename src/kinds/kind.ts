@@ -132,8 +132,16 @@ export interface ActionTarget {
   delete(options: ApiObject): Promise<void>;
   /** Objects of another kind in the namespace of this one for which `holds` does. As fresh as `read`. */
   related(of: RelatedResource, holds: (object: ApiObject) => boolean): Promise<readonly ApiObject[]>;
-  /** As `update`, for the status of such an object. The server owns what it changes, whoever asked for the action. */
-  updateStatus(of: RelatedResource, name: string, change: (object: ApiObject) => void): Promise<void>;
+  /**
+   * As `update`, for the status of such an object. The server owns what it changes, whoever asked for the action. `dryRun`: store
+   * nothing, even if the request is none.
+   */
+  updateStatus(
+    of: RelatedResource,
+    name: string,
+    change: (object: ApiObject) => void,
+    options: { readonly dryRun: boolean },
+  ): Promise<void>;
 }
 
 /** A resource whose objects an action looks at beside its own. */

@@ -13,7 +13,8 @@ export type Reply = ObjectReply | ListReply | WatchReply | StatusReply | Connect
 
 export interface ObjectReply {
   readonly type: 'object';
-  readonly status: 200 | 201 | 202;
+  /** 500: an action answers a Status of a failure. */
+  readonly status: 200 | 201 | 202 | 500;
   /** Undefined for the result of an action, which is not an object of a stored kind. */
   readonly served: ServedResource | undefined;
   readonly bytes: Buffer;

@@ -81,9 +81,21 @@ describe('evictions', () => {
     await runPod('dry', 'dry');
     await budgetOf('dry', 1);
     assert.equal((await evict('dry', '?dryRun=All')).status, 201);
+    const body = { metadata: { name: 'dry' }, deleteOptions: { dryRun: ['All'] } };
+    await send('POST', `${pods}/dry/eviction`, 201, body);
     const budget = await send<Budget>('GET', `${budgets}/dry`, 200);
     assert.deepEqual([budget.status.disruptionsAllowed, budget.status.disruptedPods], [1, undefined]);
     await send('GET', `${pods}/dry`, 200);
+  });
+
+  it('fail where there are several budgets', async () => {
+    await runPod('twice', 'twice');
+    await budgetOf('twice', 1);
+    const selector = { matchLabels: { app: 'twice' } };
+    await send('POST', budgets, 201, { metadata: { name: 'twice-more' }, spec: { minAvailable: 1, selector } });
+    const { status, json } = await evict('twice');
+    assert.deepEqual([status, json['code']], [500, 500]);
+    assert.match(String(json['message']), /^This pod has more than one PodDisruptionBudget/);
   });
 
   it('say why the pod goes as long as something holds it', async () => {

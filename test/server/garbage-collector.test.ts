@@ -128,7 +128,7 @@ test('Foreground: an object waits for those of its dependents that block it', as
   const owner = await make();
   const child = await make({ owners: [owner], blocks: true, finalizers: ['example.com/hold'] });
   const answer = await remove(owner, 'Foreground');
-  assert.equal(answer.status, 202);
+  assert.equal(answer.status, 200);
   await stays(owner, child);
   await server.put(path(child), { metadata: { name: child.metadata.name } });
   await gone(child, owner);

@@ -30,8 +30,6 @@ export function allowsUnready(budget: ApiObject): boolean {
 
 interface Disruption {
   readonly podName: string;
-  /** Nothing is stored: the pod is not noted either. */
-  readonly isDry: boolean;
   readonly context: Pick<AnswerContext, 'now' | 'dialect'>;
 }
 
@@ -39,7 +37,7 @@ interface Disruption {
  * Takes one of the disruptions that a budget allows, and notes whose it is, so that its controller counts that pod as gone.
  * Throws TooManyRequests if it allows none, or was not looked at since it changed.
  */
-export function takeDisruption(object: ApiObject, { podName, isDry, context }: Disruption): void {
+export function takeDisruption(object: ApiObject, { podName, context }: Disruption): void {
   const budget = asBudget(object);
   const name = object.metadata.name ?? '';
   const status = budget.status ?? {};
@@ -58,7 +56,7 @@ export function takeDisruption(object: ApiObject, { podName, isDry, context }: D
     ...status,
     disruptionsAllowed: left,
     ...(left === 0 && { conditions: exhausted(status, now) }),
-    ...(!isDry && { disruptedPods: { ...disruptedPods, [podName]: now } }),
+    disruptedPods: { ...disruptedPods, [podName]: now },
   };
 }
 

@@ -58,8 +58,11 @@ export async function act(
   });
   // An abort does not wait for writes in progress either: the client already has its response.
   const answer = await untilAborted(action.create(body, target, context), request.signal);
-  return { type: 'object', status: 201, served: undefined, bytes: Buffer.from(stringifyJson(answer)) };
+  return { type: 'object', status: codeOf(answer), served: undefined, bytes: Buffer.from(stringifyJson(answer)) };
 }
+
+/** A Status says its code itself; it may be one of a failure. */
+const codeOf = ({ kind, code }: ApiObject): 201 | 500 => (kind === 'Status' && code === 500 ? 500 : 201);
 
 function targetOf(
   parts: RegistryParts,
@@ -93,8 +96,9 @@ function targetOf(
     },
     related: (of, holds) =>
       freshObjects(parts, storedResource(parts.resources, of), { namespace: info.namespace, holds, signal, owner }),
-    updateStatus: async (of, name, change) => {
-      await updated(writer, relatedContext(of, name), change);
+    updateStatus: async (of, name, change, { dryRun }) => {
+      const related = relatedContext(of, name);
+      await updated(writer, { ...related, dryRun: related.dryRun || dryRun }, change);
     },
   };
 }

@@ -56,12 +56,12 @@ export function targetOf(
       deletions.push(options);
     },
     related: async (_of, holds) => budgets.filter(holds),
-    updateStatus: async (_of, name, made) => {
+    updateStatus: async (_of, name, made, options) => {
       const budget = budgets.find(({ metadata }) => metadata.name === name);
       assert.ok(budget);
       const changed = structuredClone(budget);
       made(changed);
-      if (!dryRun) Object.assign(budget, changed);
+      if (!dryRun && !options.dryRun) Object.assign(budget, changed);
     },
   };
 }

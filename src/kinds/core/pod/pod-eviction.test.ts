@@ -244,6 +244,7 @@ describe('eviction with a budget', () => {
   it('takes nothing in a dry run, which is refused like others', async () => {
     const [open, closed] = [budgetWith({ disruptionsAllowed: 1 }), budgetWith(needs)];
     await runAction('eviction', eviction(), targetOf(running(), { budgets: [open], dryRun: true }));
+    await runAction('eviction', eviction({ dryRun: ['All'] }), targetOf(running(), { budgets: [open] }));
     assert.equal(statusOf(open).disruptionsAllowed, 1);
     const refused = runAction('eviction', eviction(), targetOf(running(), { budgets: [closed], dryRun: true }));
     assert.equal((await refusalOf(refused)).code, 429);

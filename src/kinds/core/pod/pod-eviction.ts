@@ -70,14 +70,14 @@ async function evict(eviction: Eviction): Promise<ApiObject> {
       throw isConflict(error) && !hasVersion(options) ? tooManyDisruptions(name) : error;
     });
   } else {
-    const isDry = target.dryRun || (options.dryRun ?? []).length > 0;
-    await target.updateStatus(of, name, (stored) => takeDisruption(stored, { podName: target.name, isDry, context }));
+    const dryRun = (options.dryRun ?? []).length > 0;
+    const take = (stored: ApiObject) => takeDisruption(stored, { podName: target.name, context });
+    await target.updateStatus(of, name, take, { dryRun });
     await remove(eviction);
   }
   return success();
 }
 
-/** Published with the code of a failure in the answer of a success. */
 const severalBudgets: ApiObject = {
   kind: 'Status',
   apiVersion: 'v1',
