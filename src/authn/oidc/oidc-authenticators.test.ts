@@ -26,7 +26,7 @@ const reloads = ({ metrics }: ReturnType<typeof authenticators>, status: 'succes
 const reloadedAt = ({ metrics }: ReturnType<typeof authenticators>, status: 'success' | 'failure') =>
   Number(
     new RegExp(
-      `^apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds\\{status="${status}",apiserver_id_hash="sha256:[0-9a-f]{64}"\\} ([\\d.]+)$`,
+      `^apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds\\{status="${status}",apiserver_id_hash="sha256:[0-9a-f]{64}"\\} (\\S+)$`,
       'm',
     ).exec(metrics.render())?.[1],
   );

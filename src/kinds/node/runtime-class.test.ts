@@ -54,7 +54,7 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
     why: 'an unknown effect',
     sent: { handler: 'h', scheduling: { tolerations: [{ key: 'k', effect: 'x' }] } },
     errors: [
-      'scheduling.tolerations[0].effect: Unsupported value: "x": supported values: "NoExecute", "NoSchedule", "PreferNoSchedule"',
+      'scheduling.tolerations[0].effect: Unsupported value: "x": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
     ],
   },
 ];
