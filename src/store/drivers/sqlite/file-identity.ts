@@ -12,6 +12,9 @@
  * - the file the marks were made for, by its inode and creation time: both differ in a copy of the whole folder. A file
  *   that is moved within a file system remains the same.
  *
+ * A start that is killed on its way leaves the original: the other file has the new mark beside the old one until the file
+ * itself has it.
+ *
  * The mark in the file is synced, since writes follow it in the log: if their sync failed, it could be lost with them, and
  * with it all that comes after it. The other one is not. If the marks diverge through a power failure or a full disk, the
  * file is taken for a copy, and its clients relist once without need.
@@ -34,9 +37,11 @@ export const claimDataFile = (database: DatabaseSync, file: string, nowMs: numbe
   const hasHistory = headOf(database) > 1;
   const moved = hasHistory && !isOriginal(database, file);
   let revision: Revision | undefined;
-  const mark = inTransaction(database, () => {
+  const mark = systemRandom.uuid();
+  if (hasHistory && !moved) recordIdentity(file, markOf(database), mark);
+  inTransaction(database, () => {
     if (moved) revision = moveAhead(database, nowMs);
-    return renewMark(database);
+    setMark(database, mark);
   });
   recordIdentity(file, mark);
   return revision;
@@ -61,12 +66,12 @@ export const unmarkCopy = (database: DatabaseSync): void => {
   if (isMarked(database)) database.exec('DROP TABLE identity');
 };
 
-/** Records that the file now at that path is the one with the mark. */
-export const recordIdentity = (file: string, mark: string): void => {
+/** Records that the file now at that path is the one with the mark, which is one of these. */
+export const recordIdentity = (file: string, ...marks: readonly string[]): void => {
   const companion = companionOf(file);
-  const unfinished = `${companion}.${mark}`;
+  const unfinished = `${companion}.${marks.at(-1)}`;
   try {
-    writeFileSync(unfinished, identityOf(file, mark), { mode: 0o600 });
+    writeFileSync(unfinished, marks.map((mark) => identityOf(file, mark)).join(''), { mode: 0o600 });
     renameSync(unfinished, companion);
   } catch (error) {
     rmSync(unfinished, { force: true });
@@ -89,9 +94,16 @@ const companionOf = (file: string): string => `${file}-identity`;
 const isOriginal = (database: DatabaseSync, file: string): boolean => {
   const companion = companionOf(file);
   if (!isMarked(database) || !existsSync(companion)) return false;
-  const mark = readText(database, 'SELECT mark FROM identity');
-  return mark !== '' && readFileSync(companion, 'utf8') === identityOf(file, mark);
+  const mark = markOf(database);
+  return (
+    mark !== '' &&
+    readFileSync(companion, 'utf8')
+      .split(/(?<=\n)/)
+      .includes(identityOf(file, mark))
+  );
 };
+
+const markOf = (database: DatabaseSync): string => readText(database, 'SELECT mark FROM identity');
 
 const identityOf = (file: string, mark: string): string => {
   const { ino, birthtimeNs } = statSync(file, { bigint: true });
@@ -104,9 +116,13 @@ const isMarked = (database: DatabaseSync): boolean =>
 
 const renewMark = (database: DatabaseSync): string => {
   const mark = systemRandom.uuid();
+  setMark(database, mark);
+  return mark;
+};
+
+const setMark = (database: DatabaseSync, mark: string): void => {
   database.exec(`CREATE TABLE IF NOT EXISTS identity (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL)`);
   database.prepare('INSERT OR REPLACE INTO identity VALUES (1, ?)').run(mark);
-  return mark;
 };
 
 const moveAhead = (database: DatabaseSync, nowMs: number): Revision => {
