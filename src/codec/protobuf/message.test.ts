@@ -303,7 +303,7 @@ const values = fc.letrec((tie) => ({
       off: fc.boolean(),
       data: fc.uint8Array().map((each) => Buffer.from(each).toString('base64')),
       when: date,
-      exact: date,
+      exact: date.map((each) => each.replace('Z', '000Z')),
       amounts: objectsOf(fc.constantFrom('1', '500m', '1Ki', '0')),
       port: fc.oneof(fc.integer(), text),
       parts: fc.array(part, { maxLength: 3 }),
