@@ -404,7 +404,9 @@ for (const dialectName of ['orch', 'kubernetes'] as const) {
         try {
           const name = await create(spec, { username: 'system:node:n1', uid: 'u1', groups, extra });
           const question = () =>
-            transport.bodies.map((body) => body['spec'] as { uid?: string }).find(({ uid }) => uid === 'u1');
+            transport.bodies
+              .map((body) => body['spec'] as { uid?: string } | undefined)
+              .find((asked) => asked?.uid === 'u1');
           await until(() => question() !== undefined, 'it asks');
           const resource = {
             group: dialect.group('certificates'),
