@@ -227,8 +227,13 @@ export const writeRows = (rbac: string): readonly WriteRow[] => {
     {
       what: 'DELETE in the foreground',
       ...marks,
-      status: 202,
       request: (place) => deleted(place, { propagationPolicy: 'Foreground' }),
+    },
+    {
+      what: 'DELETE that asks for the dependents as well',
+      ...marks,
+      status: 202,
+      request: (place) => deleted(place, { orphanDependents: false }),
     },
     { what: 'DELETE that orphans', ...marks, request: (place) => deleted(place, { propagationPolicy: 'Orphan' }) },
     {
