@@ -55,6 +55,10 @@ for (const [image, tag] of tags) {
   });
 }
 
+test('a text longer than any reference is none', () => {
+  assert.equal(imageTag(`${'a/'.repeat(2_048)}b`), '');
+});
+
 test('probes and handlers', () => {
   const { pod } = created(
     containerWith({ livenessProbe: { httpGet: { port: 80 } }, startupProbe: { grpc: { port: 1 } } }),

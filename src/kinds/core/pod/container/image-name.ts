@@ -11,6 +11,9 @@ const reference = new RegExp(
 /** Bytes of an image by its digest alone: no name. */
 const identifier = /^[a-f0-9]{64}$/;
 
+/** Longer texts are no references. */
+const lengthMax = 4_096;
+
 /** Of a name without its registry. */
 const pathLengthMax = 255;
 
@@ -22,6 +25,7 @@ const pathOf = (name: string): string =>
 
 /** The tag of an image reference: `latest` if it has neither tag nor digest, '' if it has only a digest, or is no reference. */
 export function imageTag(image: string): string {
+  if (image.length > lengthMax) return '';
   const { name = '', tag, digest } = reference.exec(image)?.groups ?? {};
   if (name === '' || pathOf(name).length > pathLengthMax || identifier.test(image)) return '';
   return tag ?? (digest === undefined ? 'latest' : '');
