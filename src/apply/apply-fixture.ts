@@ -155,7 +155,8 @@ export const ownersOf = (object: ApiObject | undefined): Readonly<Record<string,
 const ownerName = ({ manager, operation, subresource }: ManagedFieldsEntry): string =>
   [manager, operation, ...(subresource ? [subresource] : [])].join('/');
 
-const pathTexts = (fieldsV1: unknown): readonly string[] => [...pathsOf(decodeFields(fieldsV1))].map(describePath);
+const pathTexts = (fieldsV1: unknown): readonly string[] =>
+  [...pathsOf(decodeFields(fieldsV1))].map(describePath).sort();
 
 /** The object without apiVersion, kind and metadata. */
 export function contentOf(object: ApiObject | undefined): Fields {

@@ -2,7 +2,7 @@ import { limits } from '../base/limits.ts';
 import { StatusError } from '../meta/status-error.ts';
 import { compareText } from './canonical-json.ts';
 import { describePath, type FieldPath } from './fields/field-path.ts';
-import { type FieldSet, listedPathsOf } from './fields/field-set.ts';
+import { type FieldSet, pathsOf } from './fields/field-set.ts';
 
 /** A field that an applier sets to another value than the manager that owns it. */
 export interface Conflict {
@@ -25,7 +25,7 @@ export function conflictsOf(
   return [...owners]
     .sort((a, b) => compareText(sortKey(a.owner), sortKey(b.owner)))
     .flatMap(({ owner: { manager, operation, apiVersion, subresource, time }, fields }) =>
-      [...listedPathsOf(fields)].map((path) => ({ manager, operation, apiVersion, subresource, time, path })),
+      [...pathsOf(fields)].map((path) => ({ manager, operation, apiVersion, subresource, time, path })),
     );
 }
 

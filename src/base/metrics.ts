@@ -1,4 +1,5 @@
 import type { Closable } from './disposable.ts';
+import { exponentText } from './exponent-text.ts';
 import { limits } from './limits.ts';
 import {
   type Combine,
@@ -575,7 +576,7 @@ function number(value: number): string {
   if (value === Number.NEGATIVE_INFINITY) return '-Inf';
   const size = Math.abs(value);
   if (value === 0 || Number.isNaN(value) || (size >= 1e-4 && size < 1e6)) return String(value);
-  return value.toExponential().replace(/(?<=[-+])(?=\d$)/, '0');
+  return exponentText(value);
 }
 
 const escapeHelp = (text: string): string => text.replace(/\\/g, '\\\\').replace(/\n/g, '\\n');

@@ -127,12 +127,8 @@ async function namespacesOf(options: RewriteOptions): Promise<readonly string[]>
   const { client, clock, signal } = options;
   const names = await patiently(options, async () => {
     const found: string[] = [];
-    for await (const { items } of listPages({
-      client,
-      path: resourcePath({ apiVersion: 'v1', resource: 'namespaces' }),
-      clock,
-      signal,
-    })) {
+    const path = resourcePath({ apiVersion: 'v1', resource: 'namespaces' });
+    for await (const { items } of listPages({ client, path, clock, signal })) {
       for (const { metadata } of items) found.push(metadata.name ?? '');
     }
     return found;

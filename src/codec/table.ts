@@ -1,3 +1,4 @@
+import { exponentText } from '../base/exponent-text.ts';
 import { jsonText } from '../base/json-text.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { describeFieldError, invalid } from '../meta/field-error.ts';
@@ -150,7 +151,7 @@ function typedCell({ type }: TypedCell, found: unknown, now: number): Cell {
 /** As kubectl prints values: numbers below 0.0001 in scientific notation. */
 function textOf(found: unknown): string {
   if (typeof found !== 'number' || found === 0 || Math.abs(found) >= 1e-4) return jsonText(found);
-  return found.toExponential().replace(/-(\d)$/, '-0$1');
+  return exponentText(found);
 }
 
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)$/;

@@ -1,3 +1,4 @@
+import { exponentText } from '../base/exponent-text.ts';
 import { parseQuantity } from './quantity.ts';
 
 /**
@@ -37,11 +38,8 @@ function partAsGo(value: unknown): string {
 
 /** An integer has no exponent; a double has one from a million on, and below 0.0001. */
 function goNumber(value: number): string {
-  if (Number.isSafeInteger(value)) return String(value);
-  const [digits = '', exponent = ''] = value.toExponential().split('e');
-  const power = Number(exponent);
-  if (power >= -4 && power < 6) return String(value);
-  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
+  const size = Math.abs(value);
+  return Number.isSafeInteger(value) || (size >= 1e-4 && size < 1e6) ? String(value) : exponentText(value);
 }
 
 /** A time that is the value itself; within a struct it has another form. */

@@ -260,10 +260,13 @@ export const isUnknownOutcome = ({ details }: StatusError): boolean =>
   details?.causes?.some(({ reason }) => reason === unknownOutcomeCause) ?? false;
 
 /** Values that the server chooses ran out, or are taken, in a way that is no fault of a field. */
-export const allocationFailed = (cause: Error): StatusError =>
-  new StatusError('InternalError', `Internal error occurred: ${cause.message}`, {
+export const allocationFailed = (cause: Error): StatusError => internalFailure(cause.message, cause);
+
+/** A failure that is not the client's, and of which it is told why, in kube-apiserver's form. */
+export const internalFailure = (why: string, cause?: unknown): StatusError =>
+  new StatusError('InternalError', `Internal error occurred: ${why}`, {
     cause,
-    details: { causes: [{ message: cause.message }] },
+    details: { causes: [{ message: why }] },
   });
 
 export const internalError = (cause: unknown): StatusError =>

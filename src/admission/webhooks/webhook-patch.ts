@@ -1,5 +1,5 @@
 import { parseJson } from '../../codec/json.ts';
-import { StatusError } from '../../meta/status-error.ts';
+import { internalFailure, StatusError } from '../../meta/status-error.ts';
 import { applyJsonPatch, parseJsonPatch } from '../../patch/json-patch.ts';
 import { problemOf } from '../../patch/patch-error.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
@@ -7,7 +7,7 @@ import type { Matched } from '../matching/match-index.ts';
 import { CallFailure } from './call-webhook.ts';
 import { jsonPatch, type ReviewAnswer } from './review-answer.ts';
 import type { Webhook } from './webhook.ts';
-import { internal, webhookRefusal } from './webhook-refusal.ts';
+import { webhookRefusal } from './webhook-refusal.ts';
 
 type Operations = ReturnType<typeof parseJsonPatch>;
 
@@ -30,7 +30,7 @@ export async function applyPatch(
   const { object } = attributes;
   if (!object) {
     const title = `admission webhook ${JSON.stringify(name)}`;
-    throw internal(`${title} attempted to modify the object, which is not supported for this operation`);
+    throw internalFailure(`${title} attempted to modify the object, which is not supported for this operation`);
   }
   if (sent.type !== jsonPatch) {
     throw new CallFailure(`unsupported patch type ${JSON.stringify(sent.type)}`, webhookRefusal(name, result).code);
@@ -64,4 +64,4 @@ function patched(object: unknown, operations: Operations): unknown {
 }
 
 const internalOf = (error: unknown): StatusError =>
-  internal(error instanceof StatusError ? problemOf(error) : (error as Error).message, error);
+  internalFailure(error instanceof StatusError ? problemOf(error) : (error as Error).message, error);

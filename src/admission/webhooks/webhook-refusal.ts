@@ -1,4 +1,4 @@
-import { StatusError, type StatusReason } from '../../meta/status-error.ts';
+import { internalFailure, StatusError, type StatusReason } from '../../meta/status-error.ts';
 import type { ReviewAnswer } from './review-answer.ts';
 
 /** The error of a request that a webhook refused: with its code, reason and message, as kube-apiserver passes them on. */
@@ -19,14 +19,7 @@ const sentCodeMax = 999;
 
 /** The error of a request for which a webhook that is needed could not be called. */
 export const callFailed = (webhook: string, why: string, cause: unknown): StatusError =>
-  internal(describeFailure(webhook, why), cause);
+  internalFailure(describeFailure(webhook, why), cause);
 
 export const describeFailure = (webhook: string, why: string): string =>
   `failed calling webhook ${JSON.stringify(webhook)}: ${why}`;
-
-/** An error of the server's own, in kube-apiserver's form. */
-export const internal = (why: string, cause?: unknown): StatusError =>
-  new StatusError('InternalError', `Internal error occurred: ${why}`, {
-    cause,
-    details: { causes: [{ message: why }] },
-  });

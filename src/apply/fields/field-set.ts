@@ -133,20 +133,9 @@ export function leavesOf(set: FieldSet): FieldSet {
   return out;
 }
 
-/** All members, sorted, parents before children. */
-export function* pathsOf(set: FieldSet, prefix: FieldPath = []): Generator<FieldPath, void> {
-  for (const element of sortElements([...set.keys()])) {
-    const node = set.get(element);
-    if (!node) continue;
-    const path = [...prefix, element];
-    if (node.member) yield path;
-    yield* pathsOf(node.below, path);
-  }
-}
-
 /** All members in the order in which kube-apiserver lists them: those of a level before all that are below it. */
-export function* listedPathsOf(set: FieldSet, prefix: FieldPath = []): Generator<FieldPath, void> {
+export function* pathsOf(set: FieldSet, prefix: FieldPath = []): Generator<FieldPath, void> {
   const elements = sortElements([...set.keys()]);
   for (const element of elements) if (set.get(element)?.member) yield [...prefix, element];
-  for (const element of elements) yield* listedPathsOf(set.get(element)?.below ?? noFields, [...prefix, element]);
+  for (const element of elements) yield* pathsOf(set.get(element)?.below ?? noFields, [...prefix, element]);
 }

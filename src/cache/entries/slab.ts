@@ -83,7 +83,7 @@ export class WrittenPlaces {
     this.#placed += needed;
     const there = this.#slab?.place(bytes);
     if (there) return there;
-    const size = Math.min(writtenSlabBytes, this.#placed / writtenShare);
+    const size = Math.min(writtenSlabBytes, Math.floor(this.#placed / writtenShare));
     if (size < 2 * needed) return allocate(bytes);
     this.#slab = new Slab(ownMemory(size));
     return this.#slab.place(bytes) ?? allocate(bytes);

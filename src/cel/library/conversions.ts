@@ -1,3 +1,4 @@
+import { exponentText } from '../../base/exponent-text.ts';
 import { CelFault } from '../fault.ts';
 import { costPerCharacter, type Meter } from '../meter.ts';
 import { define } from '../overload.ts';
@@ -70,13 +71,10 @@ function parseBool(text: string): boolean {
 export function doubleText(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
-  const exponent = Number(value.toExponential().split('e')[1]);
-  if (value !== 0 && (exponent < -4 || exponent >= 21)) return exponentText(value.toExponential());
+  const size = Math.abs(value);
+  if (value !== 0 && (size < 1e-4 || size >= 1e21)) return exponentText(value);
   return Object.is(value, -0) ? '-0' : String(value);
 }
-
-/** With at least two digits in the exponent. */
-const exponentText = (text: string): string => text.replace(/e([+-])([0-9])$/, 'e$10$2');
 
 function decode(bytes: Uint8Array): string {
   try {

@@ -4,7 +4,7 @@ import { parseStored, stringifyJson } from '../../codec/json.ts';
 import { replicasOf, scale, scaleOf, setReplicas, validateScale } from '../../kinds/autoscaling/scale.ts';
 import type { ScaleSubresource } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { badRequest, invalidObject, StatusError } from '../../meta/status-error.ts';
+import { badRequest, internalFailure, invalidObject } from '../../meta/status-error.ts';
 import { applyPatch } from '../../patch/apply-patch.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { decode } from '../../schema/decode.ts';
@@ -35,7 +35,7 @@ export function getScale(
     if (reply.type !== 'object') return reply;
     const found = readScale(parseStored(reply.bytes) as ApiObject, subresource);
     if (replicasOf(found) === undefined)
-      throw unreadable(`the spec replicas field ${quoted(subresource)} does not exist`);
+      throw internalFailure(`the spec replicas field ${quoted(subresource)} does not exist`);
     return answerOf(found);
   };
   const reply = get(parts, request);
@@ -171,12 +171,9 @@ function readScale(object: ApiObject, subresource: ScaleSubresource): ApiObject 
   try {
     return scaleOf(object, subresource);
   } catch (error) {
-    throw error instanceof TypeError ? unreadable(error.message) : error;
+    throw error instanceof TypeError ? internalFailure(error.message) : error;
   }
 }
-
-const unreadable = (why: string): StatusError =>
-  new StatusError('InternalError', `Internal error occurred: ${why}`, { details: { causes: [{ message: why }] } });
 
 const answerOf = (found: ApiObject): ObjectReply => ({
   type: 'object',

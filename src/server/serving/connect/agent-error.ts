@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { limits } from '../../../base/limits.ts';
-import { badRequest, StatusError, type StatusReason } from '../../../meta/status-error.ts';
+import { badRequest, internalFailure, StatusError, type StatusReason } from '../../../meta/status-error.ts';
 import { genericMessage } from '../../../outbound/describe-answer.ts';
 import type { ResourceRequest } from '../../../request/request-info.ts';
 
@@ -11,11 +11,7 @@ export async function agentError(
 ): Promise<StatusError> {
   const text = await readStart(body);
   if (status === 400) return badRequest(text);
-  if (status === 500) {
-    return new StatusError('InternalError', `Internal error occurred: ${text}`, {
-      details: { causes: [{ message: text }] },
-    });
-  }
+  if (status === 500) return internalFailure(text);
   const of = `${resource}/${subresource}`;
   return new StatusError(
     reasons[status] ?? (status > 500 ? 'InternalError' : ''),

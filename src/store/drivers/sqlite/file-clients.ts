@@ -69,10 +69,7 @@ interface WaitingGroup {
   readonly writes: readonly (PackedWrite | PackedBatch)[];
 }
 
-interface CommittedGroup extends WaitingGroup, Pick<GroupOutcome, 'outcomes'> {
-  /** Behind its last outcome among those of the transaction. */
-  readonly to: number;
-}
+interface CommittedGroup extends WaitingGroup, Pick<GroupOutcome, 'outcomes'> {}
 
 /** Bytes of writes that are committed together. */
 const togetherBytesMax = 8 * 1024 * 1024;
@@ -157,14 +154,13 @@ export class FileClients {
       this.#durable.set(last);
     }
     const committed: CommittedGroup[] = [];
+    let from = 0;
     for (const group of groups) {
-      const from = committed.at(-1)?.to ?? 0;
-      const to = from + group.writes.length;
-      committed.push({ ...group, outcomes: outcomes.slice(from, to), to });
-    }
-    for (const { client, call, outcomes: own } of committed) {
-      client.answer(call, packOutcomes({ isFull, outcomes: own }));
-      if (isFull) this.#tellFull(client);
+      const own = outcomes.slice(from, from + group.writes.length);
+      from += group.writes.length;
+      committed.push({ ...group, outcomes: own });
+      group.client.answer(group.call, packOutcomes({ isFull, outcomes: own }));
+      if (isFull) this.#tellFull(group.client);
     }
     this.#tellOthers(committed);
   }
