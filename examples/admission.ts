@@ -103,8 +103,10 @@ await assert.rejects(admin.mergePatch(`${configMaps}/settings`, { data: { colour
 });
 
 console.log('--- without the webhook nothing is lost: it may be ignored');
-webhook.closeAllConnections();
-webhook.close();
+await new Promise((resolve) => {
+  webhook.close(resolve);
+  webhook.closeAllConnections();
+});
 const plain = await admin.create(configMaps, { metadata: { name: 'plain' } });
 assert.equal(plain.metadata.annotations, undefined);
 rmSync(directory, { recursive: true });
