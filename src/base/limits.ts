@@ -116,10 +116,9 @@ export const limits = {
   /** Bytes of responses of all tenants that clients have requested but do not read. */
   unreadBytesMax: 256 * 1024 * 1024,
   /**
-   * Memory of connections of one sender whose sockets hold output: beyond the first they write in small parts, beyond the
-   * second those that have taken nothing for so long are closed. What an idle connection takes by itself counts too.
+   * Memory of connections of one sender whose sockets hold output, beyond which those that have taken nothing for so long
+   * are closed. What an idle connection takes by itself counts too.
    */
-  unreadOutputBytesLarge: 4 * 1024 * 1024,
   unreadOutputBytesMax: 32 * 1024 * 1024,
   unreadConnectionBytes: 80 * 1024,
   unreadStalledMs: 1_000,
@@ -186,11 +185,15 @@ export const limits = {
    * Bytes buffered for the socket of an HTTP/2 connection before the client must read; also the most written at once.
    */
   outputBytesMax: 256 * 1024,
-  /** The same for a sender whose clients leave much unread, so that a write that is not taken is a small one. */
-  outputBytesSmall: 8 * 1024,
+  /**
+   * The same for connections that write little at once, which all of a sender do beyond so many of them: TLS has buffers for
+   * the largest write of a connection until it closes, and those for less than 16 KiB are a sixth of what others have.
+   */
+  outputBytesSmall: 15 * 1024,
+  largeWritersMax: 32,
   /** Bytes of pooled output buffers of each size: enough for many connections that are written at once. */
   outputBytesKept: 8 * 1024 * 1024,
-  /** Bytes buffered of one HTTP/2 response before its writer should wait. */
+  /** Bytes buffered of one HTTP/2 response, and for its connection's socket, before its writer should wait. */
   responseBufferBytes: 64 * 1024,
   /**
    * Requests of one tenant in one turn of the event loop beyond which its connections wait for their turn (FloodGate);

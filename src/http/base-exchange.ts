@@ -25,6 +25,8 @@ export interface ExchangeOwner {
   readonly headers: readonly string[];
   /** Counts a request for its sender; undefined for one whose connections are never held. */
   sentBy(sender: Sender | undefined): void;
+  /** Whether more than `outputBytesSmall` may be written at once, see Connection. */
+  mayWriteLarge(): boolean;
   /** The exchange is over: the response was sent, or the client is gone. */
   ended(exchange: BaseExchange): void;
 }
@@ -84,6 +86,10 @@ export abstract class BaseExchange implements Exchange {
 
   sentBy(sender: Sender | undefined): void {
     this.#owner.sentBy(sender);
+  }
+
+  protected mayWriteLarge(): boolean {
+    return this.#owner.mayWriteLarge();
   }
 
   header(name: string): string | undefined {

@@ -49,6 +49,9 @@ export class Connection implements ExchangeOwner, OutputHolder {
   /** The sender of a request on it is known. */
   isKnown = false;
   #sender: Sender | undefined;
+  /** The sender in whose name it may write much at once. */
+  #largeWriterOf: Sender | undefined;
+  #closed = false;
 
   constructor({ socket, headers, gate }: ConnectionOptions, ending: ConnectionEnding) {
     this.#gate = gate;
@@ -80,6 +83,16 @@ export class Connection implements ExchangeOwner, OutputHolder {
 
   get sender(): Sender | undefined {
     return this.#sender;
+  }
+
+  /** Takes a place of its sender until the connection closes, as TLS keeps what it needed for the largest write. */
+  mayWriteLarge(): boolean {
+    const sender = this.#sender;
+    if (this.#largeWriterOf || sender === undefined || this.#closed) return true;
+    if (sender.largeWriters >= limits.largeWritersMax) return false;
+    sender.largeWriters += 1;
+    this.#largeWriterOf = sender;
+    return true;
   }
 
   get pendingBytes(): number {
@@ -137,6 +150,9 @@ export class Connection implements ExchangeOwner, OutputHolder {
    * together. The promise resolves when all have ended.
    */
   async closed(clock: Clock): Promise<void> {
+    this.#closed = true;
+    if (this.#largeWriterOf) this.#largeWriterOf.largeWriters -= 1;
+    this.#largeWriterOf = undefined;
     const slice = new TimeSlice(clock);
     for (const exchange of this.#exchanges) {
       if (slice.over) await slice.next();

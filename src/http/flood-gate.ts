@@ -9,8 +9,8 @@ export class Sender {
   turn = 0;
   requests = 0;
   isFlooding = false;
-  /** See UnreadOutput: its connections write in small parts. */
-  writesSmall = false;
+  /** Its connections that may write much at once. */
+  largeWriters = 0;
 }
 
 /** Reads requests until the given time. Monotonic milliseconds. */

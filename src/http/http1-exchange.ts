@@ -100,7 +100,12 @@ export class Http1Exchange extends BaseExchange {
     };
     if (this.method !== 'HEAD') {
       response.flushHeaders();
-      return new Http1Writer(response, { ended, abort: () => this.destroy(), written: this.countWritten });
+      return new Http1Writer(response, {
+        ended,
+        abort: () => this.destroy(),
+        written: this.countWritten,
+        mayWriteLarge: () => this.mayWriteLarge(),
+      });
     }
     response.end();
     ended();

@@ -317,7 +317,7 @@ class TlsListener implements Listener {
       limits: this.#limits,
       onRequest: (stream) => this.#serveHttp2(connection, stream),
       hold: (read) => connection.hold(read),
-      writesSmall: () => connection.sender?.writesSmall === true,
+      mayWriteLarge: () => connection.mayWriteLarge(),
     });
     const connection = new Connection(
       { socket, headers: this.#headers, gate: this.#gate },

@@ -1,3 +1,4 @@
+import { limits } from '../base/limits.ts';
 import type { BodyWriter } from './exchange.ts';
 
 /** Common interface of Node's HTTP/1.1 responses and its compressors. */
@@ -8,8 +9,7 @@ interface ResponseStream {
   readonly writableNeedDrain: boolean;
   write(chunk: Uint8Array | string, done?: (error?: Error | null) => void): boolean;
   end(chunk?: Uint8Array | string): unknown;
-  once(event: 'drain' | 'close', listener: () => void): unknown;
-  off(event: 'drain' | 'close', listener: () => void): unknown;
+  on(event: 'drain' | 'close', listener: () => void): unknown;
 }
 
 /** Callbacks from a body's writer to its exchange. */
@@ -20,13 +20,18 @@ export interface WriterEvents {
   readonly ended: () => void;
   /** Cuts the response off. */
   readonly abort: () => void;
+  /** Whether more than `outputBytesSmall` may be buffered. Asked when there is more. Default: always. */
+  readonly mayWriteLarge?: () => boolean;
 }
 
 /** A response body in parts over a Node stream. */
 export class ResponseWriter implements BodyWriter {
   readonly #stream: ResponseStream;
   readonly #on: WriterEvents;
-  #drained: Promise<void> | undefined;
+  #drained: PromiseWithResolvers<void> | undefined;
+  #listens = false;
+  /** The connection writes little at once, and has enough to do. */
+  #isBehind = false;
 
   constructor(stream: ResponseStream, on: WriterEvents) {
     this.#stream = stream;
@@ -43,12 +48,23 @@ export class ResponseWriter implements BodyWriter {
 
   write(chunk: Uint8Array | string, sent?: () => void): boolean {
     if (!this.#open) return true;
-    this.#on.written(lengthOf(chunk));
-    if (!sent) return this.#stream.write(chunk);
-    return this.#stream.write(chunk, (error) => {
+    const bytes = lengthOf(chunk);
+    this.#on.written(bytes);
+    const isBehind = this.buffered + bytes >= limits.outputBytesSmall / 2 && this.#on.mayWriteLarge?.() === false;
+    this.#isBehind = isBehind;
+    if (!sent && !isBehind) return this.#stream.write(chunk);
+    const takesMore = this.#stream.write(chunk, (error) => {
+      if (isBehind) this.#taken();
       // If the stream ended early, pending frames may still reference the chunk.
-      if (!error && !this.#stream.destroyed) sent();
+      if (!error && !this.#stream.destroyed) sent?.();
     });
+    return takesMore && !isBehind;
+  }
+
+  #taken(): void {
+    if (this.buffered >= limits.outputBytesSmall / 2) return;
+    this.#isBehind = false;
+    this.#tellDrained();
   }
 
   /** Writes a part of the body together with its framing. */
@@ -60,19 +76,24 @@ export class ResponseWriter implements BodyWriter {
 
   drained(): Promise<void> {
     const stream = this.#stream;
-    if (!this.#open || !stream.writableNeedDrain) return Promise.resolve();
-    this.#drained ??= new Promise((resolve) => {
-      const done = (): void => {
-        this.#drained = undefined;
-        stream.off('drain', done);
-        stream.off('close', done);
-        resolve();
-      };
-      stream.once('drain', done);
-      stream.once('close', done);
-    });
-    return this.#drained;
+    if (!this.#open || !(stream.writableNeedDrain || this.#isBehind)) return Promise.resolve();
+    this.#listen();
+    this.#drained ??= Promise.withResolvers();
+    return this.#drained.promise;
   }
+
+  #listen(): void {
+    if (this.#listens) return;
+    this.#listens = true;
+    this.#stream.on('drain', this.#tellDrained);
+    this.#stream.on('close', this.#tellDrained);
+  }
+
+  readonly #tellDrained = (): void => {
+    const drained = this.#drained;
+    this.#drained = undefined;
+    drained?.resolve();
+  };
 
   end(chunk?: Uint8Array | string): void {
     if (!this.#open) return;

@@ -34,21 +34,6 @@ function looking(...holders: readonly Holder[]) {
 }
 
 describe('output that clients leave unread', () => {
-  it('makes connections of its sender write little, until it is read', async () => {
-    const sender = new Sender();
-    const holder = new Holder(sender);
-    using looked = looking(holder);
-    holder.pendingBytes = limits.unreadOutputBytesLarge / 4;
-    await looked.look();
-    assert.equal(sender.writesSmall, false);
-    holder.pendingBytes = limits.unreadOutputBytesLarge / 2;
-    await looked.look();
-    assert.equal(sender.writesSmall, true);
-    holder.pendingBytes = 0;
-    await looked.look();
-    assert.equal(sender.writesSmall, false);
-  });
-
   it('beyond a bound costs the connections that have stood still for longest', async () => {
     const sender = new Sender();
     const holders = Array.from({ length: 4 }, () => new Holder(sender));

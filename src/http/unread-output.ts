@@ -25,14 +25,12 @@ interface Seen {
 /**
  * Bounds the memory of clients that do not read from their sockets, for each sender: what a socket holds is copied and
  * encrypted, so that flow control of streams does not bound it. Looks at all connections at intervals, which costs readers
- * nothing. A sender that holds some writes in small parts from then on. Of one that holds too much, the connections that
- * have taken nothing for longest are closed.
+ * nothing. Of a sender that holds too much, the connections that have taken nothing for longest are closed.
  */
 export class UnreadOutput implements Closable {
   readonly #clock: Clock;
   readonly #holders: () => Iterable<OutputHolder>;
   readonly #seen = new WeakMap<OutputHolder, Seen>();
-  #pressed = new Set<Sender>();
   #timer: Closable | undefined;
 
   constructor(clock: Clock, holders: () => Iterable<OutputHolder>) {
@@ -54,15 +52,7 @@ export class UnreadOutput implements Closable {
 
   #look(): void {
     const bySender = Map.groupBy(this.#waiting(), ({ sender }) => sender);
-    const pressed = new Set<Sender>();
-    for (const [sender, found] of bySender) {
-      const bytes = sum(found);
-      if (bytes > limits.unreadOutputBytesLarge) pressed.add(sender);
-      if (bytes > limits.unreadOutputBytesMax) cutOldest(found);
-    }
-    for (const sender of this.#pressed.difference(pressed)) sender.writesSmall = false;
-    for (const sender of pressed) sender.writesSmall = true;
-    this.#pressed = pressed;
+    for (const found of bySender.values()) if (sum(found) > limits.unreadOutputBytesMax) cutOldest(found);
   }
 
   /** The connections that hold output now. */

@@ -21,6 +21,8 @@ export interface DataSource {
    * registers again later.
    */
   sendData(writer: FrameWriter): boolean;
+  /** See `tellWhenTaken`. */
+  taken(): void;
 }
 
 /** The part of a socket that the sending side uses. */
@@ -38,10 +40,13 @@ export class FrameWriter implements Outlet {
   readonly #clock: Clock;
   /** Called when a write was accepted, so that a session waiting for the client to read can continue. */
   readonly #onWritten: () => void;
-  readonly #writesSmall: () => boolean;
+  readonly #mayWriteLarge: () => boolean;
   readonly #buffer = new OutputBuffer();
   #sources: DataSource[] = [];
-  #writing = false;
+  /** Those that have more, once the system has taken what is there. */
+  readonly #waiting: DataSource[] = [];
+  /** Bytes that the system has not accepted yet; undefined if no write is under way. */
+  #writing: number | undefined;
   #scheduled = false;
   /** Output is deferred until the caller of `hold` flushes. */
   #held = false;
@@ -58,13 +63,13 @@ export class FrameWriter implements Outlet {
     readonly socket: ByteSink;
     readonly clock: Clock;
     readonly onWritten: () => void;
-    /** The client may not read: little is written at once, since nothing takes it back. Looked at before each write. */
-    readonly writesSmall: () => boolean;
+    /** Whether more than `outputBytesSmall` may be written at once. Asked when there is more. */
+    readonly mayWriteLarge: () => boolean;
   }) {
     this.#socket = options.socket;
     this.#clock = options.clock;
     this.#onWritten = options.onWritten;
-    this.#writesSmall = options.writesSmall;
+    this.#mayWriteLarge = options.mayWriteLarge;
   }
 
   /** Bytes waiting for the socket. */
@@ -77,15 +82,30 @@ export class FrameWriter implements Outlet {
     return this.#buffer.length >= limits.outputBytesMax;
   }
 
-  get #hasRoom(): boolean {
-    const { length } = this.#buffer;
-    if (length < limits.outputBytesSmall) return true;
-    return length < limits.outputBytesMax && !this.#writesSmall();
+  /** Bytes that the system has not taken. */
+  get #untaken(): number {
+    return (this.#writing ?? 0) + this.#buffer.length;
   }
 
-  /** The longest payload of DATA now. */
-  get dataMax(): number {
-    return this.#writesSmall() ? limits.outputBytesSmall : this.payloadMax;
+  /** How many of so many bytes of DATA may be added in one frame now. */
+  room(bytes: number): number {
+    const wanted = Math.min(bytes, this.payloadMax);
+    const small = limits.outputBytesSmall - this.#untaken;
+    if (wanted <= small) return wanted;
+    if (this.#mayWriteLarge()) return this.#buffer.length < limits.outputBytesMax ? wanted : 0;
+    return Math.max(0, small);
+  }
+
+  /** Whether a stream of which so many bytes are queued should wait before it makes more of them. */
+  isBehind(queued: number): boolean {
+    const untaken = this.#untaken + queued;
+    if (untaken < limits.outputBytesSmall / 2) return false;
+    return untaken >= limits.responseBufferBytes || !this.#mayWriteLarge();
+  }
+
+  /** Calls `taken` when the writer is no longer behind with what was added. */
+  tellWhenTaken(source: DataSource): void {
+    if (!this.#waiting.includes(source)) this.#waiting.push(source);
   }
 
   /** Adds a frame with a small payload, or one shared with other connections: the payload is copied. */
@@ -176,7 +196,7 @@ export class FrameWriter implements Outlet {
 
   /** Whether a whole body may be sent now, ahead of other streams. */
   takesAtOnce(bytes: number): boolean {
-    return bytes <= this.dataMax && bytes <= this.window && this.#sources.length === 0 && this.#hasRoom;
+    return bytes <= this.window && this.#sources.length === 0 && this.room(bytes) === bytes;
   }
 
   #head(head: FrameHead): void {
@@ -192,13 +212,15 @@ export class FrameWriter implements Outlet {
   }
 
   removeSource(source: DataSource): void {
-    const at = this.#sources.indexOf(source);
-    if (at >= 0) this.#sources.splice(at, 1);
+    for (const list of [this.#sources, this.#waiting]) {
+      const at = list.indexOf(source);
+      if (at >= 0) list.splice(at, 1);
+    }
   }
 
   /** Schedules a flush for the end of the current operation. */
   schedule(): void {
-    if (this.#scheduled || this.#writing || this.#held) return;
+    if (this.#scheduled || this.#writing !== undefined || this.#held) return;
     this.#scheduled = true;
     process.nextTick(flush, this);
   }
@@ -210,17 +232,23 @@ export class FrameWriter implements Outlet {
   flush(): void {
     this.#held = false;
     this.#scheduled = false;
-    if (this.#writing || this.#closed) return;
+    if (this.#writing !== undefined || this.#closed) return;
     this.#gather();
     this.#write();
+    this.#tellTaken();
+  }
+
+  #tellTaken(): void {
+    if (this.#waiting.length === 0 || this.isBehind(0)) return;
+    for (let source = this.#waiting.shift(); source; source = this.#waiting.shift()) source.taken();
   }
 
   #write(): void {
     if (this.#buffer.length === 0) return;
     const { bytes, free } = this.#buffer.take();
-    this.#writing = true;
+    this.#writing = bytes.length;
     this.#socket.write(bytes, (error) => {
-      this.#writing = false;
+      this.#writing = undefined;
       // Parts of a failed write may still be referenced.
       if (!error) free();
       if (error || this.#closed) {
@@ -237,14 +265,14 @@ export class FrameWriter implements Outlet {
    * `setImmediate`, a client that reads fast would starve the others.
    */
   #goOn(): void {
-    if (this.#scheduled || (this.#buffer.length === 0 && this.#sources.length === 0)) return;
+    if (this.#scheduled || (this.#buffer.length === 0 && this.#sources.length + this.#waiting.length === 0)) return;
     this.#scheduled = true;
     setImmediate(flush, this);
   }
 
   /** Collects DATA from the streams round-robin, one frame at a time. */
   #gather(): void {
-    while (this.#sources.length > 0 && this.#hasRoom && this.window > 0) {
+    while (this.#sources.length > 0 && this.window > 0 && this.room(1) > 0) {
       const source = this.#sources.shift() as DataSource;
       if (source.sendData(this)) this.#sources.push(source);
     }

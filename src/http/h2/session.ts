@@ -42,7 +42,7 @@ interface SessionOptions {
   /** See ReadPacing. */
   readonly hold: (read: HeldRead) => boolean;
   /** See FrameWriter. */
-  readonly writesSmall: () => boolean;
+  readonly mayWriteLarge: () => boolean;
 }
 
 /**
@@ -99,8 +99,8 @@ export class Http2Session implements StreamSession {
     this.#head = new RequestHeadBuilder(max.headerBytesMax);
     this.#resets = new TokenBucket(clock, max.streamResetsPerSecondMax);
     this.#controlFrames = new TokenBucket(clock, limits.controlFramesPerSecondMax);
-    const { writesSmall } = options;
-    this.writer = new FrameWriter({ socket, clock, onWritten: () => this.#pacing.written(), writesSmall });
+    const { mayWriteLarge } = options;
+    this.writer = new FrameWriter({ socket, clock, onWritten: () => this.#pacing.written(), mayWriteLarge });
     this.#pacing = new ReadPacing({
       ...{ socket, clock, writer: this.writer, hold: options.hold },
       read: () => {

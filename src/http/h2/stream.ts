@@ -132,7 +132,7 @@ export class ServerStream implements DataSource {
       if (bytes.length > 0) this.#sendNow(bytes, false);
       sent?.();
     }
-    return this.#queuedBytes < limits.responseBufferBytes;
+    return !this.#session.writer.isBehind(this.#queuedBytes);
   }
 
   end(): void {
@@ -143,11 +143,16 @@ export class ServerStream implements DataSource {
     this.#endLocal();
   }
 
-  /** Resolves when the queue is empty or the stream is closed. */
+  /** Resolves when the queue is empty and the system has taken most of what was sent, or the stream is closed. */
   drained(): Promise<void> {
-    if (this.#closed || this.#queuedBytes === 0) return Promise.resolve();
+    if (this.#closed || (this.#queuedBytes === 0 && !this.#session.writer.isBehind(0))) return Promise.resolve();
     this.#drained ??= Promise.withResolvers();
+    if (this.#queuedBytes === 0) this.#session.writer.tellWhenTaken(this);
     return this.#drained.promise;
+  }
+
+  taken(): void {
+    if (this.#queuedBytes === 0) this.#tellDrained();
   }
 
   /** True if nothing is queued, here or in other streams, and all windows are large enough. */
@@ -176,14 +181,14 @@ export class ServerStream implements DataSource {
   }
 
   sendData(writer: FrameWriter): boolean {
-    const length = Math.min(this.#queuedBytes, this.#sendWindow, writer.window, writer.dataMax);
+    const length = writer.room(Math.min(this.#queuedBytes, this.#sendWindow, writer.window));
     if (length > 0) {
       const isLast = this.#ending && length === this.#queuedBytes;
       writer.dataHead(this.id, length, isLast);
       this.#sendWindow -= length;
       this.#queuedBytes -= length;
       this.#copyQueued(writer, length);
-      if (this.#queuedBytes === 0) this.#tellDrained();
+      if (this.#queuedBytes === 0 && this.#drained) writer.tellWhenTaken(this);
       if (isLast) {
         this.#isSource = false;
         this.#endLocal();
@@ -314,7 +319,7 @@ export class ServerStream implements DataSource {
 
   #close(complete: boolean): void {
     this.#closed = true;
-    if (this.#isSource) this.#session.writer.removeSource(this);
+    if (this.#isSource || this.#drained) this.#session.writer.removeSource(this);
     this.#isSource = false;
     // `sent` callbacks of unsent chunks are never called, as documented at `BodyWriter.write`.
     this.#queue = [];

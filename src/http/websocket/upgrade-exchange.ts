@@ -67,6 +67,7 @@ export class UpgradeExchange extends Http1Exchange implements WebSocketRequest {
         this.cutOff = true;
         this.#socket.destroy();
       },
+      mayWriteLarge: () => this.mayWriteLarge(),
     };
     this.#opened = new WebSocket(this.#socket, { clock: this.#clock, on });
     return this.#opened;

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
+import { describe, it } from 'node:test';
+import { limits } from '../base/limits.ts';
+import { once, until } from '../base/waits-fixture.ts';
+import type { BodyWriter, Exchange } from './exchange.ts';
+import { Sender } from './flood-gate.ts';
+import { ca, fetch2, readAll, type Started, start } from './listener-fixture.ts';
+
+const { largeWritersMax, outputBytesSmall } = limits;
+const part = Buffer.alloc(outputBytesSmall, 'abcdefg');
+
+/** Sends a request on a connection of its own. Returns how to close it. */
+const requests: Readonly<Record<string, (started: Started) => Promise<() => void>>> = {
+  async h2(started) {
+    const session = await started.http2();
+    session.request({ ':path': '/' }).on('error', () => {});
+    return () => session.destroy();
+  },
+  async 'http/1.1'(started) {
+    const socket = await started.tls();
+    socket.resume().write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+    return () => socket.destroy();
+  },
+};
+
+/** Sends a request and reads the body of its response. */
+const bodies: Readonly<Record<string, (started: Started) => Promise<Buffer>>> = {
+  h2: async (started) => (await fetch2(await started.http2(), '/')).body,
+  async 'http/1.1'({ listener }) {
+    const request = get({ host: '127.0.0.1', port: listener.port, ca, agent: false });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    return readAll(response);
+  },
+};
+
+for (const protocol of ['h2', 'http/1.1']) {
+  describe(`over ${protocol}, connections of one sender`, () => {
+    it('beyond so many write little at once, until another closes', async () => {
+      const sender = new Sender();
+      const writers: BodyWriter[] = [];
+      await using started = await start((exchange) => {
+        exchange.sentBy?.(sender);
+        writers.push(exchange.stream(200, {}));
+      });
+      const open = async () => {
+        const before = writers.length;
+        const close = await requests[protocol]?.(started);
+        await until(() => writers.length > before);
+        return { writer: writers[before] as BodyWriter, close };
+      };
+      const first = await open();
+      assert.equal(first.writer.write(part), true);
+      for (let n = 1; n < largeWritersMax; n++) assert.equal((await open()).writer.write(part), true);
+      const { writer } = await open();
+      assert.equal(writer.write('little'), true);
+      assert.equal(writer.write(part), false);
+      await writer.drained();
+      assert.equal(writer.write('little'), true);
+      first.close?.();
+      await until(() => sender.largeWriters < largeWritersMax);
+      assert.equal(writer.write(part), true);
+    });
+
+    it('that write little at once send whole bodies', async () => {
+      const sender = new Sender();
+      sender.largeWriters = largeWritersMax;
+      const send = async (exchange: Exchange): Promise<void> => {
+        exchange.sentBy?.(sender);
+        const writer = exchange.stream(200, {});
+        for (let n = 0; n < 20; n++) {
+          assert.equal(writer.write(part), false);
+          await writer.drained();
+        }
+        writer.end('end');
+      };
+      await using started = await start((exchange) => void send(exchange).catch(() => exchange.destroy()));
+      const body = await bodies[protocol]?.(started);
+      assert.ok(body?.equals(Buffer.concat([...Array<Buffer>(20).fill(part), Buffer.from('end')])));
+    });
+  });
+}
