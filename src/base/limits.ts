@@ -225,8 +225,9 @@ export const limits = {
   elementsMax: 250_000,
   /** Longer lists in protobuf are encoded twice rather than kept in memory while they are sent. */
   protobufListKeptBytes: 4 * 1024 * 1024,
-  /** Pooled 256 KiB buffers for encoding lists. */
+  /** Pooled buffers for encoding lists, of 256 KiB, and initial events of watches, of 15 KiB. */
   listChunksKept: 16,
+  eventChunksKept: 64,
   headerBytesMax: 64 * 1024,
   /** Path and query of a request. */
   targetBytesMax: 16 * 1024,

@@ -7,7 +7,7 @@ interface Framing {
   readonly head: string;
   readonly separator: string;
   readonly tail: string;
-  /** Default: `chunkBytes`. At least `longRunBytes`. */
+  /** Default: `chunkBytes`. */
   readonly chunkBytes?: number;
 }
 
@@ -21,10 +21,10 @@ export interface Chunk {
 /** Large enough to make the cost of a write, about 10 microseconds over TLS and HTTP/2, negligible per byte. */
 const chunkBytes = 256 * 1024;
 
-/** For bodies of which many may stand still at once, each with two chunks: watches that are not read. */
-export const smallChunkBytes = 32 * 1024;
+/** For bodies of which many may stand still at once: watches that are not read. */
+export const smallChunkBytes: number = limits.outputBytesSmall;
 
-/** From this length on, bytes are sent in place instead of being copied. */
+/** From this length on, or that of a chunk, bytes are sent in place instead of being copied. */
 const longRunBytes = 32 * 1024;
 
 /**
@@ -60,7 +60,12 @@ export function* gatherList(
       end = item.end;
       continue;
     }
-    if (any) putRun();
+    if (any) {
+      // Before the next chunk is begun: a consumer that waits holds one.
+      if (!builder.fits(end - start + separator.length)) builder.finish();
+      for (let chunk = builder.next(); chunk; chunk = builder.next()) yield chunk;
+      putRun();
+    }
     any = true;
     ({ memory, start, end } = item);
     if (slice?.over) builder.finish();
@@ -137,15 +142,20 @@ class ChunkBuilder {
     this.put(head, 0, head.length);
   }
 
+  /** Whether so many bytes go into the chunk being filled, if there is one. */
+  fits(bytes: number): boolean {
+    return this.#open?.fits(bytes) !== false;
+  }
+
   put(memory: Uint8Array, start: number, end: number): void {
     const bytes = end - start;
     if (bytes === 0) return;
-    if (bytes >= longRunBytes) {
+    if (bytes >= Math.min(longRunBytes, this.#bytesMax)) {
       this.finish();
       this.#ready.push({ bytes: memory.subarray(start, end) });
       return;
     }
-    if (this.#open && !this.#open.fits(bytes)) this.finish();
+    if (!this.fits(bytes)) this.finish();
     this.#open ??= new OpenChunk(this.#bytesMax);
     this.#open.put(bytes === memory.length ? memory : memory.subarray(start, end));
   }
@@ -166,7 +176,11 @@ class ChunkBuilder {
  * Free list of sent buffers. Allocating memory outside the heap makes the garbage collector run early and often:
  * without reuse, lists cost twice as much in a process with a large heap.
  */
-const free: Buffer[] = [];
+const free: ReadonlyMap<number, Buffer[]> = new Map([
+  [chunkBytes, []],
+  [smallChunkBytes, []],
+]);
+const keptMax = (bytes: number): number => (bytes === chunkBytes ? limits.listChunksKept : limits.eventChunksKept);
 
 /** A chunk being filled. */
 class OpenChunk implements Chunk {
@@ -174,7 +188,7 @@ class OpenChunk implements Chunk {
   #used = 0;
 
   constructor(bytes: number) {
-    this.#buffer = (bytes === chunkBytes ? free.pop() : undefined) ?? Buffer.allocUnsafeSlow(bytes);
+    this.#buffer = free.get(bytes)?.pop() ?? Buffer.allocUnsafeSlow(bytes);
   }
 
   fits(bytes: number): boolean {
@@ -195,6 +209,8 @@ class OpenChunk implements Chunk {
   }
 
   readonly sent = (): void => {
-    if (this.#buffer.length === chunkBytes && free.length < limits.listChunksKept) free.push(this.#buffer);
+    const { length } = this.#buffer;
+    const kept = free.get(length);
+    if (kept && kept.length < keptMax(length)) kept.push(this.#buffer);
   };
 }

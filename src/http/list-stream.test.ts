@@ -8,7 +8,7 @@ import { once, until, within } from '../base/waits-fixture.ts';
 import { SlabSequence } from '../cache/entries/slab.ts';
 import { StatusError } from '../meta/status-error.ts';
 import type { Exchange } from './exchange.ts';
-import { gatherList } from './gather.ts';
+import { gatherEvents, gatherList, smallChunkBytes } from './gather.ts';
 import { sendList, sendPieces } from './list-stream.ts';
 import { ca, fetch2, type Received, readAll, type Started, start } from './listener-fixture.ts';
 
@@ -259,3 +259,37 @@ async function over1(encoding: string): Promise<Received> {
   const [response] = await once(request, 'response');
   return { status: response.statusCode, headers: response.headers, body: await readAll(response) };
 }
+
+describe('events of a watch', () => {
+  it('are in small chunks, but for large ones', () => {
+    const sizes = fc.oneof(
+      { weight: 20, arbitrary: fc.integer({ min: 1, max: 3_000 }) },
+      { weight: 1, arbitrary: fc.integer({ min: smallChunkBytes - 2, max: 3 * smallChunkBytes }) },
+    );
+    fc.assert(
+      fc.property(fc.array(sizes, { maxLength: 200 }), (lengths) => {
+        const frames = lengths.map((length, at) => Buffer.alloc(length, 97 + (at % 26)));
+        const parts: Buffer[] = [];
+        for (const { bytes, sent } of gatherEvents(frames)) {
+          assert.ok(bytes.length > 0 && (bytes.length <= smallChunkBytes || lengths.includes(bytes.length)));
+          parts.push(Buffer.from(bytes));
+          sent?.();
+        }
+        assert.ok(Buffer.concat(parts).equals(Buffer.concat(frames)));
+      }),
+    );
+  });
+
+  it('are not copied before the chunk before them was taken', () => {
+    let made = 0;
+    function* frames() {
+      for (; made < 100; made++) yield Buffer.alloc(smallChunkBytes / 3, made);
+    }
+    const chunks = gatherEvents(frames());
+    const first = chunks.next().value;
+    assert.equal(first?.bytes.length, smallChunkBytes);
+    first?.sent?.();
+    // Its buffer is used again: none was begun.
+    assert.equal(chunks.next().value?.bytes.buffer, first?.bytes.buffer);
+  });
+});
