@@ -393,6 +393,7 @@ export class Responder {
     this.#watches.serve(exchange, reply, {
       encoding,
       counts: this.#watchMetrics.of(reply.served),
+      owner: ticket?.tenant,
       initialEnded: () => this.#initialEnded(context, reply.served),
     });
     if (ticket) ticket.longRunning = true;

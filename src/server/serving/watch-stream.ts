@@ -37,6 +37,8 @@ export interface WatchSource {
 interface WatchAnswer {
   readonly encoding: WatchEncoding;
   readonly counts: WatchCounts;
+  /** On whose behalf initial events are sent: owners take turns. */
+  readonly owner?: unknown;
   /** Called when all initial events and the bookmark that marks their end are on their way. */
   readonly initialEnded?: () => void;
 }
@@ -92,8 +94,8 @@ export class WatchStreams implements Closable {
   }
 
   /** A time slice for work that must yield to other requests. */
-  slice(): TimeSlice {
-    return new TimeSlice(this.#clock);
+  slice(owner: unknown): TimeSlice {
+    return new TimeSlice(this.#clock, { owner });
   }
 
   #sweep(): void {
@@ -124,6 +126,7 @@ class WatchStream implements WatchSink, Pending {
   readonly #source: WatchSource;
   readonly #encoding: WatchEncoding;
   readonly #counts: WatchCounts;
+  readonly #owner: unknown;
   readonly #initialEnded: (() => void) | undefined;
   #auditId: string | undefined;
   readonly #endsAt: number;
@@ -146,11 +149,13 @@ class WatchStream implements WatchSink, Pending {
   /** Set while waiting for the frame of a large object; no other event is sent then. */
   #large: Closable | undefined;
 
-  constructor(all: WatchStreams, source: WatchSource, { encoding, counts, initialEnded }: WatchAnswer, now: number) {
+  constructor(all: WatchStreams, source: WatchSource, answer: WatchAnswer, now: number) {
+    const { encoding, counts, owner, initialEnded } = answer;
     this.#all = all;
     this.#source = source;
     this.#encoding = encoding;
     this.#counts = counts;
+    this.#owner = owner;
     this.#initialEnded = initialEnded;
     this.#endsAt = now + source.timeoutMs;
     this.#bookmarkAt = now + limits.bookmarkMs;
@@ -184,7 +189,7 @@ class WatchStream implements WatchSink, Pending {
 
   async #sendInitial(writer: BodyWriter, first: CacheEntry, rest: Iterator<CacheEntry>): Promise<void> {
     try {
-      const slice = this.#all.slice();
+      const slice = this.#all.slice(this.#owner);
       if (slice.over) await slice.next();
       for (const made of this.#initialChunks(first, rest, slice)) {
         const chunk = made instanceof Promise ? await made : made;
