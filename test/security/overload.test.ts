@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
 import { once, until } from '../../src/base/waits-fixture.ts';
-import { as, Folder, grant, rule, user } from '../support/authorization.ts';
+import { as, Folder, grant, make, rule, user } from '../support/authorization.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 import { StalledReaders } from '../support/stalled-readers.ts';
 
@@ -21,9 +21,12 @@ after(async () => {
 
 const configMaps = '/api/v1/namespaces/default/configmaps';
 
-/** Memory that the server holds now, in MiB. */
-const residentMiB = (): number =>
-  Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+/** Memory of the server, in MiB. */
+const memoryMiB = (what: 'VmRSS' | 'VmHWM'): number =>
+  Number(new RegExp(`^${what}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) /
+  1024;
+/** That it holds now. */
+const residentMiB = (): number => memoryMiB('VmRSS');
 
 /** Connections of one user. */
 class Crowd implements Disposable {
@@ -96,6 +99,14 @@ class Crowd implements Disposable {
     this.stop();
     for (const session of this.#sessions) session.destroy();
   }
+}
+
+/** Watches of the ConfigMaps of a namespace that are open. */
+async function openWatches(): Promise<number> {
+  const { text } = await server.get('/metrics');
+  const line =
+    /^apiserver_longrunning_requests\{verb="WATCH".*,resource="configmaps",.*scope="namespace".*\} (\d+)$/m.exec(text);
+  return Number(line?.[1] ?? 0);
 }
 
 async function healthAnswers(): Promise<void> {
@@ -181,6 +192,47 @@ describe('clients of one user that never read from their sockets', () => {
       await healthAnswers();
       assert.equal((await server.get(configMaps, { as: as('kate') })).status, 200);
       assert.ok(residentMiB() < 300, `${residentMiB()} MiB`);
+    });
+  }
+});
+
+describe('1,000 watches of one user whose initial events are never read', () => {
+  const namespace = '/api/v1/namespaces/many';
+  // 6 MiB in small objects: more than the system takes for a client that does not read.
+  const objects = 1_700;
+  before(async () => {
+    await make(server, '/api/v1/namespaces', { metadata: { name: 'many' } });
+    const data = { data: 'x'.repeat(3_000) };
+    const names = Iterator.from(Array.from({ length: objects }, (_, n) => `cm-${n}`));
+    const makeAll = async (): Promise<void> => {
+      for (const name of names) await make(server, `${namespace}/configmaps`, { metadata: { name }, data });
+    };
+    await Promise.all(Array.from({ length: 20 }, makeAll));
+  });
+  const sendInitialEvents =
+    '?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';
+  const rows = [
+    ['h2', sendInitialEvents],
+    ['http/1.1', '?watch=1'],
+  ] as const;
+  for (const [protocol, query] of rows) {
+    test(`${protocol}: connections are closed, memory is bounded`, async () => {
+      await server.stop();
+      await server.restart();
+      await healthAnswers();
+      const before = residentMiB();
+      using stalled = new StalledReaders(server, 'jane', protocol);
+      await stalled.ask(1_000, `${namespace}/configmaps${query}`, 1);
+      let most = 0;
+      await until(async () => {
+        const open = await openWatches();
+        most = Math.max(most, open);
+        return open < most;
+      }, 'no connection is closed');
+      await healthAnswers();
+      assert.equal((await server.get(configMaps, { as: as('kate') })).status, 200);
+      const more = memoryMiB('VmHWM') - before;
+      assert.ok(more < 250, `${more} MiB more than ${before}`);
     });
   }
 });
