@@ -44,7 +44,7 @@ export class FrameWriter implements Outlet {
   readonly #buffer = new OutputBuffer();
   #sources: DataSource[] = [];
   /** Those that have more, once the system has taken what is there. */
-  readonly #waiting: DataSource[] = [];
+  readonly #waiting = new Set<DataSource>();
   /** Bytes that the system has not accepted yet; undefined if no write is under way. */
   #writing: number | undefined;
   #scheduled = false;
@@ -105,7 +105,7 @@ export class FrameWriter implements Outlet {
 
   /** Calls `taken` when the writer is no longer behind with what was added. */
   tellWhenTaken(source: DataSource): void {
-    if (!this.#waiting.includes(source)) this.#waiting.push(source);
+    this.#waiting.add(source);
   }
 
   /** Adds a frame with a small payload, or one shared with other connections: the payload is copied. */
@@ -212,10 +212,9 @@ export class FrameWriter implements Outlet {
   }
 
   removeSource(source: DataSource): void {
-    for (const list of [this.#sources, this.#waiting]) {
-      const at = list.indexOf(source);
-      if (at >= 0) list.splice(at, 1);
-    }
+    this.#waiting.delete(source);
+    const at = this.#sources.indexOf(source);
+    if (at >= 0) this.#sources.splice(at, 1);
   }
 
   /** Schedules a flush for the end of the current operation. */
@@ -239,8 +238,10 @@ export class FrameWriter implements Outlet {
   }
 
   #tellTaken(): void {
-    if (this.#waiting.length === 0 || this.isBehind(0)) return;
-    for (let source = this.#waiting.shift(); source; source = this.#waiting.shift()) source.taken();
+    if (this.#waiting.size === 0 || this.isBehind(0)) return;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const source of waiting) source.taken();
   }
 
   #write(): void {
@@ -265,7 +266,7 @@ export class FrameWriter implements Outlet {
    * `setImmediate`, a client that reads fast would starve the others.
    */
   #goOn(): void {
-    if (this.#scheduled || (this.#buffer.length === 0 && this.#sources.length + this.#waiting.length === 0)) return;
+    if (this.#scheduled || (this.#buffer.length === 0 && this.#sources.length + this.#waiting.size === 0)) return;
     this.#scheduled = true;
     setImmediate(flush, this);
   }
