@@ -106,14 +106,18 @@ export class EventEncoder {
   /** See `EncodedEvent.writeTo`. */
   writeLine(event: AuditEvent, text: TextBytes): void {
     const origin = this.#origin(event);
-    if (origin.last?.repeat(event, text)) return;
+    const isAlike = origin.last?.isAlike(event) === true;
+    if (isAlike && origin.last?.repeat(event, text)) return;
     this.#escapes = false;
     this.#before(event, text);
     this.#after(event, text);
     text.addBytes(lineEnd);
-    const [received, reached] = [this.#received, this.#reached];
-    const parts = { event, text, places: this.#places, received, reached };
-    origin.last = isPlain(event) && !this.#escapes && text.era > 0 ? new RepeatedLine(parts) : undefined;
+    origin.last =
+      isPlain(event) && !this.#escapes ? this.#repeated(event, isAlike ? text.copy() : undefined) : undefined;
+  }
+
+  #repeated(event: AuditEvent, text: Uint8Array | undefined): RepeatedLine {
+    return new RepeatedLine({ event, text, places: this.#places, received: this.#received, reached: this.#reached });
   }
 
   /** See `EncodedEvent.parts`. */

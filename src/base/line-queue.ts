@@ -36,7 +36,6 @@ export class LineQueue {
   readonly #free: Buffer[] = [];
   #running: Promise<void> | undefined;
   readonly #text = new TextBytes();
-  #chunks = 0;
   /** What waits or is being written. */
   bytes = 0;
 
@@ -62,7 +61,7 @@ export class LineQueue {
   addText(line: TextLine, owner: LineOwner): void {
     const chunk = this.#open ?? this.#next();
     const text = this.#text;
-    text.begin(chunk.memory, chunk.used, chunk.number);
+    text.begin(chunk.memory, chunk.used);
     line.writeTo(text);
     if (text.memory === chunk.memory && chunk.length + text.length <= this.#bytesMax) {
       chunk.used = text.end;
@@ -82,8 +81,7 @@ export class LineQueue {
   }
 
   #next(): OpenChunk {
-    this.#chunks += 1;
-    const chunk = new OpenChunk(this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#bytesMax), this.#chunks);
+    const chunk = new OpenChunk(this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#bytesMax));
     this.#open = chunk;
     this.#waiting.push(chunk);
     if (this.#waiting.length > 1) this.#running ??= this.#run();
@@ -139,8 +137,6 @@ const freeMax = 2;
 
 class OpenChunk {
   readonly memory: Buffer;
-  /** Of all chunks of a queue. */
-  readonly number: number;
   /** Owners of lines in order; of several lines in a row there is one. */
   readonly #owners: { readonly owner: LineOwner; lines: number }[] = [];
   readonly #buffers: Uint8Array[] = [];
@@ -151,9 +147,8 @@ class OpenChunk {
   /** Of its lines. */
   length = 0;
 
-  constructor(memory: Buffer, number: number) {
+  constructor(memory: Buffer) {
     this.memory = memory;
-    this.number = number;
   }
 
   addOwner(owner: LineOwner): void {

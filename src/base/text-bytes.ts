@@ -7,14 +7,11 @@ export class TextBytes {
   /** Where the text begins and ends in the memory. */
   start = 0;
   end = 0;
-  /** What was written in the memory at an earlier time stays as it is while this number does. 0: it may not. */
-  era = 0;
 
-  begin(memory: Buffer, at: number, era = 0): void {
+  begin(memory: Buffer, at: number): void {
     this.memory = memory;
     this.start = at;
     this.end = at;
-    this.era = era;
   }
 
   get length(): number {
@@ -47,15 +44,6 @@ export class TextBytes {
       return false;
     }
     this.end += length;
-    return true;
-  }
-
-  /** Adds what stands elsewhere in the memory. False, and nothing added, if there is no room for it. */
-  repeat(from: number, length: number): boolean {
-    const { memory, end } = this;
-    if (end + length > memory.length) return false;
-    memory.copyWithin(end, from, from + length);
-    this.end = end + length;
     return true;
   }
 
@@ -93,7 +81,6 @@ export class TextBytes {
     memory.copy(this.memory, 0, start, end);
     this.start = 0;
     this.end = length;
-    this.era = 0;
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { auditMetrics } from '../../../audit/audit-metrics.ts';
 import type { AuditBackend } from '../../../audit/backend.ts';
 import type { AuditEvent } from '../../../audit/event.ts';
@@ -27,14 +28,14 @@ function audited(
 ) {
   const clock = new ManualClock();
   const { counts } = auditMetrics(new Metrics());
-  const events: AuditEvent[] = [];
+  const recorded: AuditEvent[] = [];
   const auditor = new Auditor({
     evaluate: () => ({ level, omitStages: new Set(), omitManagedFields: false }),
     encoder: new EventEncoder(orch),
     backend: {
       ...backend,
       process(encoded) {
-        events.push(encoded.event);
+        recorded.push(encoded.event);
         return process?.(encoded) ?? true;
       },
       async close() {},
@@ -47,8 +48,13 @@ function audited(
     if (!exchange.responded) exchange.respond(error instanceof StatusError ? error.code : 500, {});
   };
   const all = { ...pipelineParts({ clock, auditor, refuse, ...parts }), refuse };
-  const stages = () => events.map(({ stage, responseStatus }) => `${stage} ${responseStatus?.code ?? '-'}`);
-  return { serve: pipelineOf(all), events, stages, clock, counts, resources: all.resources };
+  /** What was recorded, with the last events of what ended in this turn. */
+  const events = (): readonly AuditEvent[] => {
+    auditor.finishEnded();
+    return recorded;
+  };
+  const stages = () => events().map(({ stage, responseStatus }) => `${stage} ${responseStatus?.code ?? '-'}`);
+  return { serve: pipelineOf(all), auditor, recorded, events, stages, clock, counts, resources: all.resources };
 }
 
 const get = () => new ExchangeFixture('GET', '/api/v1/namespaces/n/pods/p');
@@ -64,7 +70,7 @@ describe('the auditor', () => {
     serve(exchange);
     exchange.end();
     assert.deepEqual(stages(), ['RequestReceived -', 'Panic 500']);
-    assert.deepEqual(events[1]?.responseStatus, {
+    assert.deepEqual(events()[1]?.responseStatus, {
       code: 500,
       status: 'Failure',
       reason: 'InternalError',
@@ -135,7 +141,7 @@ describe('the auditor', () => {
       serve(exchange);
       exchange.end();
     };
-    const complete = () => events.filter(({ stage }) => stage === 'ResponseComplete');
+    const complete = () => events().filter(({ stage }) => stage === 'ResponseComplete');
     for (let request = 1; request <= 3; request++) send();
     assert.equal(complete().length, 1, 'the third');
     resolve(Buffer.from('{}'));
@@ -213,10 +219,10 @@ describe('the auditor', () => {
         serve(exchange);
         if (afterMs > 0) clock.advance(afterMs);
         exchange.end();
-        const found = [...(events.at(-1)?.annotations ?? [])];
+        const found = [...(events().at(-1)?.annotations ?? [])];
         const keys = Object.entries(expected).map(([layer, value]) => [`apiserver.latency.orch.io/${layer}`, value]);
         assert.deepEqual(found, keys);
-        assert.deepEqual([...(events[0]?.annotations ?? [])], [], 'not when it arrives');
+        assert.deepEqual([...(events()[0]?.annotations ?? [])], [], 'not when it arrives');
         resources.close();
       });
     }
@@ -231,7 +237,7 @@ describe('the auditor', () => {
       };
       const answers = [200, 200, 404, 200, 201, 200, 200];
       const users = [jane, jane, { ...jane, username: 'john' }, jane];
-      const { serve, clock, resources } = audited(
+      const { serve, events, clock, resources } = audited(
         {
           // Of audit IDs.
           random: seededRandom(1),
@@ -257,6 +263,7 @@ describe('the auditor', () => {
         await until(() => exchange.responded);
         clock.advance(7);
         exchange.end();
+        events();
       }
       resources.close();
       return texts;
@@ -264,6 +271,25 @@ describe('the auditor', () => {
     const apart = await said(false);
     assert.equal(apart.filter((text) => text.includes('ResponseComplete')).length, 7, apart.join('\n'));
     assert.deepEqual(await said(true), apart);
+  });
+
+  it('makes the last events of those that ended together after their turn, or before it closes', async () => {
+    const { serve, recorded, auditor, resources } = audited();
+    const ended = () => recorded.filter(({ stage }) => stage === 'ResponseComplete').length;
+    const endTwo = () => {
+      for (const exchange of [get(), get()]) {
+        serve(exchange);
+        exchange.end();
+      }
+    };
+    endTwo();
+    assert.equal(ended(), 0);
+    await turn();
+    assert.equal(ended(), 2);
+    endTwo();
+    await auditor.close();
+    assert.equal(ended(), 4);
+    resources.close();
   });
 
   it('has the time of arrival, and that of each stage', () => {
@@ -274,7 +300,7 @@ describe('the auditor', () => {
     clock.advance(250);
     exchange.end();
     assert.deepEqual(
-      events.map(({ requestReceivedMs, stageMs }) => [requestReceivedMs - arrived, stageMs - arrived]),
+      events().map(({ requestReceivedMs, stageMs }) => [requestReceivedMs - arrived, stageMs - arrived]),
       [
         [0, 0],
         [0, 250],

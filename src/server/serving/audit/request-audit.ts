@@ -146,7 +146,9 @@ export class RequestAudit {
   /** The client has the answer, or is gone. What the request does may still be going on, and its result unknown. */
   ended(nowMs: number): void {
     const { status } = this.#context.exchange;
-    if (this.#answered || status > 0) void this.#complete(status, nowMs);
+    if (this.#over || !(this.#answered || status > 0)) return;
+    this.#over = true;
+    this.#auditor.endedInTurn(this, status, nowMs);
   }
 
   /** No further events. */
@@ -170,11 +172,15 @@ export class RequestAudit {
     return this.#auditor.record(this.#event('ResponseStarted', this.#auditor.now(), this.#statusOf(status)));
   }
 
-  #complete(status: number, nowMs?: number): boolean | Promise<boolean> {
+  #complete(status: number): boolean | Promise<boolean> {
     if (this.#over) return true;
     this.#over = true;
+    return this.finish(status, this.#auditor.now());
+  }
+
+  /** Makes the last event. Called once. */
+  finish(status: number, endedMs: number): boolean | Promise<boolean> {
     if (this.verdict.omitStages.has(this.#last)) return true;
-    const endedMs = nowMs ?? this.#auditor.now();
     if (this.#last === 'ResponseComplete' && endedMs - this.#receivedMs > slowMs) this.#noteLatencies(endedMs);
     if (!this.#requestObject && !this.#responseObject) return this.#recordBare(status, endedMs);
     const event = this.#event(this.#last, endedMs, this.#statusOf(status));
