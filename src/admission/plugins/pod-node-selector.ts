@@ -2,7 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import { asPod } from '../../kinds/core/pod/pod-schema.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { isLabelValue, isQualifiedName } from '../../meta/formats.ts';
-import { forbiddenObject, StatusError } from '../../meta/status-error.ts';
+import { forbiddenObject, internalFailure } from '../../meta/status-error.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
 import type { AdmissionPlugin } from '../chain.ts';
 import { createsPod } from './concerned-pods.ts';
@@ -28,7 +28,7 @@ export function podNodeSelector({ dialect, selectors, namespace }: PodNodeSelect
   const own = (name: string): string | undefined => (Object.hasOwn(selectors, name) ? selectors[name] : undefined);
   const selectorOf = async (name: string): Promise<Labels> => {
     const found = await namespace(name);
-    if (!found) throw internal(`namespace ${name} does not exist`);
+    if (!found) throw internalFailure(`namespace ${name} does not exist`);
     return readNodeSelector(found.metadata.annotations?.[annotation] ?? own(clusterDefault) ?? '');
   };
   return {
@@ -69,11 +69,9 @@ function refuse({ info, object }: AdmissionAttributes, why: string): never {
   throw forbiddenObject(info, object?.metadata.name ?? '', why);
 }
 
-const internal = (why: string): StatusError => new StatusError('InternalError', `Internal error occurred: ${why}`);
-
 function readNodeSelector(text: string): Labels {
   const read = parseNodeSelector(text);
-  if ('problem' in read) throw internal(read.problem);
+  if ('problem' in read) throw internalFailure(read.problem);
   return read.labels;
 }
 

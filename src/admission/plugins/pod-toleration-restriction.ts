@@ -6,7 +6,7 @@ import type { PodSpec } from '../../kinds/core/pod/pod-spec.ts';
 import { qosClass } from '../../kinds/core/pod/qos-class.ts';
 import { type Toleration, toleration } from '../../kinds/core/pod/toleration.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { notFound, StatusError } from '../../meta/status-error.ts';
+import { internalFailure, notFound, StatusError } from '../../meta/status-error.ts';
 import type { AdmissionAttributes } from '../../request/admission.ts';
 import { decode } from '../../schema/decode.ts';
 import { list, opt, struct } from '../../schema/schema.ts';
@@ -108,4 +108,4 @@ function parse(text: string, annotation: string): unknown {
 }
 
 const unreadable = (annotation: string, why: string): StatusError =>
-  new StatusError('InternalError', `Internal error occurred: annotation ${annotation} of the namespace: ${why}`);
+  internalFailure(`annotation ${annotation} of the namespace: ${why}`);

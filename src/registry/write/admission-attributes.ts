@@ -3,7 +3,7 @@ import type { Span } from '../../base/span.ts';
 import type { GroupVersionKind } from '../../kinds/kind.ts';
 import { apiVersionOf } from '../../kinds/stored-as.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { StatusError } from '../../meta/status-error.ts';
+import { internalFailure, StatusError } from '../../meta/status-error.ts';
 import type { AdmissionAttributes, AdmissionOperation, OperationOptions, ServedKind } from '../../request/admission.ts';
 import type { AnnotationLevel } from '../../request/audit-annotations.ts';
 import { askingFor } from '../../resources/custom-versions.ts';
@@ -206,13 +206,7 @@ function objectOf(converted: ReturnType<ConvertObject>, apiVersion: string): Api
 }
 
 const noSuchVersion = (apiVersion: string): StatusError =>
-  new StatusError(
-    'InternalError',
-    `Internal error occurred: no object of this request can be converted to ${apiVersion}`,
-  );
+  internalFailure(`no object of this request can be converted to ${apiVersion}`);
 
 const unusable = (why: string): StatusError =>
-  new StatusError(
-    'InternalError',
-    `Internal error occurred: admission changed the object to what cannot be used: ${why}`,
-  );
+  internalFailure(`admission changed the object to what cannot be used: ${why}`);

@@ -3,7 +3,7 @@ import type { Dialect } from '../../../dialect/dialect.ts';
 import { asPod, type Pod } from '../../../kinds/core/pod/pod-schema.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { describeFieldError, type FieldError } from '../../../meta/field-error.ts';
-import { forbiddenObject, invalidObject, StatusError } from '../../../meta/status-error.ts';
+import { forbiddenObject, internalFailure, invalidObject } from '../../../meta/status-error.ts';
 import type { AdmissionAttributes } from '../../../request/admission.ts';
 import type { AdmissionPlugin } from '../../chain.ts';
 import { detailText, evaluatePod } from './evaluate-pod.ts';
@@ -210,9 +210,9 @@ class Judge {
     const problem = `failed to lookup namespace ${name}`;
     const fatal = isPods(attributes.info);
     this.#parts.observed({ type: 'error', fatal, write: writeOf(attributes) });
-    const message = fatal ? `Internal error occurred: ${problem}` : problem;
-    this.#annotate(attributes, 'error', `${message}: namespaces ${name} not found`);
-    if (fatal) throw new StatusError('InternalError', message);
+    const failure = fatal ? internalFailure(problem) : undefined;
+    this.#annotate(attributes, 'error', `${failure?.message ?? problem}: namespaces ${name} not found`);
+    if (failure) throw failure;
   }
 
   #evaluated(

@@ -5,7 +5,7 @@ import { untilAborted } from '../../../base/time/until-aborted.ts';
 import { type Amounts, sumOf } from '../../../kinds/quota/amounts.ts';
 import type { Evaluators } from '../../../kinds/quota/evaluators.ts';
 import type { Quota } from '../../../kinds/quota/quota.ts';
-import { StatusError } from '../../../meta/status-error.ts';
+import { internalFailure, StatusError } from '../../../meta/status-error.ts';
 import { checkQuotas, type LimitedResource, type QuotaRefusal, type QuotaRequest } from './check-quotas.ts';
 
 /** The quotas of a server. */
@@ -66,7 +66,7 @@ export class QuotaLedger {
     const { clock } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<QuotaRefusal | undefined>();
     const late = clock.after(limits.quotaChargeMsMax, () =>
-      reject(new StatusError('InternalError', 'Internal error occurred: resource quota evaluation timed out')),
+      reject(internalFailure('resource quota evaluation timed out')),
     );
     this.#add({ request, write, signal, settle: resolve, fail: reject });
     try {

@@ -8,7 +8,7 @@ import { Roster } from '../../../base/collections/roster.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
-import { StatusError } from '../../../meta/status-error.ts';
+import { internalFailure } from '../../../meta/status-error.ts';
 import type { RequestContext } from '../request-context.ts';
 import { RequestAudit } from './request-audit.ts';
 
@@ -129,7 +129,7 @@ export class Auditor {
     if (recorded) return;
     this.#parts.counts.rejected += 1;
     context.audit?.drop();
-    throw new StatusError('InternalError', 'Internal error occurred: failed to store audit event');
+    throw internalFailure('failed to store audit event');
   }
 
   /** False if the event could not be recorded although its request must not go on without. */
