@@ -68,7 +68,7 @@ function writing({ large }: { readonly large: boolean }) {
   return { sink, writer, asked: () => asked };
 }
 
-const { outputBytesSmall, responseBufferBytes } = limits;
+const { outputBytesMax, outputBytesSmall, responseBufferBytes } = limits;
 const bytes = 4 * outputBytesSmall;
 
 describe('a connection that writes little at once', () => {
@@ -98,6 +98,23 @@ describe('a connection that writes little at once', () => {
     await until(() => source.told === 1);
     assert.equal(writer.isBehind(0), false);
   });
+});
+
+describe('a stream that waits until the system has taken what it sent', () => {
+  for (const large of [false, true]) {
+    it(`is told although others have more to send, with ${large ? 'large' : 'small'} writes`, async () => {
+      const { sink, writer } = writing({ large });
+      const waiting = new Source();
+      writer.addSource(new Source(4 * outputBytesMax));
+      add(writer, outputBytesSmall);
+      writer.tellWhenTaken(waiting);
+      await until(() => sink.lengths.length === 1);
+      assert.equal(waiting.told, 0);
+      await sink.take();
+      await until(() => sink.lengths.length === 2);
+      assert.equal(waiting.told, 1);
+    });
+  }
 });
 
 describe('a connection that writes much at once', () => {

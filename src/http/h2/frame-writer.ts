@@ -43,9 +43,11 @@ export class FrameWriter implements Outlet {
   readonly #mayWriteLarge: () => boolean;
   readonly #buffer = new OutputBuffer();
   #sources: DataSource[] = [];
-  /** Those that have more, once the system has taken what is there. */
-  readonly #waiting = new Set<DataSource>();
-  /** Bytes that the system has not accepted yet; undefined if no write is under way. */
+  /** Streams that have more, and how many bytes in all the system must have taken before they make it. */
+  readonly #waiting = new Map<DataSource, number>();
+  /** All bytes that the system has taken. */
+  #taken = 0;
+  /** Bytes of the write under way, if one is. */
   #writing: number | undefined;
   #scheduled = false;
   /** Output is deferred until the caller of `hold` flushes. */
@@ -103,9 +105,9 @@ export class FrameWriter implements Outlet {
     return untaken >= limits.responseBufferBytes || !this.#mayWriteLarge();
   }
 
-  /** Calls `taken` when the writer is no longer behind with what was added. */
+  /** Calls `taken` when the system has taken all that was added until now, whatever others add meanwhile. */
   tellWhenTaken(source: DataSource): void {
-    this.#waiting.add(source);
+    this.#waiting.set(source, this.#taken + this.#untaken);
   }
 
   /** Adds a frame with a small payload, or one shared with other connections: the payload is copied. */
@@ -232,16 +234,17 @@ export class FrameWriter implements Outlet {
     this.#held = false;
     this.#scheduled = false;
     if (this.#writing !== undefined || this.#closed) return;
+    this.#tellTaken();
     this.#gather();
     this.#write();
-    this.#tellTaken();
   }
 
   #tellTaken(): void {
-    if (this.#waiting.size === 0 || this.isBehind(0)) return;
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
-    for (const source of waiting) source.taken();
+    for (const [source, bytes] of this.#waiting) {
+      if (bytes > this.#taken) continue;
+      this.#waiting.delete(source);
+      source.taken();
+    }
   }
 
   #write(): void {
@@ -250,6 +253,7 @@ export class FrameWriter implements Outlet {
     this.#writing = bytes.length;
     this.#socket.write(bytes, (error) => {
       this.#writing = undefined;
+      this.#taken += bytes.length;
       // Parts of a failed write may still be referenced.
       if (!error) free();
       if (error || this.#closed) {

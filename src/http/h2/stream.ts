@@ -143,7 +143,7 @@ export class ServerStream implements DataSource {
     this.#endLocal();
   }
 
-  /** Resolves when the queue is empty and the system has taken most of what was sent, or the stream is closed. */
+  /** Resolves when the queue is empty and the system has taken what was sent unless it is little, or the stream is closed. */
   drained(): Promise<void> {
     if (this.#closed || (this.#queuedBytes === 0 && !this.#session.writer.isBehind(0))) return Promise.resolve();
     this.#drained ??= Promise.withResolvers();
