@@ -3,10 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { describe, it } from 'node:test';
 import { limits } from '../base/limits.ts';
-import { once, until } from '../base/waits-fixture.ts';
+import { once, until, within } from '../base/waits-fixture.ts';
 import type { BodyWriter, Exchange } from './exchange.ts';
 import { Sender } from './flood-gate.ts';
 import { ca, fetch2, readAll, type Started, start } from './listener-fixture.ts';
+import { SharedChunk } from './shared-chunk.ts';
 
 const { largeWritersMax, outputBytesSmall } = limits;
 const part = Buffer.alloc(outputBytesSmall, 'abcdefg');
@@ -34,6 +35,27 @@ const bodies: Readonly<Record<string, (started: Started) => Promise<Buffer>>> = 
     return readAll(response);
   },
 };
+
+it('a writer over http/1.1 is not behind because of what others share with it', async () => {
+  const sender = new Sender();
+  sender.largeWriters = largeWritersMax;
+  const writers: BodyWriter[] = [];
+  await using started = await start((exchange) => {
+    exchange.sentBy?.(sender);
+    writers.push(exchange.stream(200, {}));
+  });
+  const socket = await started.tls();
+  socket.pause().write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+  await until(() => writers.length > 0);
+  const writer = writers[0] as BodyWriter;
+  assert.equal(writer.write(Buffer.alloc(8 * 1024 * 1024)), false);
+  await new Promise(setImmediate);
+  writer.writeShared?.(new SharedChunk(part));
+  assert.ok(writer.buffered > part.length, 'a client that does not read takes all');
+  socket.resume();
+  await until(() => writer.buffered === 0);
+  await within(writer.drained(), 'nothing is left to be taken');
+});
 
 for (const protocol of ['h2', 'http/1.1']) {
   describe(`over ${protocol}, connections of one sender`, () => {

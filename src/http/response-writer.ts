@@ -30,8 +30,8 @@ export class ResponseWriter implements BodyWriter {
   readonly #on: WriterEvents;
   #drained: PromiseWithResolvers<void> | undefined;
   #listens = false;
-  /** The connection writes little at once, and has enough to do. */
-  #isBehind = false;
+  /** Writes under way that were enough for a connection that writes little at once. */
+  #enough = 0;
 
   constructor(stream: ResponseStream, on: WriterEvents) {
     this.#stream = stream;
@@ -50,21 +50,20 @@ export class ResponseWriter implements BodyWriter {
     if (!this.#open) return true;
     const bytes = lengthOf(chunk);
     this.#on.written(bytes);
-    const isBehind = this.buffered + bytes >= limits.outputBytesSmall / 2 && this.#on.mayWriteLarge?.() === false;
-    this.#isBehind = isBehind;
-    if (!sent && !isBehind) return this.#stream.write(chunk);
+    const isEnough = this.buffered + bytes >= limits.outputBytesSmall / 2 && this.#on.mayWriteLarge?.() === false;
+    if (!sent && !isEnough) return this.#stream.write(chunk);
+    if (isEnough) this.#enough += 1;
     const takesMore = this.#stream.write(chunk, (error) => {
-      if (isBehind) this.#taken();
+      if (isEnough) this.#taken();
       // If the stream ended early, pending frames may still reference the chunk.
       if (!error && !this.#stream.destroyed) sent?.();
     });
-    return takesMore && !isBehind;
+    return takesMore && !isEnough;
   }
 
   #taken(): void {
-    if (this.buffered >= limits.outputBytesSmall / 2) return;
-    this.#isBehind = false;
-    this.#tellDrained();
+    this.#enough -= 1;
+    if (this.#enough === 0) this.#tellDrained();
   }
 
   /** Writes a part of the body together with its framing. */
@@ -76,7 +75,7 @@ export class ResponseWriter implements BodyWriter {
 
   drained(): Promise<void> {
     const stream = this.#stream;
-    if (!this.#open || !(stream.writableNeedDrain || this.#isBehind)) return Promise.resolve();
+    if (!this.#open || !(stream.writableNeedDrain || this.#enough > 0)) return Promise.resolve();
     this.#listen();
     this.#drained ??= Promise.withResolvers();
     return this.#drained.promise;
