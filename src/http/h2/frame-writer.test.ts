@@ -4,25 +4,30 @@ import { limits } from '../../base/limits.ts';
 import { ManualClock } from '../../base/time/clock.ts';
 import { until } from '../../base/waits-fixture.ts';
 import { type DataSource, FrameWriter } from './frame-writer.ts';
-import { frameHeadBytes } from './frames.ts';
+import { frameHeadBytes, frameType } from './frames.ts';
+import { rawFrame } from './raw-frames-fixture.ts';
 
 /** A socket that takes a write when the test says so. */
 class Sink {
   readonly destroyed = false;
-  readonly lengths: number[] = [];
-  #written: (() => void) | undefined;
+  readonly written: Buffer[] = [];
+  #taken: (() => void) | undefined;
 
-  write(bytes: Uint8Array, written: () => void): void {
-    this.lengths.push(bytes.length);
-    this.#written = written;
+  write(bytes: Uint8Array, taken: () => void): void {
+    this.written.push(Buffer.from(bytes));
+    this.#taken = taken;
+  }
+
+  get lengths(): readonly number[] {
+    return this.written.map(({ length }) => length);
   }
 
   /** Takes the write under way, once there is one. */
   async take(): Promise<void> {
-    await until(() => this.#written !== undefined);
-    const written = this.#written;
-    this.#written = undefined;
-    written?.();
+    await until(() => this.#taken !== undefined);
+    const taken = this.#taken;
+    this.#taken = undefined;
+    taken?.();
   }
 }
 
@@ -83,6 +88,22 @@ describe('a connection that writes little at once', () => {
       await sink.take();
     }
     assert.deepEqual(sink.lengths, Array(4).fill(outputBytesSmall + frameHeadBytes));
+  });
+
+  it('does so with headers and control frames too, until it closes', async () => {
+    const { sink, writer } = writing({ large: false });
+    const expected: Buffer[] = [];
+    for (let n = 0; n < 4; n++) {
+      const payload = Buffer.alloc(outputBytesSmall, n);
+      writer.frame(frameType.ping, 0, 0, payload);
+      expected.push(rawFrame(frameType.ping, 0, 0, payload));
+    }
+    const most = outputBytesSmall + frameHeadBytes;
+    await sink.take();
+    await until(() => sink.lengths.length === 2);
+    writer.close();
+    assert.deepEqual(sink.lengths, [most, most, 2 * most]);
+    assert.ok(Buffer.concat(sink.written).equals(Buffer.concat(expected)));
   });
 
   it('has its streams wait until the system has taken what they sent', async () => {

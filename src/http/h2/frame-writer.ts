@@ -247,9 +247,16 @@ export class FrameWriter implements Outlet {
     }
   }
 
+  /** How much of what is there may be written now. Headers and control frames come without asking for room. */
+  get #writable(): number {
+    const { length } = this.#buffer;
+    const small = limits.outputBytesSmall + frameHeadBytes;
+    return length <= small || this.#closed || this.#mayWriteLarge() ? length : small;
+  }
+
   #write(): void {
     if (this.#buffer.length === 0) return;
-    const { bytes, free } = this.#buffer.take();
+    const { bytes, free } = this.#buffer.take(this.#writable);
     this.#writing = bytes.length;
     this.#socket.write(bytes, (error) => {
       this.#writing = undefined;

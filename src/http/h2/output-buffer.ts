@@ -61,13 +61,15 @@ export class OutputBuffer {
     this.#buffer = larger;
   }
 
-  /** Returns the gathered bytes and starts over. Call `free` when they are no longer referenced. */
-  take(): { readonly bytes: Buffer; readonly free: () => void } {
+  /** Returns the gathered bytes, or the first of them, and keeps the others. Call `free` when none references them. */
+  take(bytesMax = this.#used): { readonly bytes: Buffer; readonly free: () => void } {
     const buffer = this.#buffer;
-    const bytes = buffer.subarray(0, this.#used);
+    const bytes = buffer.subarray(0, Math.min(bytesMax, this.#used));
+    const rest = buffer.subarray(bytes.length, this.#used);
     this.#buffer = noBytes;
-    this.#taken = this.#used;
+    this.#taken = bytes.length;
     this.#used = 0;
+    if (rest.length > 0) this.append(rest);
     return { bytes, free: () => release(buffer) };
   }
 }
