@@ -20,7 +20,7 @@ export interface WriterEvents {
   readonly ended: () => void;
   /** Cuts the response off. */
   readonly abort: () => void;
-  /** Whether more than `outputBytesSmall` may be buffered. Asked when there is more. Default: always. */
+  /** Whether more than `outputBytesSmall` may be buffered. Asked from half of that on, as more may follow. Default: always. */
   readonly mayWriteLarge?: () => boolean;
 }
 

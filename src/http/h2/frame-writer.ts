@@ -65,7 +65,7 @@ export class FrameWriter implements Outlet {
     readonly socket: ByteSink;
     readonly clock: Clock;
     readonly onWritten: () => void;
-    /** Whether more than `outputBytesSmall` may be written at once. Asked when there is more. */
+    /** Whether more than `outputBytesSmall` may be written at once. Asked from half of that on, as more may follow. */
     readonly mayWriteLarge: () => boolean;
   }) {
     this.#socket = options.socket;

@@ -141,6 +141,15 @@ describe('a tenant', () => {
     assert.equal(shared.requests.used, 1, 'that of the first');
     assert.equal(tenant(user('first')).requests.held, 2, 'it is still known');
   });
+
+  test('stays while its connections write much at once', () => {
+    const first = admit(user('first'));
+    const { sender } = first.ticket.tenant;
+    sender.largeWriters = 1;
+    first.exchange.end();
+    for (let n = 0; n < 4 * limits.idleTenantsKept; n++) admit(user(`u${n}`)).exchange.end();
+    assert.equal(tenant(user('first')).sender, sender);
+  });
 });
 
 describe('requests under way', () => {

@@ -34,6 +34,8 @@ export class Tenant {
     const { requests, webhookWaits, connections, bodies, bodyBytes, unreadBytes } = this;
     for (const { held } of [requests, webhookWaits, connections, bodies, bodyBytes, unreadBytes])
       if (held > 0) return false;
+    // Connections without requests, or with watches only, keep their places.
+    if (this.sender.largeWriters > 0) return false;
     for (const { inFlight, waiting } of this.queues.values()) if (inFlight + waiting.size > 0) return false;
     return true;
   }
