@@ -107,6 +107,8 @@ export class FrameWriter implements Outlet {
 
   /** Calls `taken` when the system has taken all that was added until now, whatever others add meanwhile. */
   tellWhenTaken(source: DataSource): void {
+    // Behind those that wait for less.
+    this.#waiting.delete(source);
     this.#waiting.set(source, this.#taken + this.#untaken);
   }
 
@@ -241,7 +243,7 @@ export class FrameWriter implements Outlet {
 
   #tellTaken(): void {
     for (const [source, bytes] of this.#waiting) {
-      if (bytes > this.#taken) continue;
+      if (bytes > this.#taken) return;
       this.#waiting.delete(source);
       source.taken();
     }
