@@ -336,10 +336,11 @@ describe('defaults', () => {
 
   test('of the object itself', async () => {
     const rule = "has(self.metadata) || self.a == 'b'";
-    const json = ruled(object({ a: text }, { default: { a: 'x' } }), { rule });
+    const initial = { apiVersion: 'v1', kind: 'A', a: 'x' };
+    const json = ruled(object({ a: text }, { default: initial }), { rule });
     const found = await ruleErrors(json, { path, objectMeta, validateMetadata });
     assert.deepEqual(found.map(errorText), [`${path}.default: Invalid value: "object": ${failed(rule)}`]);
-    const ofLabels = ruled(object({ a: text }, { default: { a: 'x' } }), { rule: 'has(self.metadata.labels)' });
+    const ofLabels = ruled(object({ a: text }, { default: initial }), { rule: 'has(self.metadata.labels)' });
     const [error] = await ruleErrors(ofLabels, { path, objectMeta, validateMetadata });
     assert.match(error?.detail ?? '', /undefined field 'labels'/);
   });

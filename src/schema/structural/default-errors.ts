@@ -2,10 +2,11 @@ import { schemaExtensions } from '../../dialect/schema-extensions.ts';
 import { describeFieldError, type FieldError, invalid } from '../../meta/field-error.ts';
 import { decodeValue } from '../decode.ts';
 import { joinPath } from '../field-path.ts';
-import { isRecord } from '../own-property.ts';
+import { getOwn, isRecord } from '../own-property.ts';
 import { type Schema, type StructSchema, schemaOf } from '../schema.ts';
 import { validate } from '../validate.ts';
 import { BoundedErrors } from './bounded-errors.ts';
+import { type EmbeddedObject, embeddedObjects } from './embedded-objects.ts';
 import { additionalOf, isTrue, type JsonSchema, memberOf, namedSchemasIn, schemaIn } from './json-schema.ts';
 
 /** What default values of metadata are checked by. */
@@ -30,14 +31,37 @@ interface Place {
  */
 export function defaultErrors(place: Place, rules: MetadataRules): readonly FieldError[] {
   const errors = new BoundedErrors();
-  for (const { schema, initial, at, meta } of defaultsIn(place)) {
+  for (const { schema, initial, at, meta } of defaultsIn({ ...place, schema: asEmbedded(place.schema) })) {
     if (errors.full) break;
     const problem = meta ? metadataProblem(meta, initial, rules) : unknownProblem(schema, initial);
     if (problem !== undefined) errors.add({ ...invalid(at, initial, problem), asGo: true });
-    // The paths within messages are those within the default, as in kube-apiserver.
-    else errors.add(...validate(schema, initial, '', { whole: '' }).map((error) => placed(at, error)));
+    else errors.add(...valueErrors(schema, initial, rules).map((error) => placed(at, error)));
   }
   return errors.list;
+}
+
+/** As in kube-apiserver, a default of the root is a whole object: it says what it is. */
+const asEmbedded = (schema: Schema): Schema => (schema.type === 'struct' ? { ...schema, embedded: true } : schema);
+
+/** The paths within messages are those within the default, as in kube-apiserver. */
+function valueErrors(schema: Schema, initial: unknown, rules: MetadataRules): readonly FieldError[] {
+  const mismatches = [...embeddedObjects(schema, initial)].flatMap((each) => identityMismatches(each, rules));
+  return mismatches.length > 0 ? mismatches : validate(schema, initial, '', { whole: '' });
+}
+
+/** What cannot be read in an object of a default: nobody else looks at the types of these fields. */
+function identityMismatches({ path, object }: EmbeddedObject, { objectMeta }: MetadataRules): readonly FieldError[] {
+  const errors: FieldError[] = [];
+  for (const name of ['apiVersion', 'kind']) {
+    const value = getOwn(object, name);
+    if (value === undefined || typeof value === 'string') continue;
+    errors.push(invalid(joinPath(path, name), value, 'must be a string'));
+  }
+  for (const mismatch of decodeValue(objectMeta, object['metadata'] ?? {}).errors) {
+    const detail = `expected ${mismatch.expected}, got ${mismatch.got}`;
+    errors.push(invalid(joinPath(joinPath(path, 'metadata'), mismatch.path), object['metadata'], detail));
+  }
+  return errors;
 }
 
 /** As in kube-apiserver, there is a dot before the index of an item. */

@@ -1,9 +1,9 @@
 import { joinPath } from '../field-path.ts';
 import { nestedTest } from '../nested-schemas.ts';
 import { getOwn, isRecord } from '../own-property.ts';
-import { type Schema, type StructSchema, schemaOf } from '../schema.ts';
+import { type Schema, schemaOf } from '../schema.ts';
 
-interface EmbeddedObject {
+export interface EmbeddedObject {
   /** Keys of maps are in brackets. */
   readonly path: string;
   readonly object: Readonly<Record<string, unknown>>;
@@ -13,7 +13,7 @@ interface EmbeddedObject {
 const hasEmbedded = nestedTest((schema) => schema.type === 'struct' && schema.embedded === true);
 
 /** The objects embedded in a decoded object (`x-kubernetes-embedded-resource`), at any depth. Few kinds can have any. */
-export function* embeddedObjects(schema: StructSchema, object: unknown): Generator<EmbeddedObject, void> {
+export function* embeddedObjects(schema: Schema, object: unknown): Generator<EmbeddedObject, void> {
   if (!schema.structural) return;
   if (hasEmbedded(schema)) yield* visit(schema, object, '');
 }

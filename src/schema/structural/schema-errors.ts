@@ -82,7 +82,7 @@ function checkKeywords(schema: JsonSchema, place: Place, errors: BoundedErrors):
     errors.add(forbidden(`${path}.default`, `must not be set ${place.defaultsForbidden}`));
   }
   for (const keyword of unsupportedIn(schema)) {
-    errors.add(forbidden(`${path}.${keyword}`, `${keyword} is not supported`));
+    if (keyword !== language) errors.add(forbidden(`${path}.${keyword}`, `${keyword} is not supported`));
   }
   if (schemasIn(schema, 'items').length > 0) {
     errors.add(forbidden(`${path}.items`, 'items must be a schema object and not an array'));
@@ -107,8 +107,16 @@ export const unsupportedIn = (schema: JsonSchema): readonly string[] =>
 const isSet = (schema: JsonSchema, name: string): boolean => memberOf(schema, name) !== undefined;
 const isText = (schema: JsonSchema, name: string): boolean => textOf(schema, name) !== undefined;
 
+/** The keyword that names the language of a schema. */
+const language = '$schema';
+
+/** Published servers say of it that it is somewhere in the schema of a version. */
+export const languageError = (path: string): FieldError =>
+  invalid(path, '', "OpenAPIV3Schema 'schema' is not supported");
+
 const unsupported: readonly (readonly [name: string, isThere: (schema: JsonSchema, name: string) => boolean])[] = [
   ['id', isText],
+  [language, isText],
   ['additionalItems', isSet],
   ['patternProperties', hasSchemas],
   ['definitions', hasSchemas],

@@ -5,7 +5,7 @@ import { buildSchema, buildSchemaInSteps, type Descriptions } from './build-sche
 import { defaultErrors } from './default-errors.ts';
 import { asSchema } from './json-schema.ts';
 import { patternErrors } from './pattern-errors.ts';
-import { schemaErrors } from './schema-errors.ts';
+import { languageError, schemaErrors } from './schema-errors.ts';
 import { type SchemaParts, SchemaPool } from './schema-pool.ts';
 import { isUnsupported, structuralProblems } from './structural-problems.ts';
 import { survey } from './survey.ts';
@@ -52,7 +52,8 @@ export function readStructuralSchema(schema: unknown, options: StructuralOptions
   const { tooLarge, hasPatterns, hasDefaults } = survey(json, path);
   if (tooLarge) return { errors: [tooLarge] };
   const refused = schemaErrors(json, path);
-  if (isUnsupported(json)) return { errors: refused };
+  // A keyword that has an error of its own hides one that has none.
+  if (isUnsupported(json)) return { errors: refused.length > 0 ? refused : [languageError(path)] };
   const problems = [
     ...structuralProblems(json, path),
     ...(hasPatterns ? patternErrors(json, path, options.inline) : []),
