@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test';
 import { limits } from '../base/limits.ts';
 import { CelBudget } from './budget.ts';
 import { type Cel, type CelEnvironment, loadCel } from './cel.ts';
-import { CelCompileError, CelEvaluationError } from './error.ts';
+import { CelCompileError, CelEvaluationError, CelInstantiationError } from './error.ts';
 import { boolType, dynType, intType, listType, mapType, stringType, structType, typeName } from './type.ts';
 
 const user = structType('UserInfo', {
@@ -57,7 +57,7 @@ describe('compile', () => {
     ['words.map(w, w + 1)', /applied to '\(string, int\)'/],
     ['words.filter(w, w)', /'_\?_:_' applied to '\(string, list\(string\), list\(string\)\)'/],
     ['"text".all(c, true)', /cannot be range of a comprehension/],
-    ['words.exists(w.x, true)', /the variable of a macro must be a simple name/],
+    ['words.exists(w.x, true)', /argument must be a simple name/],
     ['has(claims)', /invalid argument to has\(\) macro/],
     ['has(count.x)', /type 'int' does not support field selection/],
     ['user.name == "a"', /undefined field 'name'/],
@@ -87,6 +87,8 @@ describe('compile', () => {
     ['claims.sub.matches("(?=a)")', /invalid matches argument/],
     ['duration("soon")', /invalid duration argument/],
     ['timestamp("2024-02-30T00:00:00Z")', /invalid timestamp/],
+    ['timestamp(253402300800)', /^1:11: invalid timestamp argument$/],
+    ['duration("99999999999h")', /^1:10: invalid duration argument$/],
     ['claims.sub.split(",", "x")', /no matching overload for 'split' applied to 'dyn\.\(string, string\)'/],
     ['__proto__', /undeclared reference/],
     ['constructor', /undeclared reference/],
@@ -99,6 +101,44 @@ describe('compile', () => {
       assert.throws(() => cel.compile(source, environment), { name: 'CelCompileError', message });
     });
   }
+
+  const withoutProgram: readonly (readonly [source: string, reason: string])[] = [
+    ['int("x")', "type conversion error from 'string' to 'int'"],
+    ['int("9223372036854775808")', "type conversion error from 'string' to 'int'"],
+    ['int(9.3e18)', 'integer overflow'],
+    ['int(9223372036854775808u)', 'integer overflow'],
+    ['uint("-1")', "type conversion error from 'string' to 'uint'"],
+    ['uint(-1)', 'unsigned integer overflow'],
+    ['uint(-1.5)', 'unsigned integer overflow'],
+    ['double("1e999")', "type conversion error from 'string' to 'double'"],
+    ['double("1__0")', "type conversion error from 'string' to 'double'"],
+    ['double("0x1")', "type conversion error from 'string' to 'double'"],
+    ['bool("tRUE")', "type conversion error from 'string' to 'bool'"],
+    [String.raw`string(b"\xff")`, 'invalid UTF-8 in bytes, cannot convert to string'],
+    ['int(string(dyn("x")))', "type conversion error from 'string' to 'int'"],
+    ['false && [1].all(x, int("x") == x)', "type conversion error from 'string' to 'int'"],
+    ['uint("y") == uint(int("x"))', "type conversion error from 'string' to 'uint'"],
+    ['claims.sub.find("(")', 'error parsing regexp: missing closing ): `(`'],
+    ['claims.sub.findAll("[", 1)', 'error parsing regexp: missing closing ]: `[`'],
+  ];
+  for (const [source, reason] of withoutProgram) {
+    it(`makes no program of ${source}`, () => {
+      assert.throws(() => cel.compile(source, environment), { name: 'CelInstantiationError', reason });
+    });
+  }
+
+  it('tells the type of what becomes no program', () => {
+    assert.throws(
+      () => cel.compile('int("x") == 1', environment),
+      (error) => error instanceof CelInstantiationError && error.type.kind === 'bool',
+    );
+  });
+
+  it('leaves other operations on constants to the evaluation', () => {
+    for (const source of ['1 / 0', '[1][5]', '{"a": 1}.b', '"a".matches("(" + "")', '9223372036854775807 + 1']) {
+      assert.equal(cel.compile(source, environment).source, source);
+    }
+  });
 
   it('tells where an error is', () => {
     assert.throws(
@@ -225,6 +265,16 @@ describe('evaluate', () => {
   ];
   for (const [source, value] of values) {
     it(source, () => assert.deepEqual(evaluate(source), value));
+  }
+
+  const numbers: readonly (readonly [text: string, value: number])[] = [
+    ['1_0.5', 10.5],
+    ['0x1.8p3', 12],
+    ['-0X_1P-1', -0.5],
+    ['0x.8p1', 1],
+  ];
+  for (const [text, value] of numbers) {
+    it(`reads ${text} as a double`, () => assert.equal(evaluate(`double("${text}")`), value));
   }
 
   const failing: readonly (readonly [source: string, message: RegExp])[] = [

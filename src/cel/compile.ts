@@ -3,7 +3,8 @@ import { allAtOnce, type Steps } from '../base/time/in-slices.ts';
 import type { CelBudget } from './budget.ts';
 import type { CelCompileOptions, CelEnvironment, CelProgram } from './cel.ts';
 import { check } from './check.ts';
-import { CelCompileError, CelEvaluationError } from './error.ts';
+import { constantFault } from './constant-faults.ts';
+import { CelCompileError, CelEvaluationError, CelInstantiationError } from './error.ts';
 import { CelFault } from './fault.ts';
 import { Meter } from './meter.ts';
 import { parseInSteps } from './parse.ts';
@@ -43,6 +44,8 @@ export function* compileInSteps(
   const checked = check(expr, source, environment, options.extension);
   demandType(checked.type, options.returns);
   if (isLong) yield;
+  const fault = constantFault(expr, new Planner(checked, environment));
+  if (fault !== undefined) throw new CelInstantiationError(fault, checked.type);
   const step = new Planner(checked, environment).plan(expr);
   let sliced: SlicedStep | undefined;
   return {

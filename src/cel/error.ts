@@ -1,3 +1,5 @@
+import type { CelType } from './type.ts';
+
 /** A position in the source; line and column start at 1, columns count UTF-16 code units. */
 export interface CelPosition {
   readonly line: number;
@@ -28,6 +30,18 @@ export class CelCompileError extends Error {
     this.reason = reason;
     this.position = position;
     this.others = others;
+  }
+}
+
+/** The types of the expression are right, but a constant in it has no value: `int("x")`. There is no position. */
+export class CelInstantiationError extends CelCompileError {
+  /** Of the expression. */
+  readonly type: CelType;
+
+  constructor(reason: string, type: CelType) {
+    super(reason);
+    this.name = 'CelInstantiationError';
+    this.type = type;
   }
 }
 

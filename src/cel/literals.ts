@@ -1,21 +1,25 @@
 import { CelFault } from './fault.ts';
 import { formatProblem } from './library/format.ts';
 import { compilePattern } from './library/patterns.ts';
-import { parseDuration, parseTimestamp } from './library/timestamp-text.ts';
+import { parseDuration, parseTimestamp, timestampOfSeconds } from './library/timestamp-text.ts';
 import type { Call, Expr } from './syntax.ts';
 import type { CelType } from './type.ts';
+import type { CelValue } from './value.ts';
 
-/** Literals validated at compile time: patterns, durations, timestamps. */
-const readers: Readonly<Record<string, (text: string) => unknown>> = {
-  matches: compilePattern,
-  find: compilePattern,
-  findAll: compilePattern,
-  duration: parseDuration,
-  timestamp: parseTimestamp,
+/** Literals validated at compile time: patterns, durations, timestamps. Patterns of searches: see `constant-faults.ts`. */
+const readers: Readonly<Record<string, (literal: CelValue) => unknown>> = {
+  matches: ofText(compilePattern),
+  duration: ofText(parseDuration),
+  timestamp: (literal) => (typeof literal === 'bigint' ? timestampOfSeconds(literal) : ofText(parseTimestamp)(literal)),
 };
 
-/** Those that kube-apiserver validates too, without saying why they are wrong. */
-const named: ReadonlySet<string> = new Set(['matches', 'duration', 'timestamp']);
+/** Literals of other types are somebody else's error, or none. */
+function ofText(read: (text: string) => unknown): (literal: CelValue) => unknown {
+  return (literal) => (typeof literal === 'string' ? read(literal) : undefined);
+}
+
+/** Faults of which kube-apiserver does not say why they are: all but that a pattern is too long, which it does not mind. */
+const unexplained = /^invalid | out of range$/;
 
 interface LiteralContext {
   /** Told of what is wrong at an offset of the source. */
@@ -26,21 +30,18 @@ interface LiteralContext {
 export function validateLiterals(call: Call, { complain, typeOf }: LiteralContext): void {
   if (call.name === 'format') validateFormat(call, { complain, typeOf });
   const reader = Object.hasOwn(readers, call.name) ? readers[call.name] : undefined;
-  const text = reader === undefined ? undefined : literalText(call);
-  if (reader === undefined || text?.kind !== 'literal' || typeof text.value !== 'string') return;
+  const parsed = reader === undefined ? undefined : parsedArgument(call);
+  if (reader === undefined || parsed?.kind !== 'literal') return;
   try {
-    reader(text.value);
+    reader(parsed.value);
   } catch (error) {
     if (!(error instanceof CelFault)) throw error;
-    complain(
-      text.at,
-      named.has(call.name) && error.reason.startsWith('invalid ') ? `invalid ${call.name} argument` : error.reason,
-    );
+    complain(parsed.at, unexplained.test(error.reason) ? `invalid ${call.name} argument` : error.reason);
   }
 }
 
 /** The argument that is parsed: for `a.matches(b)` and `matches(a, b)`, the pattern. */
-const literalText = ({ name, target, args }: Call): Expr | undefined =>
+const parsedArgument = ({ name, target, args }: Call): Expr | undefined =>
   name === 'matches' && target === undefined ? args[1] : args[0];
 
 /** `'...'.format([...])`: the clauses must be valid, and their values of the right types. */

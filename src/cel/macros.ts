@@ -74,6 +74,6 @@ function expandFold(call: Call, range: Expr, { operation, variables, filtered }:
 }
 
 function variableOf(expr: Expr, complain: Complain): string {
-  if (expr.kind !== 'ident') throw complain(expr.at, 'the variable of a macro must be a simple name');
+  if (expr.kind !== 'ident') throw complain(expr.at, 'argument must be a simple name');
   return expr.name;
 }

@@ -20,6 +20,17 @@ export function compilePattern(pattern: string): RE2JS {
   return made;
 }
 
+/** As `compilePattern`, of a pattern that may be wrong: why it is, in the words of kube-apiserver. */
+export function invalidPattern(pattern: string): string | undefined {
+  try {
+    compilePattern(pattern);
+    return undefined;
+  } catch (error) {
+    if (error instanceof CelFault) return error.reason.replace(/^invalid regular expression: /, '');
+    throw error;
+  }
+}
+
 /**
  * Compiles a pattern known only at evaluation: from a variable, or computed. Its cost is charged, it is not cached, and
  * errors do not show it.

@@ -28,6 +28,8 @@ export function timestamp(nanoseconds: bigint): CelTimestamp {
   return new CelTimestamp(nanoseconds);
 }
 
+export const timestampOfSeconds = (seconds: bigint): CelTimestamp => timestamp(seconds * second);
+
 /** Parses `1h30m`, `-1.5s`. */
 export function parseDuration(text: string): CelDuration {
   const match =

@@ -36,7 +36,9 @@ async function compileAll(checks: readonly ExpressionCheck[], options: CheckOpti
     let step = steps.next();
     for (; !step.done; step = steps.next()) await ownTurn();
     const compiled = step.value;
-    if (compiled.type === 'error') errors.push(invalid(path, source, compiled.detail));
+    if (compiled.type === 'program') continue;
+    const { detail, isInternal = false } = compiled;
+    errors.push(isInternal ? { type: 'InternalError', field: path, detail } : invalid(path, source, detail));
   }
   return errors;
 }

@@ -1,6 +1,6 @@
 import type { Steps } from '../../base/time/in-slices.ts';
 import { type CelValueProgram, compileInSteps } from '../../cel/compile.ts';
-import { CelCompileError } from '../../cel/error.ts';
+import { CelCompileError, CelInstantiationError } from '../../cel/error.ts';
 import { mutations, objectType, patchType } from '../../cel/library/mutations.ts';
 import { publishedError } from '../../cel/published-error.ts';
 import { boolType, type CelType, listType, nullType, resultTypeName, stringType } from '../../cel/type.ts';
@@ -21,7 +21,13 @@ type MutationRole = 'applyConfiguration' | 'jsonPatch';
 /** An expression that can be evaluated by `ExpressionEvaluation`, or why there is none, in the words of kube-apiserver. */
 export type CompiledExpression =
   | { readonly type: 'program'; readonly source: string; readonly program: CelValueProgram }
-  | { readonly type: 'error'; readonly source: string; readonly detail: string };
+  | {
+      readonly type: 'error';
+      readonly source: string;
+      readonly detail: string;
+      /** A constant in it has no value, which kube-apiserver tells as an error of its own. */
+      readonly isInternal?: true;
+    };
 
 /** Types that a result may have. Default: any. */
 const results: Readonly<Partial<Record<ExpressionRole, readonly CelType[]>>> = {
@@ -60,9 +66,13 @@ export class ExpressionCompiler {
 
   *compile(source: string, role: ExpressionRole): Steps<CompiledExpression> {
     const program = yield* this.#program(source, role);
-    if (program instanceof CelCompileError) return { type: 'error', source, detail: `compilation failed: ${publishedError(program, source)}` };
+    if (program instanceof CelCompileError && !(program instanceof CelInstantiationError)) {
+      return { type: 'error', source, detail: `compilation failed: ${publishedError(program, source)}` };
+    }
     const problem = typeProblem(program.type, results[role]);
-    return problem === undefined ? { type: 'program', source, program } : { type: 'error', source, detail: problem };
+    if (problem !== undefined) return { type: 'error', source, detail: problem };
+    if (!(program instanceof CelInstantiationError)) return { type: 'program', source, program };
+    return { type: 'error', source, detail: `program instantiation failed: ${program.reason}`, isInternal: true };
   }
 
   *#program(source: string, role: ExpressionRole): Steps<CelValueProgram | CelCompileError> {
@@ -80,6 +90,7 @@ export class ExpressionCompiler {
   /** What is wrong with an expression of any result, for the types that were given. */
   *typeError(source: string): Steps<string | undefined> {
     const compiled = yield* this.#program(source, 'variable');
+    if (compiled instanceof CelInstantiationError) return undefined;
     return compiled instanceof CelCompileError ? publishedError(compiled, source) : undefined;
   }
 

@@ -143,6 +143,18 @@ describe('ValidatingAdmissionPolicy: errors', () => {
       ],
     ],
     [
+      'constants without a value',
+      {
+        validations: [{ expression: 'int("x") == 1' }, { expression: 'int("x")' }],
+        variables: [{ name: 'a', expression: 'int("x")' }],
+      },
+      [
+        "variables[0].expression: Internal error: program instantiation failed: type conversion error from 'string' to 'int'",
+        "validations[0].expression: Internal error: program instantiation failed: type conversion error from 'string' to 'int'",
+        'validations[1].expression: Invalid value: "int(\\"x\\")": must evaluate to bool but got int',
+      ],
+    ],
+    [
       'params need a paramKind',
       { validations: [{ expression: 'params.x == 1' }], matchConditions: [{ name: 'a', expression: 'params.x == 1' }] },
       ['matchConditions[0]', 'validations[0]'].map(

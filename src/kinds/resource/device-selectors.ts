@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import type { CelEnvironment } from '../../cel/cel.ts';
 import { compile } from '../../cel/compile.ts';
-import { CelCompileError } from '../../cel/error.ts';
+import { CelCompileError, CelInstantiationError } from '../../cel/error.ts';
 import { estimateCost, type SizeOf, type ValuePath } from '../../cel/estimate.ts';
 import { semanticVersions } from '../../cel/library/semantic-versions.ts';
 import { publishedError } from '../../cel/published-error.ts';
@@ -42,6 +42,7 @@ export function selectorErrors(source: string, path: string): readonly FieldErro
     const cost = estimateCost(source, environment, sizeOf, semanticVersions);
     return cost > limits.deviceSelectorCostMax ? [forbidden(path, 'too complex, exceeds cost limit')] : [];
   } catch (error) {
+    if (error instanceof CelInstantiationError) return [invalid(path, source, `program instantiation failed: ${error.reason}`)];
     if (error instanceof CelCompileError) return [invalid(path, source, `compilation failed: ${publishedError(error, source)}`)];
     throw error;
   }

@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import type { CelEnvironment } from '../../cel/cel.ts';
 import { type CelValueProgram, compile } from '../../cel/compile.ts';
-import { CelCompileError } from '../../cel/error.ts';
+import { CelCompileError, CelInstantiationError } from '../../cel/error.ts';
 import { publishedError } from '../../cel/published-error.ts';
 import { type CelType, optionalType, typeName } from '../../cel/type.ts';
 import type { Rule } from '../constraint.ts';
@@ -26,6 +26,7 @@ export function compileRule({ rule }: Rule, environment: CelEnvironment): Compil
   return compileExpression(rule, environment, {
     result: 'bool',
     failed: 'compilation failed: ',
+    noProgram: 'program instantiation failed: ',
     wrongResult: 'cel expression must evaluate to a bool',
   });
 }
@@ -35,6 +36,7 @@ export function compileMessage(source: string, environment: CelEnvironment): Com
   return compileExpression(source, environment, {
     result: 'string',
     failed: 'messageExpression compilation failed: ',
+    noProgram: 'messageExpression instantiation failed: ',
     wrongResult: 'messageExpression must evaluate to a string',
   });
 }
@@ -43,16 +45,23 @@ interface Expected {
   readonly result: string;
   /** Before the error of the compiler. */
   readonly failed: string;
+  /** Before the fault of a constant. */
+  readonly noProgram: string;
   readonly wrongResult: string;
 }
 
 function compileExpression(source: string, environment: CelEnvironment, expected: Expected): CompiledExpression {
   try {
     const program = compile(source, environment);
-    if (typeName(program.type) === expected.result) return { type: 'program', program };
-    return { type: 'error', detail: expected.wrongResult };
+    return hasType(program, expected) ? { type: 'program', program } : { type: 'error', detail: expected.wrongResult };
   } catch (error) {
     if (!(error instanceof CelCompileError)) throw error;
+    if (error instanceof CelInstantiationError) {
+      const detail = hasType(error, expected) ? expected.noProgram + error.reason : expected.wrongResult;
+      return { type: 'error', detail };
+    }
     return { type: 'error', detail: expected.failed + publishedError(error, source) };
   }
 }
+
+const hasType = ({ type }: { readonly type: CelType }, { result }: Expected): boolean => typeName(type) === result;

@@ -126,6 +126,21 @@ describe('expressions', () => {
       'messageExpression',
       `Invalid value: ${shown({ rule: 'true', messageExpression: 'self.n' })}: messageExpression must evaluate to a string`,
     ],
+    'a constant without a value': [
+      { rule: 'self.a == "b" && int("x") == 1' },
+      'rule',
+      `Invalid value: ${shown({ rule: 'self.a == "b" && int("x") == 1' })}: program instantiation failed: type conversion error from 'string' to 'int'`,
+    ],
+    'a result that is no bool, of a constant without a value': [
+      { rule: 'int("x")' },
+      'rule',
+      `Invalid value: ${shown({ rule: 'int("x")' })}: cel expression must evaluate to a bool`,
+    ],
+    'a message with a wrong pattern': [
+      { rule: 'true', messageExpression: 'self.a.find("(")' },
+      'messageExpression',
+      `Invalid value: ${shown({ rule: 'true', messageExpression: 'self.a.find("(")' })}: messageExpression instantiation failed: error parsing regexp: missing closing ): \`(\``,
+    ],
     'optionalOldSelf without oldSelf': [
       { rule: 'true', optionalOldSelf: true },
       'optionalOldSelf',

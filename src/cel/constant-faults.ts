@@ -1,0 +1,46 @@
+import { limits } from '../base/limits.ts';
+import { CelFault } from './fault.ts';
+import { invalidPattern } from './library/patterns.ts';
+import { Meter } from './meter.ts';
+import type { Planning } from './step.ts';
+import { type Call, childrenOf, type Expr } from './syntax.ts';
+
+/** Conversions, which kube-apiserver evaluates before a program runs if their argument is a constant. */
+const conversions: ReadonlySet<string> = new Set([
+  ...['bool', 'bytes', 'double', 'duration', 'dyn', 'int', 'string', 'timestamp', 'uint'],
+]);
+
+/** Searches, whose patterns it compiles before a program runs. */
+const searches: ReadonlySet<string> = new Set(['find', 'findAll']);
+
+/**
+ * Why an expression cannot become a program, although its types are right: a constant that has no value, such as `int("x")`,
+ * or a wrong pattern of a search. It does not matter whether the part would ever be evaluated. As in kube-apiserver, other
+ * operations on constants, such as `1 / 0`, fail at evaluation only.
+ */
+export function constantFault(expr: Expr, planner: Planning): string | undefined {
+  try {
+    isConstant(expr, planner);
+    return undefined;
+  } catch (error) {
+    if (error instanceof CelFault) return error.reason;
+    throw error;
+  }
+}
+
+/** Throws the first fault, of the innermost part. */
+function isConstant(expr: Expr, planner: Planning): boolean {
+  const constant = childrenOf(expr).map((child) => isConstant(child, planner));
+  if (expr.kind === 'literal') return true;
+  if (expr.kind !== 'call') return false;
+  if (searches.has(expr.name)) checkPattern(expr);
+  if (!conversions.has(expr.name) || expr.target !== undefined || constant.length !== 1 || !constant[0]) return false;
+  planner.plan(expr)({ meter: new Meter(limits.celCostMax), variable: () => undefined, slots: [] });
+  return true;
+}
+
+function checkPattern({ target, args: [pattern] }: Call): void {
+  if (target === undefined || pattern?.kind !== 'literal' || typeof pattern.value !== 'string') return;
+  const problem = invalidPattern(pattern.value);
+  if (problem !== undefined) throw new CelFault(problem);
+}
