@@ -68,7 +68,7 @@ interface ObjectUpdate extends WriteSource {
  * fields it changes; fields set to their previous value keep their owners, and entries without changes keep their time.
  * Never fails.
  *
- * Managed fields sent by the client replace the stored ones, unless they are empty, invalid, or sent to a subresource.
+ * Managed fields sent by the client replace the stored ones, unless the list is empty, invalid, or sent to a subresource.
  * A list of one empty entry resets all owners before the write. Otherwise an update does not add owners to an object
  * that has none: tracking starts with its first apply. Nor has an object owners whose list elements lack a merge key.
  */
@@ -84,9 +84,8 @@ export function updateManagedFields(update: ObjectUpdate): void {
 
 function entriesAfterUpdate(update: ObjectUpdate): ManagedFieldsEntry[] | undefined {
   const { old, object } = update;
-  const isReset = update.subresource === '' && asksReset(object.metadata.managedFields ?? []);
-  const known = isReset ? noOwners : knownOwners(update);
-  if (old && !isReset && known.size === 0) return undefined;
+  const known = knownOwners(update);
+  if (known === undefined) return undefined;
   const write: Write = {
     old: versioned(update, old ?? newObject(update.schema, object)),
     now: versioned(update, object),
@@ -97,14 +96,18 @@ function entriesAfterUpdate(update: ObjectUpdate): ManagedFieldsEntry[] | undefi
   return ownKeyless(owners) ? undefined : encodeOwners(capUpdaters(owners));
 }
 
-function knownOwners({ old, object, subresource }: ObjectUpdate): Owners {
+/** The owners before the write; undefined if nobody's fields are tracked. */
+function knownOwners({ old, object, subresource }: ObjectUpdate): Owners | undefined {
   const stored = old?.metadata.managedFields ?? [];
   const sent = object.metadata.managedFields ?? [];
   if (subresource === '' && sent.length > 0 && !equalValues(sent, stored)) {
+    if (asksReset(sent)) return noOwners;
+    // Entries without fields are those of nobody; tracking goes on.
     const owners = decodeOwners(sent, 'sent');
-    if (owners && owners.size > 0) return owners;
+    if (owners) return owners;
   }
-  return storedOwners(stored);
+  const owners = storedOwners(stored);
+  return old && owners.size === 0 ? undefined : owners;
 }
 
 const storedOwners = (entries: readonly ManagedFieldsEntry[]): Owners => decodeOwners(entries, 'stored') ?? noOwners;

@@ -248,6 +248,16 @@ suite('managedFields that a client sends with an update', () => {
       owners,
     },
     {
+      name: 'without fields take the place of the stored',
+      operation: { update: 'w', object: withEntries([{ ...entry, fieldsV1: {} }]) },
+      owners: {},
+    },
+    {
+      name: 'without fields do not end tracking',
+      operation: { update: 'w', object: withEntries([{ ...entry, fieldsV1: {} }], { text: 'y' }) },
+      owners: { 'w/Update': ['.text'] },
+    },
+    {
       name: 'are not taken through a subresource',
       operation: { update: 'w', subresource: 'status', object: withEntries([entry]) },
       owners,
