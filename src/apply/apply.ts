@@ -23,7 +23,8 @@ import type { ConvertObject, VersionedObject } from './versions.ts';
  * `applyConfiguration` for applies.
  *
  * Field sets, order of entries, messages and rules are those of kube-apiserver, except where those are surprising:
- * - Applying a value that decoding drops (zero, null) agrees with its absence, so two appliers can apply it.
+ * - Applying a value that decoding drops (zero, null) agrees with its absence, so two appliers can apply it. In
+ *   custom objects only fields with a default have such values: other nulls are for validation to refuse, as in kube-apiserver.
  * - A configuration is compared in its stored form: `1000m` is `1`, and atomic values have their defaults.
  * - Unknown fields of a configuration are reported to the caller and dropped, as in all other writes; kube-apiserver
  *   rejects them.

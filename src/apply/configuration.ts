@@ -2,6 +2,7 @@ import { limits } from '../base/limits.ts';
 import { type Decoded, decode } from '../schema/decode.ts';
 import { applyDefaults } from '../schema/defaults.ts';
 import { joinPath } from '../schema/field-path.ts';
+import { keepNulls } from '../schema/kept-nulls.ts';
 import { isRecord, setOwn } from '../schema/own-property.ts';
 import type { Schema } from '../schema/schema.ts';
 import { describeElement, fieldElement, indexElement, type PathElement } from './fields/field-path.ts';
@@ -90,7 +91,10 @@ function mismatch(findings: Finding[], expected: string, sent: unknown): undefin
 function readLeaf({ atomic, schema }: LeafShape, sent: unknown, findings: Finding[]): unknown {
   if (schema.type === 'string' && typeof sent === 'string') return sent;
   const value = readWhole(schema, sent, findings);
-  if (atomic) applyDefaults(schema, value);
+  if (atomic) {
+    keepNulls(schema, sent, value);
+    applyDefaults(schema, value);
+  }
   return value;
 }
 

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
 import { type ApiClient, ApiError } from '../../src/client/api-client.ts';
 import { resourcePath } from '../../src/client/resource-path.ts';
+import { parseStored, stringifyJson } from '../../src/codec/json.ts';
 import type { ApiObject } from '../../src/meta/api-object.ts';
+import type { Status } from '../../src/meta/status-error.ts';
 import { define, definitionOf, definitionPath } from '../support/custom-resources.ts';
 import { root, serverForSuite } from '../support/in-process-server.ts';
 
@@ -74,6 +77,31 @@ describe('custom objects that their schema refuses', () => {
       422,
       'FieldValueInvalid spec.template.metadata.labels',
     ]);
+  });
+
+  it('nulls are absent in what is created, and values in what is applied', async () => {
+    const group = 'nulls.example.com';
+    await define(client(), definitionOf({ group, properties }));
+    const spec = { name: 'a', size: null, ports: [{ port: 1, name: null }] };
+    const created = await client().create<ApiObject>(at(group), widget(group, 'one', spec));
+    assert.deepEqual(created['spec'], { name: 'a', ports: [{ port: 1 }] });
+    const apply = async (applied: unknown): Promise<readonly unknown[]> => {
+      const { status, body } = await suite.server.transportAs(root).send({
+        method: 'PATCH',
+        target: `${at(group, 'two')}?fieldManager=m`,
+        headers: { 'content-type': 'application/apply-patch+yaml' },
+        body: stringifyJson(widget(group, 'two', applied)),
+      });
+      const { details } = parseStored(await buffer(body)) as Status;
+      return [status, ...(details?.causes ?? []).map(({ reason, field }) => `${reason} ${field}`)];
+    };
+    assert.deepEqual(await apply(spec), [
+      422,
+      'FieldValueTypeInvalid spec.ports[0].name',
+      'FieldValueTypeInvalid spec.size',
+    ]);
+    assert.deepEqual(await apply({ name: 'a', size: 1 }), [201]);
+    assert.deepEqual(await apply({ name: 'a', size: null }), [422, 'FieldValueTypeInvalid spec.size']);
   });
 
   it('what an update does not change may stay', async () => {

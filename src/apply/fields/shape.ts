@@ -150,6 +150,8 @@ function fieldShape(field: Field): Shape {
 
 function absenceTestOf(field: Field): FieldShape['isAbsent'] {
   const schema = schemaOf(field);
+  // In a custom object that was merged, null is a value like others; see `keepNulls`.
+  if (schema.structural && field.default === undefined) return never;
   const test = field.presence === 'implicit' ? isDropped(schema) : isNull;
   return schema.nullable ? (value) => value !== null && test(value) : test;
 }

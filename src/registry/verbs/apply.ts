@@ -129,5 +129,5 @@ async function applied(
   const unknown = result.unknown.map((path) => `unknown field "${path}"`);
   checkUnknown(request, options, [...duplicateFields(body?.duplicates ?? []), ...unknown]);
   if (result.type === 'conflicts') throw applyConflict(result.conflicts);
-  return decodeObject(result.object, served.kind, () => {});
+  return decodeObject(result.object, served.kind, () => {}, { nulls: 'kept' });
 }

@@ -5,6 +5,7 @@ import { invalid } from '../../meta/field-error.ts';
 import { badRequest, invalidObject, type StatusError } from '../../meta/status-error.ts';
 import { decode } from '../../schema/decode.ts';
 import { applyDefaults } from '../../schema/defaults.ts';
+import { keepNulls } from '../../schema/kept-nulls.ts';
 import { isRecord } from '../../schema/own-property.ts';
 import type { StructSchema } from '../../schema/schema.ts';
 import type { VerbRequest } from '../verb.ts';
@@ -42,6 +43,11 @@ export function decodeBody(
   });
 }
 
+interface DecodeOptions {
+  /** Nulls of custom objects that are no values of their fields: `absent` (the default), or `kept` for validation to refuse. */
+  readonly nulls?: 'absent' | 'kept';
+}
+
 /**
  * Decodes and defaults a value, then converts it to the storage version. `onUnknown` receives a message for each
  * unknown field, and their paths.
@@ -50,6 +56,7 @@ export function decodeObject(
   value: unknown,
   expected: ExpectedKind,
   onUnknown: (fields: readonly string[], paths: readonly string[]) => void,
+  { nulls = 'absent' }: DecodeOptions = {},
 ): ApiObject {
   if (expected.schema.structural) checkCustomKind(value, expected);
   const decoded = decode(expected.schema, withKind(value, expected));
@@ -60,6 +67,7 @@ export function decodeObject(
   }
   const unknown = expected.schema.structural ? decoded.unknown.toSorted(inOrderOfPruning) : decoded.unknown;
   onUnknown([...unknownFields(unknown), ...furtherFields(decoded.omitted)], unknown);
+  if (nulls === 'kept') keepNulls(expected.schema, value, decoded.value);
   applyDefaults(expected.schema, decoded.value);
   const object = decoded.value as unknown as ApiObject;
   const { storedAs } = expected;

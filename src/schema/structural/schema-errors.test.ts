@@ -493,27 +493,6 @@ const rows: Readonly<Record<string, Row>> = {
     properties: { a: text },
     default: { apiVersion: 'v1', kind: 'A', metadata: { name: 'a', unknown: 1 }, a: 'x' },
   }),
-  'a default of the root': root({
-    type: 'object',
-    default: { apiVersion: 'v1', kind: 'A', metadata: { name: 'a', unknown: 1 } },
-  }),
-  'a default of the root that is no object': root(
-    { type: 'object', default: {} },
-    '.default.apiVersion: Required value: must not be empty',
-    '.default.kind: Required value: must not be empty',
-  ),
-  'a default of the root that cannot be read': root(
-    { type: 'object', default: { apiVersion: 1, kind: null, metadata: { labels: { a: 1 } } } },
-    '.default.apiVersion: Invalid value: 1: must be a string',
-    '.default.kind: Invalid value: "null": must be a string',
-    '.default.metadata.labels.a: Invalid value: {"labels":{"a":1}}: expected string, got number',
-  ),
-  'a default of an embedded object that cannot be read': spec(
-    { ...embedded, ...preserve, default: { apiVersion: 'v1', kind: 2, metadata: 'x' } },
-    '.default.kind: Invalid value: 2: must be a string',
-    '.default.metadata: Invalid value: "x": expected object, got string',
-  ),
-  'defaults with an item twice': spec({ ...setOf(text), default: ['a', 'a'] }, '.default.[1]: Duplicate value: "a"'),
   'a default that is no object': spec(
     { ...embedded, properties: { a: text }, default: { kind: '%', b: 1 } },
     '.default: Invalid value: map[string]interface {}{"b":1, "kind":"%"}: must not have unknown fields',
