@@ -102,6 +102,8 @@ export interface ViewSubresource {
    * own them. Default: all but `fields`; without them, for `status` all but itself and metadata, else `status`.
    */
   readonly resetFields?: readonly (readonly string[])[];
+  /** Keeps fields whose feature gate is off: the published endpoint looks at no gates. */
+  readonly keepsGatedFields?: true;
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => Validation;
 }
 

@@ -121,6 +121,20 @@ describe('fields of a feature that is off', () => {
     assert.deepEqual(await put(off, { phase: 'c', shade: 'y' }), { phase: 'c', shade: 'y' });
   });
 
+  test('are kept by an endpoint that looks at no gates, and by later writes elsewhere', async () => {
+    const subresources = gadget.subresources.map((each) =>
+      each.type === 'view' ? { ...each, keepsGatedFields: true as const } : each,
+    );
+    await using off = await RegistryFixture.open({ kinds: [{ ...gadget, subresources }], features: new Set() });
+    await write(off, create, { size: 1 });
+    const status = { phase: 'a', shade: 'x' };
+    const put = await off.object('PUT', `${gadgets}/g/status`, sent({}, { status }));
+    assert.deepEqual(put['status'], status);
+    assert.match(JSON.stringify(put.metadata.managedFields), /shade/);
+    const changed = await off.object('PUT', `${gadgets}/g`, sent({ size: 2, parts: [{ fresh: 'x' }] }));
+    assert.deepEqual([changed['spec'], changed['status']], [{ size: 2, parts: [{}] }, status]);
+  });
+
   for (const operation of ['create', 'update'] as const) {
     test(`are dropped if admission adds them to ${operation === 'create' ? 'a new object' : 'a changed one'}`, async () => {
       await using off = await open(new Set(), {

@@ -126,3 +126,35 @@ test('a pod that may not see the process file system unmasked is made with it ma
   const { hostUsers, containers } = made['spec'] as { hostUsers?: boolean; containers: (typeof container)[] };
   assert.deepEqual([hostUsers, containers[0]?.securityContext], [undefined, { procMount: 'Default' }]);
 });
+
+test('what a node says of itself and its pods is kept, whatever features are off', async () => {
+  await using fixture = await RegistryFixture.open();
+  const reported = {
+    pods: {
+      at: '/api/v1/namespaces/n/pods',
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+      status: {
+        resize: 'Proposed',
+        ...ofStatus({ resources: { limits: { cpu: '1' } }, allocatedResources: { cpu: '1' }, user: {} }),
+      },
+    },
+    nodes: { at: '/api/v1/nodes', spec: {}, status: { features: { supplementalGroupsPolicy: true } } },
+  };
+  for (const { at, spec, status } of Object.values(reported)) {
+    const made = await fixture.object('POST', at, { metadata: { name: 'x' }, spec, status });
+    assert.equal(containsAll(made['status'], status), false, 'a new object is not kept as sent');
+    const put = await fixture.object('PUT', `${at}/x/status`, { ...made, status });
+    assert.equal(containsAll(put['status'], status), true, JSON.stringify(put['status']));
+    const labelled = await fixture.object('PUT', `${at}/x`, {
+      ...put,
+      metadata: { ...put.metadata, labels: { a: 'b' } },
+    });
+    assert.deepEqual(labelled['status'], put['status']);
+  }
+});
+
+/** Whether a value has all that another one has. */
+function containsAll(value: unknown, other: unknown): boolean {
+  if (typeof other !== 'object' || other === null) return value === other;
+  return Object.entries(other).every(([name, part]) => containsAll(Object(value)[name], part));
+}

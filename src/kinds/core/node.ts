@@ -100,6 +100,7 @@ export const node = (dialect: Dialect): Kind =>
         type: 'view',
         name: 'status',
         verbs: ['get', 'update', 'patch'],
+        keepsGatedFields: true,
         prepareForUpdate: (object, old) => {
           object['spec'] = cloneJson(old['spec']);
           dropConfiguration(object, old);

@@ -423,7 +423,9 @@ export class ObjectWriter {
     const old = stored.object;
     const strategyContext = this.strategyContext(context);
     kind.strategy.default?.(object, strategyContext);
-    const dropDisabled = (): void => dropDisabledFields(kind.schema, object, old, this.#parts.features);
+    const dropDisabled = (): void => {
+      if (!view.keepsGatedFields) dropDisabledFields(kind.schema, object, old, this.#parts.features);
+    };
     dropDisabled();
     keepServerMetadata(object, old);
     const isMain = view === kind.strategy;
@@ -554,6 +556,7 @@ const isVersion = (sent: string | undefined): boolean => sent !== undefined && s
 /** How one endpoint updates an object: the object itself, or a subresource of type `view`. */
 export interface UpdateView {
   readonly fields?: readonly string[];
+  readonly keepsGatedFields?: true;
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => Validation;
 }

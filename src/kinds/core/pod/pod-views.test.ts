@@ -7,6 +7,7 @@ const debug = { name: 'debug', image: 'tools' };
 const withDebug = (...ephemeralContainers: Sent[]): Sent => podWith({ ephemeralContainers });
 const running = podWith({
   restartPolicy: 'Never',
+  containers: [{ name: 'app', image: 'app:1', resources: { requests: { cpu: '1' } } }],
   initContainers: [{ name: 'side', image: 's', restartPolicy: 'Always' }],
 });
 
@@ -32,6 +33,8 @@ test('status: only the status changes, with labels and annotations', () => {
 const ended = (name: string, exitCode: number): Sent => ({ name, state: { terminated: { exitCode } } });
 const alive = (name: string): Sent => ({ name, state: { running: {} } });
 
+const healthOf = (name: string): Sent => ({ name, resources: [{ resourceID: 'a', health: 'Healthy' }] });
+
 /** Case, old status, new status, expected causes. */
 const reports: readonly (readonly [string, Sent, Sent, ...string[]])[] = [
   ['another class', {}, { qosClass: 'Guaranteed' }, 'FieldValueInvalid status.qosClass'],
@@ -49,6 +52,57 @@ const reports: readonly (readonly [string, Sent, Sent, ...string[]])[] = [
     'FieldValueInvalid status.podIPs',
   ],
   ['address of the node', {}, { hostIPs: [{ ip: '10.0.0.1' }] }, 'FieldValueInvalid status.hostIPs[0].ip'],
+  [
+    'claims that were made for no entry',
+    {},
+    { resourceClaimStatuses: [{ name: 'x' }, { name: 'x' }] },
+    'FieldValueDuplicate status.resourceClaimStatuses[1].name',
+    'FieldValueInvalid status.resourceClaimStatuses[0].name',
+    'FieldValueInvalid status.resourceClaimStatuses[1].name',
+  ],
+  [
+    'users and groups out of range',
+    {},
+    {
+      initContainerStatuses: [{ name: 'side', user: { linux: { uid: 0, gid: 2 ** 31 } } }],
+      containerStatuses: [{ name: 'app', user: { linux: { uid: -1, gid: 1, supplementalGroups: [2, -3] } } }],
+    },
+    'FieldValueInvalid status.containerStatuses[0].linux.supplementalGroups[1]',
+    'FieldValueInvalid status.containerStatuses[0].linux.uid',
+    'FieldValueInvalid status.initContainerStatuses[0].linux.gid',
+  ],
+  [
+    'health of what no container was given',
+    {},
+    {
+      containerStatuses: [
+        { name: 'app', allocatedResourcesStatus: [healthOf('cpu'), healthOf('memory'), healthOf('claim:a/b')] },
+        { name: 'gone', allocatedResourcesStatus: [healthOf('x')] },
+      ],
+      initContainerStatuses: [{ name: 'side', allocatedResourcesStatus: [healthOf('cpu')] }],
+      ephemeralContainerStatuses: [{ name: 'debug', allocatedResourcesStatus: [healthOf('cpu')] }],
+    },
+    'FieldValueForbidden status.ephemeralContainerStatuses[0].allocatedResourcesStatus',
+    'FieldValueInvalid status.containerStatuses[0].allocatedResourcesStatus[1].name',
+    'FieldValueInvalid status.containerStatuses[0].allocatedResourcesStatus[2].name',
+    'FieldValueInvalid status.initContainerStatuses[0].allocatedResourcesStatus[0].name',
+  ],
+  [
+    'health that is none, of one unit twice',
+    {},
+    {
+      containerStatuses: [
+        {
+          name: 'app',
+          allocatedResourcesStatus: [
+            { name: 'cpu', resources: [{ resourceID: 'a', health: 'Healthy' }, { resourceID: 'a' }] },
+          ],
+        },
+      ],
+    },
+    'FieldValueDuplicate status.containerStatuses[0].allocatedResourcesStatus[0].resources[1].resourceID',
+    'FieldValueNotSupported status.containerStatuses[0].allocatedResourcesStatus[0].resources[1].health',
+  ],
   ['bad nominated node', {}, { nominatedNodeName: 'A' }, 'FieldValueInvalid status.nominatedNodeName'],
   [
     'container back to life',
@@ -146,4 +200,29 @@ for (const [what, sent, ...expected] of additions) {
 test('ephemeralcontainers: mirror pods may have none', () => {
   const old = stored(podWith({ nodeName: 'n' }, { annotations: { 'orch.io/config.mirror': 'x' } }));
   assert.deepEqual(causes(updated(old, withDebug(debug), podEphemeralContainersView)), ['FieldValueForbidden ']);
+});
+
+test('status: a node knows of no user of Linux in a pod of Windows', () => {
+  const windows = podWith({ os: { name: 'windows' } });
+  const status = { containerStatuses: [{ name: 'app', user: { linux: { uid: 1, gid: 1 } } }] };
+  const outcome = updated(stored(windows), { ...windows, status }, podStatusView);
+  assert.deepEqual(causes(outcome), ['FieldValueForbidden status.containerStatuses[0].linux']);
+});
+
+test('status: addresses come before users, and users before the health of resources', () => {
+  const status = {
+    podIPs: [{ ip: 'x' }],
+    containerStatuses: [
+      { name: 'app', user: { linux: { uid: -1, gid: 1 } }, allocatedResourcesStatus: [healthOf('gpu')] },
+    ],
+  };
+  const { errors } = updated(stored(running), { ...running, status }, podStatusView);
+  assert.deepEqual(
+    errors.map(({ field }) => field),
+    [
+      'status.podIPs[0]',
+      'status.containerStatuses[0].linux.uid',
+      'status.containerStatuses[0].allocatedResourcesStatus[0].name',
+    ],
+  );
 });

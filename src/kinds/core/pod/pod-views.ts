@@ -13,6 +13,7 @@ export const podStatusView: ViewSubresource = {
   type: 'view',
   name: 'status',
   verbs: ['get', 'update', 'patch'],
+  keepsGatedFields: true,
   prepareForUpdate: (object, old) => {
     object['spec'] = old['spec'];
     restore(object.metadata, old.metadata, ['ownerReferences']);

@@ -1,7 +1,7 @@
 import { always, bool, enumOf, type Infer, int64, list, opt, ptr, req, string, struct, undocumentedEnum } from '../../../../schema/schema.ts';
 
 /** Largest user or group ID. */
-const idMax = 2 ** 31 - 1;
+export const idMax = 2 ** 31 - 1;
 
 const seLinuxOptions = struct('api.core.v1.SELinuxOptions', 'Labels for SELinux.', {
   user: opt(1, string(), 'SELinux user.'),

@@ -5,6 +5,7 @@ import type { ContainerStatus } from '../container/container-status.ts';
 import { asPod } from '../pod-schema.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import type { PodStatus } from '../pod-status.ts';
+import { validateContainerStatuses } from './container-status-validation.ts';
 import { failing } from './field-checks.ts';
 
 /** Validates a reported pod status against the previous one. */
@@ -17,6 +18,7 @@ export function validateStatusUpdate(object: ApiObject, old: ApiObject): readonl
     ...validateClaimStatuses(spec, status),
     ...validateAddresses(status.podIPs ?? [], 'status.podIPs'),
     ...validateHostAddresses(status),
+    ...validateContainerStatuses(spec, status),
   ];
 }
 
