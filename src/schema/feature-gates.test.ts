@@ -28,6 +28,7 @@ const thing: StructSchema = struct('test.Thing', 'A thing.', {
   open: opt(5, anyName, 'Open.'),
   boxes: opt(6, list(box), 'Boxes.'),
   labels: opt(7, list(label), 'Labels.'),
+  kept: opt(9, list(part), 'Parts that stay as they are.', { keepsGatedFields: true }),
   mode: ptr(8, string(), 'Mode.', { gate: 'Fresh', whileOff: { becomes: 'plain' } }),
 });
 
@@ -43,6 +44,8 @@ const rows: readonly (readonly [name: string, value: object, old: object | undef
   ['in use elsewhere', { parts: [full] }, { byName: { k: { fresh: '' } } }, { parts: [full] }],
   ['another field of the feature in use', { parts: [full] }, { within: { name: 'x' } }, { parts: [full] }],
   ['another feature in use', { parts: [full] }, { parts: [left] }, { parts: [left] }],
+  ['where they are kept', { kept: [{ ...full }], parts: [{ ...full }] }, undefined, { kept: [full], parts: [left] }],
+  ['in use where they are kept', { parts: [{ ...full }] }, { kept: [full] }, { parts: [left] }],
   ['with a value while it is off', { mode: 'fine' }, undefined, { mode: 'plain' }],
   ['with that value in use', { mode: 'fine' }, { mode: 'plain' }, { mode: 'plain' }],
   ['with another value in use', { mode: 'fine' }, { mode: 'bold' }, { mode: 'fine' }],

@@ -226,6 +226,8 @@ export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
    * it goes, with those that refer to it (`refersTo`).
    */
   readonly whileOff?: 'itemGoes' | { readonly becomes: unknown };
+  /** Fields below are kept although their gates are off: the kind that holds them does not look at those. */
+  readonly keepsGatedFields?: true;
   /** The value is not checked unless another field of the struct is valid (or absent), or has that value. */
   readonly checkedWhile?: { readonly valid: string } | { readonly field: string; readonly is: string };
   /** The value is the `name` of an item of that struct in the same object. */
@@ -246,6 +248,7 @@ type FieldOptions = Partial<
     | 'deprecated'
     | 'gate'
     | 'whileOff'
+    | 'keepsGatedFields'
     | 'checkedWhile'
     | 'refersTo'
     | 'patchStrategy'

@@ -57,7 +57,7 @@ const spec = struct(
     replicas: ptr(1, int32({ minimum: 0 }), 'Wanted number of pods.', { default: 1 }),
     selector: req(2, labelSelector, 'Selects the pods that are counted, those of the template among them; it never changes.'),
     template: always(3, podTemplateSpec, 'What pods are made of; they restart always.', { documented: 'required', checkedWhile: { valid: 'selector' } }),
-    volumeClaimTemplates: opt(4, list(persistentVolumeClaimSchema), 'Claims that each pod gets, and keeps when it is replaced.'),
+    volumeClaimTemplates: opt(4, list(persistentVolumeClaimSchema), 'Claims that each pod gets, and keeps when it is replaced.', { keepsGatedFields: true }),
     serviceName: always(5, string(), 'Service that gives the pods their names in the DNS.'),
     podManagementPolicy: opt(6, documentedEnum('OrderedReady', 'Parallel'), '`OrderedReady`, one pod after the other, or `Parallel`.', { default: 'OrderedReady' }),
     updateStrategy: always(7, updateStrategy, 'How pods of a former template are replaced.'),

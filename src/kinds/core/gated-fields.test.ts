@@ -116,6 +116,28 @@ for (const [gate, schema, value, left] of rows) {
   });
 }
 
+test('templates of claims keep the class that the claims lose', async () => {
+  await using fixture = await RegistryFixture.open();
+  const claim = { metadata: { name: 'd' }, spec: { ...className, accessModes: ['ReadWriteOnce'] } };
+  const made = await fixture.object('POST', '/apis/apps/v1/namespaces/n/statefulsets', {
+    metadata: { name: 's' },
+    spec: {
+      selector: { matchLabels: { a: 'b' } },
+      serviceName: 's',
+      template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+      volumeClaimTemplates: [claim],
+    },
+  });
+  const { volumeClaimTemplates } = made['spec'] as { readonly volumeClaimTemplates: readonly (typeof claim)[] };
+  assert.equal(volumeClaimTemplates[0]?.spec.volumeAttributesClassName, 'c');
+  const resources = { requests: { storage: '1Gi' } };
+  const kept = await fixture.object('POST', '/api/v1/namespaces/n/persistentvolumeclaims', {
+    ...claim,
+    spec: { ...claim.spec, resources },
+  });
+  assert.equal((kept['spec'] as typeof claim.spec).volumeAttributesClassName, undefined);
+});
+
 test('a pod that may not see the process file system unmasked is made with it masked', async () => {
   await using fixture = await RegistryFixture.open();
   const container = { name: 'c', image: 'i', securityContext: { procMount: 'Unmasked' } };
