@@ -54,6 +54,8 @@ export interface Dialect {
   readonly lastAppliedAnnotation: string;
   /** What stored values begin with that are encrypted. */
   readonly encryptedPrefix: string;
+  /** The health check of the store. Published probes ask for `/readyz/etcd`. */
+  readonly storeHealthCheck: string;
   /** Headers that name the priority level and the flow schema of a request, in lower case. */
   readonly flowHeaders: { readonly level: string; readonly schema: string };
   /** Product title in OpenAPI documents and `version`. */

@@ -25,6 +25,7 @@ export const kubernetes: Dialect = {
   commandLineClient: 'kubectl',
   lastAppliedAnnotation: 'kubectl.kubernetes.io/last-applied-configuration',
   encryptedPrefix: 'k8s:enc:',
+  storeHealthCheck: 'etcd',
   flowHeaders: { level: 'x-kubernetes-pf-prioritylevel-uid', schema: 'x-kubernetes-pf-flowschema-uid' },
   title: 'Kubernetes',
   gitVersion: 'v1.32.0+orch',

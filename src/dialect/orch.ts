@@ -25,6 +25,7 @@ export const orch: Dialect = {
   commandLineClient: 'kubectl',
   lastAppliedAnnotation: 'kubectl.kubernetes.io/last-applied-configuration',
   encryptedPrefix: 'orch:enc:',
+  storeHealthCheck: 'store',
   flowHeaders: { level: 'x-orch-pf-prioritylevel-uid', schema: 'x-orch-pf-flowschema-uid' },
   title: 'orch',
   gitVersion: 'v1.32.0+orch',

@@ -3,6 +3,8 @@ import { beforeEach, describe, test } from 'node:test';
 import type { LogFields } from '../../base/log-lines.ts';
 import { silentLogger } from '../../base/logger.ts';
 import { ManualClock } from '../../base/time/clock.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { StatusError } from '../../meta/status-error.ts';
 import { Health } from './health.ts';
@@ -15,17 +17,20 @@ beforeEach(() => {
   clock = new ManualClock();
   state = { stopping: false, cache: undefined, trouble: undefined, writes: undefined };
   logged = [];
-  health = new Health({
+  health = healthOf(orch);
+});
+
+const healthOf = (dialect: Dialect): Health =>
+  new Health({
     clock,
     logger: { ...silentLogger, info: (_, fields) => void logged.push(fields ?? {}) },
-    dialect: orch,
+    dialect,
     livezGraceMs: 10_000,
     stopping: () => state.stopping,
     cacheProblem: async () => state.cache,
     storeProblem: async () => state.trouble,
     writeProblem: () => state.writes,
   });
-});
 
 const answer = (path: string, query = '') => health.answer(path, new URLSearchParams(query));
 const statuses = async (): Promise<readonly number[]> =>
@@ -107,6 +112,15 @@ test('verbose shows every check (spec section 4.2)', async () => {
     (await answer('/livez', 'verbose=1'))?.body,
     '[+]ping ok\n[+]poststarthook/start-server ok\nhealthz check passed\n',
   );
+});
+
+test('published probes find the check of the store by its name', async () => {
+  health = healthOf(kubernetes);
+  health.started();
+  assert.deepEqual(await answer('/readyz/etcd'), { status: 200, body: 'ok' });
+  state.trouble = 'unavailable';
+  for (const path of ['/readyz/etcd', '/healthz/etcd']) assert.equal((await answer(path))?.status, 500);
+  assert.deepEqual(await answer('/healthz', 'exclude=etcd'), { status: 200, body: 'ok' });
 });
 
 test('a failure lists every check even without verbose, and withholds the reason', async () => {

@@ -7,7 +7,7 @@ import { type HealthCheck, HealthChecks } from './health-checks.ts';
 interface HealthOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly dialect: Pick<Dialect, 'name'>;
+  readonly dialect: Pick<Dialect, 'name' | 'storeHealthCheck'>;
   /** Grace period in which `/livez` stays healthy although the start has not finished. Milliseconds. */
   readonly livezGraceMs: number;
   /** True once a stop was requested. */
@@ -37,8 +37,9 @@ export class Health {
     this.#startedAtMs = options.clock.monotonic();
     const ping: HealthCheck = { name: 'ping', run: () => undefined };
     const cache: HealthCheck = { name: 'cache-sync', run: () => options.cacheProblem() };
-    const store: HealthCheck = { name: 'store', run: () => options.storeProblem() };
-    const ready: HealthCheck = { name: 'store', run: () => (options.storeUnready ?? options.storeProblem)() };
+    const name = options.dialect.storeHealthCheck;
+    const store: HealthCheck = { name, run: () => options.storeProblem() };
+    const ready: HealthCheck = { name, run: () => (options.storeUnready ?? options.storeProblem)() };
     const hooks = 'poststarthook/start-server';
     const start: HealthCheck = { name: hooks, run: () => (this.#started ? undefined : 'the start has not finished') };
     const alive: HealthCheck = {
