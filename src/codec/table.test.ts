@@ -7,7 +7,16 @@ import { encodeObject, parseStored } from './json.ts';
 import { compactJson, encodeTextList, prettyJson, yaml } from './list-text.ts';
 import { insertResourceVersion } from './object-bytes.ts';
 import { type ListMetadata, partialObjectMetadata, partialObjectMetadataBytes } from './partial-object-metadata.ts';
-import { type CellPath, cellOf, parseIncludeObject, type TableOptions, tableHead, tableOf, tableRow } from './table.ts';
+import {
+  type CellPath,
+  cellOf,
+  parseIncludeObject,
+  type RowCondition,
+  type TableOptions,
+  tableHead,
+  tableOf,
+  tableRow,
+} from './table.ts';
 
 const object = (name: string): ApiObject => ({
   apiVersion: 'v1',
@@ -47,6 +56,14 @@ test('table: one object', () => {
     columnDefinitions,
     rows: [{ cells: ['a', 5], object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.orch.io/v1', metadata } }],
   });
+});
+
+test('table: marks of a row', () => {
+  const ended = { type: 'Completed', status: 'True', reason: 'Failed', message: 'It failed.' } as const;
+  const row = (conditions: readonly RowCondition[]) =>
+    tableRow(object('a'), { ...options, conditionsOf: () => conditions });
+  assert.deepEqual(row([ended]).conditions, [ended]);
+  assert.equal('conditions' in row([]), false);
 });
 
 test('table: the object in a row', () => {

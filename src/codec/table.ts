@@ -51,6 +51,8 @@ type IncludeObject = 'None' | 'Metadata' | 'Object';
 export interface TableOptions {
   /** If empty, the default columns: name and creation time. */
   readonly columns: readonly TableColumn[];
+  /** What is marked about an object in its row. Default: nothing. */
+  readonly conditionsOf?: ((object: ApiObject) => readonly RowCondition[]) | undefined;
   readonly includeObject: IncludeObject;
   /** apiVersion of the table, such as `meta.orch.io/v1`. */
   readonly metaVersion: string;
@@ -69,8 +71,18 @@ export interface Table {
 
 type ColumnDefinition = Omit<TableColumn, 'value'>;
 
+/** A mark of a row: clients may show rows that are `Completed` in another way. */
+export interface RowCondition {
+  readonly type: 'Completed';
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+}
+
 export interface TableRow {
   readonly cells: readonly Cell[];
+  /** Absent if there are none. */
+  readonly conditions?: readonly RowCondition[];
   readonly object: ApiObject | PartialObjectMetadata | null;
 }
 
@@ -174,7 +186,8 @@ function shown(found: unknown, { as, absent }: CellPath, now: number): Cell {
 /** The row of an object. */
 export function tableRow(object: ApiObject, options: TableOptions): TableRow {
   const cells = columnsOf(options).map(({ value }) => cellOf(value, object, options.now));
-  return { cells, object: included(object, options) };
+  const conditions = options.conditionsOf?.(object) ?? [];
+  return { cells, ...(conditions.length > 0 && { conditions }), object: included(object, options) };
 }
 
 function included(object: ApiObject, { includeObject, metaVersion }: TableOptions): TableRow['object'] {

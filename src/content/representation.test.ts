@@ -126,6 +126,17 @@ describe('one object', () => {
     assert.equal(table.rows[0].object.kind, 'PartialObjectMetadata');
   });
 
+  test('as a table has the marks of its kind', () => {
+    const { kind } = fixture.served('/api/v1/namespaces/n/pods');
+    const ended = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, status: { phase: 'Failed' } };
+    const presentation = representation.presentation(negotiated({ as: 'Table' }), kind, new URLSearchParams());
+    const table = JSON.parse(representation.object(Buffer.from(JSON.stringify(ended)), presentation).toString());
+    assert.deepEqual(
+      table.rows[0].conditions.map(({ reason }: { reason: string }) => reason),
+      ['Failed'],
+    );
+  });
+
   test('as metadata has the requested group and no data', async () => {
     const form = presented({ as: 'PartialObjectMetadata', metaVersion: 'meta.k8s.io/v1' });
     const object = JSON.parse(representation.object(await bytesOf('a'), form).toString());

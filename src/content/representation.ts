@@ -52,11 +52,13 @@ export class Representation {
 
   /** Reads the query parameters that affect the encoding. `subresource` is '' for the object itself. */
   presentation(negotiated: Negotiated, kind: Kind | undefined, query: URLSearchParams, subresource = ''): Presentation {
+    const columns = kind ? columnsOf(kind, subresource) : [];
     return {
       negotiated,
       kind,
       table: {
-        columns: kind ? columnsOf(kind, subresource) : [],
+        columns,
+        conditionsOf: columns === kind?.columns ? kind.rowConditions : undefined,
         includeObject:
           negotiated.as === 'Table' ? parseIncludeObject(query.get('includeObject') ?? undefined) : 'Metadata',
         metaVersion: negotiated.metaVersion,

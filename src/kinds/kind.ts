@@ -1,5 +1,5 @@
 import type { MetricDefinition } from '../base/metrics.ts';
-import type { CellSource } from '../codec/table.ts';
+import type { CellSource, RowCondition } from '../codec/table.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { FieldError } from '../meta/field-error.ts';
@@ -318,6 +318,8 @@ export interface Kind extends GroupVersionKind {
   /** Fields for field selectors, in addition to `metadata.name` and `metadata.namespace`. */
   readonly selectableFields: readonly SelectableField[];
   readonly columns: readonly Column[];
+  /** What rows of tables are marked with. Default: nothing. */
+  readonly rowConditions?: (object: ApiObject) => readonly RowCondition[];
   /**
    * For kinds that are answered and never stored (spec section 5.7: access reviews). Takes an object after admission and
    * validation and returns the response object, sent with status 201. Only `create` is served, and only `default`,

@@ -203,3 +203,10 @@ test('table: cells of absent and of present values', () => {
   );
   assert.deepEqual([full['Name'], full['Age']], ['web', '120m']);
 });
+
+test('table: rows of pods that have ended are marked', () => {
+  const reasons = ['Succeeded', 'Failed', 'Running', 'Pending', 'Unknown'].map((phase) =>
+    kind.rowConditions?.(decoded({ ...podWith({}), status: { phase } })).map(({ type, reason }) => [type, reason]),
+  );
+  assert.deepEqual(reasons, [[['Completed', 'Succeeded']], [['Completed', 'Failed']], [], [], []]);
+});

@@ -1,3 +1,4 @@
+import type { RowCondition } from '../../../codec/table.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { age, ageColumn, column, nameColumn, none, wide } from '../../columns.ts';
 import type { Column } from '../../kind.ts';
@@ -31,6 +32,19 @@ export const podColumns: readonly Column[] = [
     wide,
   ),
 ];
+
+/** Rows of pods that have ended are marked. */
+export function podRowConditions(object: ApiObject): readonly RowCondition[] {
+  const { phase = '' } = asPod(object).status ?? {};
+  const message = endings.get(phase);
+  return message === undefined ? [] : [{ type: 'Completed', status: 'True', reason: phase, message }];
+}
+
+/** What is said of a pod in the phases in which it has ended. */
+const endings: ReadonlyMap<string, string> = new Map([
+  ['Succeeded', 'The pod has completed successfully.'],
+  ['Failed', 'The pod failed.'],
+]);
 
 function restarts(object: ApiObject, now: number): string {
   const { restartCount, lastRestart } = summarize(object);

@@ -3,7 +3,7 @@ import { selectable } from '../../../meta/selectable-field.ts';
 import { defineKind } from '../../define-kind.ts';
 import type { Kind } from '../../kind.ts';
 import { podBinding } from './pod-binding.ts';
-import { podColumns } from './pod-columns.ts';
+import { podColumns, podRowConditions } from './pod-columns.ts';
 import { podEviction } from './pod-eviction.ts';
 import { podLog } from './pod-log.ts';
 import { podProxy } from './pod-proxy.ts';
@@ -30,6 +30,7 @@ export const pod = (dialect: Dialect): Kind =>
       selectable('status.nominatedNodeName'),
     ],
     columns: podColumns,
+    rowConditions: podRowConditions,
     strategy: podStrategy(dialect),
     subresources: [...[podStatusView, podEphemeralContainersView, podBinding, podEviction(dialect)], ...[podLog, ...podStreams, podProxy]],
     deleteReturnsObject: true,
