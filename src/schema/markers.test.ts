@@ -105,6 +105,25 @@ const rows: Readonly<
       [{ list: [{ a: 'x' }, { a: 'x' }] }, 'it.list[1].a: Duplicate value: "x"'],
     ],
   },
+  'unique by one key, after all else that is wrong with an item': {
+    schema: struct('test.Names', 'Names.', {
+      list: opt(
+        1,
+        list(struct('test.Named', 'A name.', { a: ptr(1, string({ lengthMax: 1 }), 'A name.') }), {
+          unique: { by: ['a'] },
+        }),
+        'Names.',
+      ),
+    }),
+    rows: [
+      [
+        { list: [{ a: 'xx' }, { a: 'xx' }] },
+        'it.list[0].a: Too long: may not be more than 1 bytes',
+        'it.list[1].a: Too long: may not be more than 1 bytes',
+        'it.list[1].a: Duplicate value: "xx"',
+      ],
+    ],
+  },
   'unique by one key, at the element': {
     schema: items({ unique: { by: ['a'], at: 'element' } }),
     rows: [[{ list: [{ a: 'x' }, { a: 'x' }] }, 'it.list[1]: Duplicate value: "x"']],

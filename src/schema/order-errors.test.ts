@@ -19,6 +19,17 @@ const other = struct(
   { checkedFirst: ['last', 'kind'] },
 );
 
+test('labels and annotations without a field of their own are those of the metadata', () => {
+  const template = struct('test.Template', '', { metadata: opt(1, item, ''), name: opt(2, string(), '') });
+  for (const part of ['labels', 'annotations']) {
+    const merged = mergeErrors(template, [required('name')], [required(part)]);
+    assert.deepEqual(
+      merged.map(({ field }) => field),
+      [part, 'name'],
+    );
+  }
+});
+
 test('errors are merged in the order in which a struct is checked', () => {
   const fields = (...names: string[]) => names.map((name) => required(name));
   const merged = mergeErrors(other, fields('last', 'name'), fields('kind'));

@@ -48,8 +48,14 @@ function compareSteps(schema: Schema, one: string, other: string): number {
   if (schema.type === 'list') return Number(one.slice(1, -1)) - Number(other.slice(1, -1));
   if (schema.type !== 'struct') return 0;
   const names = checkOrder(schema);
-  const [first, second] = [names.indexOf(one), names.indexOf(other)];
+  const [first, second] = [placeOf(names, one), placeOf(names, other)];
   return first < 0 || second < 0 ? 0 : first - second;
+}
+
+/** Published errors of labels and annotations of a template leave out `metadata`. */
+function placeOf(names: readonly string[], step: string): number {
+  const place = names.indexOf(step);
+  return place < 0 && (step === 'labels' || step === 'annotations') ? names.indexOf('metadata') : place;
 }
 
 function partOf(schema: Schema, step: string): Schema | undefined {

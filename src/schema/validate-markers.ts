@@ -128,23 +128,25 @@ export function uniqueOf({ unique, listType, mapKeys = [], duplicatesAllowed }: 
   return { by: listType === 'set' ? [] : mapKeys };
 }
 
-export function compileUnique({ by, at, shows, detail = '' }: Unique): Check<readonly unknown[]> {
+export function compileUnique({ by, at, shows, detail = '' }: Unique): UniquenessCheck {
   const place = by.length === 1 && at === undefined ? `.${by[0]}` : '';
-  return (list, findings) => {
+  return () => {
     const seen = new Set<string>();
-    for (const [index, item] of list.entries()) {
-      if (findings.length >= limits.findingsMax) return;
+    return (item, index, findings) => {
       const keys = keysOf(item, by);
-      if (!keys) continue;
+      if (!keys) return;
       const text = jsonText(keys);
       if (seen.has(text)) {
         const value = shows === 'element' ? item : shows === 'firstKey' ? keys[0] : shownKeys(by, keys);
         findings.push({ ...duplicate(`[${index}]${place}`, value), detail });
       }
       seen.add(text);
-    }
+    };
   };
 }
+
+/** Begins a list, whose items are then looked at one after the other. */
+type UniquenessCheck = () => (item: unknown, index: number, findings: FieldError[]) => void;
 
 /** The key values of an element. Undefined if a single key is missing, which is a different error. */
 function keysOf(item: unknown, by: readonly string[]): readonly unknown[] | undefined {

@@ -241,14 +241,12 @@ function compileMap({ keyFormat, values, structural }: MapSchema): Check | undef
 }
 
 function compileList(list: ListSchema): Check | undefined {
-  const check = all<readonly unknown[]>(compileCount(list), compileUniqueness(list), compileItems(list));
+  const check = all<readonly unknown[]>(
+    compileCount(list),
+    list.structural ? compileDuplicates(list) : undefined,
+    compileItems(list),
+  );
   return check && ((value, errors, old) => Array.isArray(value) && check(value, errors, old));
-}
-
-function compileUniqueness(list: ListSchema): Check<readonly unknown[]> | undefined {
-  if (list.structural) return compileDuplicates(list);
-  const unique = uniqueOf(list);
-  return unique && compileUnique(unique);
 }
 
 function compileCount({ itemsMin = 0, itemsMax }: ListSchema): Check | undefined {
@@ -261,18 +259,21 @@ function compileCount({ itemsMin = 0, itemsMax }: ListSchema): Check | undefined
   };
 }
 
+/** An item that is there already is told after all else that is wrong with it, as in kube-apiserver. */
 function compileItems(list: ListSchema): Check<readonly unknown[]> | undefined {
   const check = checkOf(list.items);
-  return (
-    check &&
-    ((value, errors, old) => {
-      const oldOf = old === undefined ? undefined : oldItems(list, old);
-      for (const [index, item] of value.entries()) {
-        if (errors.length >= limits.findingsMax) return;
-        checkPart(check, item, errors, `[${index}]`, oldOf?.(item));
-      }
-    })
-  );
+  const marked = list.structural ? undefined : uniqueOf(list);
+  const unique = marked && compileUnique(marked);
+  if (!check && !unique) return undefined;
+  return (value, errors, old) => {
+    const oldOf = old === undefined || !check ? undefined : oldItems(list, old);
+    const checkUnique = unique?.();
+    for (const [index, item] of value.entries()) {
+      if (errors.length >= limits.findingsMax) return;
+      if (check) checkPart(check, item, errors, `[${index}]`, oldOf?.(item));
+      checkUnique?.(item, index, errors);
+    }
+  };
 }
 
 interface FieldCheck {

@@ -24,13 +24,18 @@ const updateStrategy = struct('api.apps.v1.DaemonSetUpdateStrategy', 'How pods a
   rollingUpdate: ptr(2, rollingUpdate, 'Bounds of a rolling update.'),
 });
 
-const spec = struct('api.apps.v1.DaemonSetSpec', 'Which pod each node should run.', {
-  selector: ptr(1, labelSelector, 'Selects the pods that are counted, those of the template among them; it never changes.', { documented: 'required', immutable: 'always' }),
-  template: always(2, podTemplateSpec, 'What pods are made of; nodes that it selects get one each.', { documented: 'required' }),
-  updateStrategy: always(3, updateStrategy, 'How pods of a former template are replaced.'),
-  minReadySeconds: opt(4, int32({ minimum: 0 }), 'Seconds that a pod must be ready before it counts as available.'),
-  revisionHistoryLimit: ptr(6, int32({ minimum: 0 }), 'Revisions of former templates that are kept to go back to.', { default: 10 }),
-});
+const spec = struct(
+  'api.apps.v1.DaemonSetSpec',
+  'Which pod each node should run.',
+  {
+    selector: ptr(1, labelSelector, 'Selects the pods that are counted, those of the template among them; it never changes.', { documented: 'required', immutable: 'always' }),
+    template: always(2, podTemplateSpec, 'What pods are made of; nodes that it selects get one each.', { documented: 'required' }),
+    updateStrategy: always(3, updateStrategy, 'How pods of a former template are replaced.'),
+    minReadySeconds: opt(4, int32({ minimum: 0 }), 'Seconds that a pod must be ready before it counts as available.'),
+    revisionHistoryLimit: ptr(6, int32({ minimum: 0 }), 'Revisions of former templates that are kept to go back to.', { default: 10 }),
+  },
+  { checkedFirst: ['selector', 'template', 'minReadySeconds'] },
+);
 
 const status = struct('api.apps.v1.DaemonSetStatus', 'How many nodes have their pod.', {
   currentNumberScheduled: always(1, int32({ minimum: 0 }), 'Nodes that run the pod and should.'),

@@ -26,16 +26,21 @@ const jobTemplate = struct('api.batch.v1.JobTemplateSpec', 'What jobs are made o
   spec: always(2, jobSpec, 'What the jobs run.'),
 });
 
-const spec = struct('api.batch.v1.CronJobSpec', 'What jobs are made, and when.', {
-  schedule: always(1, string(), 'Five fields of cron, or `@hourly` and the like.', { documented: 'required' }),
-  timeZone: ptr(8, string(), 'Time zone of the schedule; that of the controller unless set.'),
-  startingDeadlineSeconds: ptr(2, int64({ minimum: 0 }), 'Seconds after its time at which a job is not started any more.'),
-  concurrencyPolicy: opt(3, documentedEnum('Allow', 'Forbid', 'Replace'), '`Allow`, `Forbid` or `Replace`: what happens while a former job runs.', { default: 'Allow' }),
-  suspend: ptr(4, bool(), 'Make no further jobs.', { default: false }),
-  jobTemplate: always(5, jobTemplate, 'What the jobs are made of.', { documented: 'required' }),
-  successfulJobsHistoryLimit: ptr(6, int32({ minimum: 0 }), 'Jobs that succeeded and are kept.', { default: 3 }),
-  failedJobsHistoryLimit: ptr(7, int32({ minimum: 0 }), 'Jobs that failed and are kept.', { default: 1 }),
-});
+const spec = struct(
+  'api.batch.v1.CronJobSpec',
+  'What jobs are made, and when.',
+  {
+    schedule: always(1, string(), 'Five fields of cron, or `@hourly` and the like.', { documented: 'required' }),
+    timeZone: ptr(8, string(), 'Time zone of the schedule; that of the controller unless set.'),
+    startingDeadlineSeconds: ptr(2, int64({ minimum: 0 }), 'Seconds after its time at which a job is not started any more.'),
+    concurrencyPolicy: opt(3, documentedEnum('Allow', 'Forbid', 'Replace'), '`Allow`, `Forbid` or `Replace`: what happens while a former job runs.', { default: 'Allow' }),
+    suspend: ptr(4, bool(), 'Make no further jobs.', { default: false }),
+    jobTemplate: always(5, jobTemplate, 'What the jobs are made of.', { documented: 'required' }),
+    successfulJobsHistoryLimit: ptr(6, int32({ minimum: 0 }), 'Jobs that succeeded and are kept.', { default: 3 }),
+    failedJobsHistoryLimit: ptr(7, int32({ minimum: 0 }), 'Jobs that failed and are kept.', { default: 1 }),
+  },
+  { checkedFirst: ['schedule', 'startingDeadlineSeconds'] },
+);
 
 const status = struct('api.batch.v1.CronJobStatus', 'What jobs were made.', {
   active: opt(1, list(objectReference, { listType: 'atomic' }), 'Jobs that run.'),

@@ -37,24 +37,42 @@ export const successPolicySchema = struct('api.batch.v1.SuccessPolicy', 'When a 
   rules: always(1, list(successRule), 'Rules; one is enough.', { documented: 'required' }),
 });
 
-export const jobSpec = struct('api.batch.v1.JobSpec', 'What a job runs, how often, and when it is over.', {
-  parallelism: ptr(1, int32({ minimum: 0 }), 'Pods that may run at the same time.'),
-  completions: ptr(2, int32({ minimum: 0 }), 'Pods that must succeed; unless set, one that succeeds ends the job.'),
-  activeDeadlineSeconds: ptr(3, int64({ minimum: 0 }), 'Seconds after its start at which the job fails.'),
-  podFailurePolicy: ptr(11, failurePolicy, 'What failed pods mean; unless set they all count towards the limit.'),
-  successPolicy: ptr(16, successPolicySchema, 'When the job has succeeded before all of its indexes have.', { checkedWhile: { field: 'completionMode', is: 'Indexed' } }),
-  backoffLimit: ptr(7, int32({ minimum: 0 }), 'Failed pods after which the job fails.'),
-  backoffLimitPerIndex: ptr(12, int32({ minimum: 0 }), 'Failed pods after which an index fails.'),
-  maxFailedIndexes: ptr(13, int32({ minimum: 0 }), 'Failed indexes after which the job fails.'),
-  selector: ptr(4, labelSelector, 'Selects the pods of the job; made by the server unless `manualSelector` is set.'),
-  manualSelector: ptr(5, bool(), 'The selector and the labels of the template are as they were sent.'),
-  template: always(6, podTemplateSpec, 'What the pods are made of.', { documented: 'required' }),
-  ttlSecondsAfterFinished: ptr(8, int32({ minimum: 0 }), 'Seconds after its end at which the job is deleted.'),
-  completionMode: ptr(9, documentedEnum('Indexed', 'NonIndexed'), '`NonIndexed`, or `Indexed`: one pod for each number.'),
-  suspend: ptr(10, bool(), 'Keep the job from making pods; those that run are deleted.'),
-  podReplacementPolicy: ptr(14, documentedEnum('Failed', 'TerminatingOrFailed'), 'When a pod is replaced: `TerminatingOrFailed` or `Failed`.'),
-  managedBy: ptr(15, string(), 'Controller of the job, as a domain and a path.'),
-});
+export const jobSpec = struct(
+  'api.batch.v1.JobSpec',
+  'What a job runs, how often, and when it is over.',
+  {
+    parallelism: ptr(1, int32({ minimum: 0 }), 'Pods that may run at the same time.'),
+    completions: ptr(2, int32({ minimum: 0 }), 'Pods that must succeed; unless set, one that succeeds ends the job.'),
+    activeDeadlineSeconds: ptr(3, int64({ minimum: 0 }), 'Seconds after its start at which the job fails.'),
+    podFailurePolicy: ptr(11, failurePolicy, 'What failed pods mean; unless set they all count towards the limit.'),
+    successPolicy: ptr(16, successPolicySchema, 'When the job has succeeded before all of its indexes have.', { checkedWhile: { field: 'completionMode', is: 'Indexed' } }),
+    backoffLimit: ptr(7, int32({ minimum: 0 }), 'Failed pods after which the job fails.'),
+    backoffLimitPerIndex: ptr(12, int32({ minimum: 0 }), 'Failed pods after which an index fails.'),
+    maxFailedIndexes: ptr(13, int32({ minimum: 0 }), 'Failed indexes after which the job fails.'),
+    selector: ptr(4, labelSelector, 'Selects the pods of the job; made by the server unless `manualSelector` is set.'),
+    manualSelector: ptr(5, bool(), 'The selector and the labels of the template are as they were sent.'),
+    template: always(6, podTemplateSpec, 'What the pods are made of.', { documented: 'required' }),
+    ttlSecondsAfterFinished: ptr(8, int32({ minimum: 0 }), 'Seconds after its end at which the job is deleted.'),
+    completionMode: ptr(9, documentedEnum('Indexed', 'NonIndexed'), '`NonIndexed`, or `Indexed`: one pod for each number.'),
+    suspend: ptr(10, bool(), 'Keep the job from making pods; those that run are deleted.'),
+    podReplacementPolicy: ptr(14, documentedEnum('Failed', 'TerminatingOrFailed'), 'When a pod is replaced: `TerminatingOrFailed` or `Failed`.'),
+    managedBy: ptr(15, string(), 'Controller of the job, as a domain and a path.'),
+  },
+  {
+    checkedFirst: [
+      'parallelism',
+      'completions',
+      'activeDeadlineSeconds',
+      'backoffLimit',
+      'ttlSecondsAfterFinished',
+      'backoffLimitPerIndex',
+      'maxFailedIndexes',
+      'managedBy',
+      'completionMode',
+      'podReplacementPolicy',
+    ],
+  },
+);
 
 export type JobSpec = Infer<typeof jobSpec>;
 

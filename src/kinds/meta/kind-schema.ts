@@ -9,5 +9,5 @@ export const kindSchema = <const F extends Fields>(
   name: string,
   description: string,
   fields: F,
-  options: Pick<StructSchema, 'freeze'> = {},
+  options: Pick<StructSchema, 'freeze' | 'checkedFirst'> = {},
 ): StructSchema<typeof typeMeta & { readonly metadata: typeof metadata } & F> => struct(name, description, { ...typeMeta, metadata, ...fields }, options);

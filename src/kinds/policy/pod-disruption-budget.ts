@@ -13,12 +13,17 @@ import { labelSelector } from '../meta/label-selector.ts';
 import { clearStatus, statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
 
-const budgetSpec = struct('api.policy.v1.PodDisruptionBudgetSpec', 'How many pods of a set may be missing at a time.', {
-  minAvailable: ptr(1, intOrString(), 'Least number, or percentage, of pods that stay after an eviction.'),
-  selector: ptr(2, labelSelector, 'Selects the pods; an empty one selects all of the namespace, none selects none.', { patchStrategy: 'replace' }),
-  maxUnavailable: ptr(3, intOrString(), 'Greatest number, or percentage, of pods that are missing after an eviction. Not together with `minAvailable`.'),
-  unhealthyPodEvictionPolicy: ptr(4, enumOf('AlwaysAllow', 'IfHealthyBudget'), 'When pods that run and are not ready may be evicted. Default: `IfHealthyBudget`.'),
-});
+const budgetSpec = struct(
+  'api.policy.v1.PodDisruptionBudgetSpec',
+  'How many pods of a set may be missing at a time.',
+  {
+    minAvailable: ptr(1, intOrString(), 'Least number, or percentage, of pods that stay after an eviction.'),
+    selector: ptr(2, labelSelector, 'Selects the pods; an empty one selects all of the namespace, none selects none.', { patchStrategy: 'replace' }),
+    maxUnavailable: ptr(3, intOrString(), 'Greatest number, or percentage, of pods that are missing after an eviction. Not together with `minAvailable`.'),
+    unhealthyPodEvictionPolicy: ptr(4, enumOf('AlwaysAllow', 'IfHealthyBudget'), 'When pods that run and are not ready may be evicted. Default: `IfHealthyBudget`.'),
+  },
+  { checkedFirst: ['minAvailable', 'maxUnavailable'] },
+);
 
 const forms: GoForms = {
   'api.policy.v1.PodDisruptionBudgetSpec': { types: { unhealthyPodEvictionPolicy: 'policy.UnhealthyPodEvictionPolicyType' } },

@@ -77,7 +77,10 @@ export const persistentVolumeSpec = struct(
     nodeAffinity: ptr(9, volumeNodeAffinity, 'Which nodes can use the volume.'),
     volumeAttributesClassName: ptr(10, string(), 'Volume attributes class of the volume.', { gate: 'VolumeAttributesClass' }),
   },
-  { union: { fields: sourceNames, shownAs: { cephfs: 'cephFS' }, title: 'volume', none: { type: 'required', detail: 'must specify a volume type' } } },
+  {
+    checkedFirst: ['accessModes', 'capacity', 'persistentVolumeReclaimPolicy', 'nodeAffinity', ...sourceNames],
+    union: { fields: sourceNames, shownAs: { cephfs: 'cephFS' }, title: 'volume', none: { type: 'required', detail: 'must specify a volume type' } },
+  },
 );
 
 export type PersistentVolumeSpec = Infer<typeof persistentVolumeSpec>;

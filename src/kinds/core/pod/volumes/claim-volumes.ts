@@ -13,17 +13,22 @@ const volumeResourceRequirements = struct('api.core.v1.VolumeResourceRequirement
   requests: opt(2, map(quantity()), 'Least storage of each kind.'),
 });
 
-export const persistentVolumeClaimSpec = struct('api.core.v1.PersistentVolumeClaimSpec', 'What storage a claim asks for.', {
-  accessModes: opt(1, list(documentedEnum('ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod')), 'Ways in which the volume must be mountable.'),
-  selector: ptr(4, labelSelector, 'Selects volumes by their labels.'),
-  resources: always(2, volumeResourceRequirements, 'Least and most storage of the volume.'),
-  volumeName: opt(3, string(), 'Name of the persistent volume that the claim is bound to.'),
-  storageClassName: ptr(5, string(), 'Storage class that the claim requires.'),
-  volumeMode: ptr(6, enumOf('Block', 'Filesystem'), 'Whether the volume is a file system or a block device.', { default: 'Filesystem' }),
-  dataSource: ptr(7, typedLocalObjectReference, 'Snapshot or claim that the volume is filled from.'),
-  dataSourceRef: ptr(8, typedObjectReference, 'Object that the volume is filled from, of any kind and namespace.'),
-  volumeAttributesClassName: ptr(9, string(), 'Volume attributes class that the claim uses.', { gate: 'VolumeAttributesClass' }),
-});
+export const persistentVolumeClaimSpec = struct(
+  'api.core.v1.PersistentVolumeClaimSpec',
+  'What storage a claim asks for.',
+  {
+    accessModes: opt(1, list(documentedEnum('ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod')), 'Ways in which the volume must be mountable.'),
+    selector: ptr(4, labelSelector, 'Selects volumes by their labels.'),
+    resources: always(2, volumeResourceRequirements, 'Least and most storage of the volume.'),
+    volumeName: opt(3, string(), 'Name of the persistent volume that the claim is bound to.'),
+    storageClassName: ptr(5, string(), 'Storage class that the claim requires.'),
+    volumeMode: ptr(6, enumOf('Block', 'Filesystem'), 'Whether the volume is a file system or a block device.', { default: 'Filesystem' }),
+    dataSource: ptr(7, typedLocalObjectReference, 'Snapshot or claim that the volume is filled from.'),
+    dataSourceRef: ptr(8, typedObjectReference, 'Object that the volume is filled from, of any kind and namespace.'),
+    volumeAttributesClassName: ptr(9, string(), 'Volume attributes class that the claim uses.', { gate: 'VolumeAttributesClass' }),
+  },
+  { checkedFirst: ['selector'] },
+);
 
 const persistentVolumeClaimTemplate = struct('api.core.v1.PersistentVolumeClaimTemplate', 'What a claim made for a pod looks like.', {
   metadata: always(1, objectMeta, 'Labels and annotations of the claim.'),
