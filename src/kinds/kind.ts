@@ -313,6 +313,8 @@ export interface Kind extends GroupVersionKind {
   readonly deprecated?: Deprecation;
   /** Absent if objects are stored in the form of this kind. */
   readonly storedAs?: StoredAs;
+  /** What a new object without a name is called. Default: it is invalid. */
+  readonly nameIfNone?: 'uuid';
   /** Format of `metadata.name`. */
   readonly nameFormat: 'canonicalIp' | 'dnsLabel' | 'dns1035Label' | 'dnsSubdomain' | 'pathSegment';
   /** Fields for field selectors, in addition to `metadata.name` and `metadata.namespace`. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orch } from '../../dialect/orch.ts';
 import { goQuantity } from '../../meta/go-values.ts';
+import { RegistryFixture } from '../../registry/registry-fixture.ts';
 import { create, row, type Sent, update } from '../strategy-fixture.ts';
 import { limitRange } from './limit-range.ts';
 
@@ -147,3 +148,14 @@ test('LimitRange: columns', () =>
     Name: 'one',
     'Created At': '2026-01-01T00:00:00Z',
   }));
+
+test('a limit range without a name is given one', async () => {
+  await using fixture = await RegistryFixture.open();
+  const at = '/api/v1/namespaces/n/limitranges';
+  const made = await Promise.all([1, 2].map(() => fixture.object('POST', at, { metadata: {}, spec: { limits: [] } })));
+  const names = new Set(made.map(({ metadata }) => metadata.name));
+  for (const name of names) assert.match(name ?? '', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  assert.equal(names.size, 2);
+  const generated = await fixture.object('POST', at, { metadata: { generateName: 'a-' }, spec: { limits: [] } });
+  assert.match(generated.metadata.name ?? '', /^a-/);
+});

@@ -149,4 +149,5 @@ export const limitRange = ({ domain }: Dialect): Kind =>
       validateUpdate: (object) => validate(object, domain),
     },
     createOnUpdate: true,
+    nameIfNone: 'uuid',
   });

@@ -58,7 +58,7 @@ function complete(
   updateManagedFields({ ...source, object, old: undefined });
   dropSubresourceFields(kind, object);
   kind.strategy.prepareForCreate?.(object, context);
-  setNewMetadata(object, clock, random);
+  setNewMetadata(object, kind, { clock, random });
   if (kind.strategy.completeNew) {
     kind.strategy.completeNew(object, context);
     kind.strategy.default?.(object, context);

@@ -210,7 +210,7 @@ export class ObjectWriter {
   async #createOnce(context: WriteContext, object: ApiObject): Promise<Written> {
     const kind = context.served.written;
     const strategyContext = this.strategyContext(context);
-    setNewMetadata(object, this.#parts.clock, this.#parts.random);
+    setNewMetadata(object, kind, this.#parts);
     if (kind.strategy.completeNew) {
       kind.strategy.completeNew(object, strategyContext);
       // kube-apiserver sets defaults whenever an object is read, so those that follow from what was completed count too.

@@ -12,10 +12,15 @@ import { setOwn } from '../../schema/own-property.ts';
 import { schemaOf } from '../../schema/schema.ts';
 
 /** Sets the server-set fields of a new object (spec section 2.1), including a generated name. */
-export function setNewMetadata({ metadata }: ApiObject, clock: Clock, random: Random): void {
+export function setNewMetadata(
+  { metadata }: ApiObject,
+  { nameIfNone }: Pick<Kind, 'nameIfNone'>,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): void {
   if (metadata.name === undefined && metadata.generateName !== undefined) {
     metadata.name = `${metadata.generateName.slice(0, limits.labelLengthMax - nameSuffixLength)}${nameSuffix(random)}`;
   }
+  if (nameIfNone !== undefined) metadata.name ??= random.uuid();
   metadata.uid = random.uuid();
   metadata.creationTimestamp = formatTime(clock.now());
   delete metadata.deletionTimestamp;
