@@ -1,7 +1,8 @@
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
+import { limits } from '../../../src/base/limits.ts';
 import { until } from '../../../src/base/waits-fixture.ts';
 import { SharedSmallDisk, smallDiskMissing } from '../../../src/store/drivers/sqlite/small-disk-fixture.ts';
 import type { OrchProcess } from '../../support/orch-process.ts';
@@ -14,7 +15,7 @@ import { type Fault, runRounds } from './rounds.ts';
 /** Clients of a real process on SQLite whose disk others fill for a while; it is killed then, and started on the full disk. */
 const options = {
   rounds: 4,
-  roundsPerStore: 50,
+  roundsPerStore: 25,
   roundMsMax: 30_000,
   batchRevisions: 'consecutive',
   skip: smallDiskMissing,
@@ -44,6 +45,8 @@ faultTests('a full disk below a process on SQLite', options, async ({ dice, roun
 });
 
 const fullDisk = 'full disk';
+/** What must be free between faults: what a server sets aside, and as much again. */
+const leastBytes = 2 * limits.sqliteReserveBytes;
 const fullMsMax = 1_000;
 const fillerBytes = 50_000;
 /** Longest time that a start is watched which the disk may keep from being ready. */
@@ -67,7 +70,13 @@ function faultOf({ processes, server, disk, file, dice }: FaultParts): Fault {
     await until(() => isRefused(server, `filler-${dice.below(1_000_000)}`), 'a full disk takes everything');
     await delay(dice.below(fullMsMax));
   };
-  const freed = async (): Promise<void> => disk.free();
+  const freed = async (): Promise<void> => {
+    disk.free();
+    const { bavail, bsize } = statfsSync(disk.folder);
+    // The log of all that was ever written grows with the time that rounds take.
+    if (bavail * bsize < leastBytes)
+      throw new Error(`the disk of this test is too small: ${bavail * bsize} bytes are free`);
+  };
   const faults: readonly Fault[] = [
     { name: fullDisk, strike: () => full().then(freed) },
     {
@@ -84,7 +93,7 @@ function faultOf({ processes, server, disk, file, dice }: FaultParts): Fault {
         await processes.replace(0, {
           whileDown: async (server) => {
             await attemptStart(server, { msMax: startMsMax, ending });
-            disk.free();
+            await freed();
           },
         });
       },
