@@ -170,7 +170,7 @@ describe('a server on an etcd of three members', { skip: etcdMissing, timeout: 5
         else assert.ok(answer.status === 503 && /^\d+$/.test(String(answer.headers['retry-after'])), shown);
       }
       await until(async () => (await server.get('/readyz')).status === 500, 'ready without a quorum');
-      assert.match((await server.get('/readyz')).text, /^\[-\]store failed/m);
+      assert.match((await server.get('/readyz')).text, /^\[-\]etcd failed/m);
       assert.match(server.log, /etcd does not answer/);
       assert.equal((await server.get('/livez')).status, 200);
       await back();
