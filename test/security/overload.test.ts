@@ -247,7 +247,8 @@ describe('1,000 watches of one user whose initial events are never read', () => 
       await healthAnswers();
       assert.equal((await server.get(configMaps, { as: as('kate') })).status, 200);
       const more = memoryMiB('VmHWM') - before;
-      assert.ok(more < 250, `${more} MiB more than ${before}`);
+      // 205 to 235 MiB were seen, a third of it for the connections; 360 to 380 when each could write much at once.
+      assert.ok(more < 300, `${more} MiB more than ${before}`);
     });
   }
 });
