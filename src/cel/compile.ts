@@ -46,6 +46,7 @@ export function* compileInSteps(
   if (isLong) yield;
   const fault = constantFault(expr, new Planner(checked, environment));
   if (fault !== undefined) throw new CelInstantiationError(fault, checked.type);
+  if (isLong) yield;
   const step = new Planner(checked, environment).plan(expr);
   let sliced: SlicedStep | undefined;
   return {

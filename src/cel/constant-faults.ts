@@ -20,7 +20,7 @@ const searches: ReadonlySet<string> = new Set(['find', 'findAll']);
  */
 export function constantFault(expr: Expr, planner: Planning): string | undefined {
   try {
-    isConstant(expr, planner);
+    lookAt(expr, planner);
     return undefined;
   } catch (error) {
     if (error instanceof CelFault) return error.reason;
@@ -28,16 +28,26 @@ export function constantFault(expr: Expr, planner: Planning): string | undefined
   }
 }
 
-/** Throws the first fault, of the innermost part. */
-function isConstant(expr: Expr, planner: Planning): boolean {
-  const constant = childrenOf(expr).map((child) => isConstant(child, planner));
-  if (expr.kind === 'literal') return true;
-  if (expr.kind !== 'call') return false;
-  if (searches.has(expr.name)) checkPattern(expr);
-  if (!conversions.has(expr.name) || expr.target !== undefined || constant.length !== 1 || !constant[0]) return false;
-  planner.plan(expr)({ meter: new Meter(limits.celCostMax), variable: () => undefined, slots: [] });
-  return true;
+/** Evaluates what is constant, each constant once: conversions of conversions with the outermost. */
+function lookAt(expr: Expr, planner: Planning): void {
+  if (!isConstant(expr, planner)) return;
+  if (expr.kind === 'call')
+    planner.plan(expr)({ meter: new Meter(limits.celCostMax), variable: () => undefined, slots: [] });
 }
+
+/** Looks at the parts of what is not. */
+function isConstant(expr: Expr, planner: Planning): boolean {
+  if (expr.kind === 'literal') return true;
+  const parts = childrenOf(expr);
+  const [argument] = parts;
+  if (argument && parts.length === 1 && isConversion(expr)) return isConstant(argument, planner);
+  for (const part of parts) lookAt(part, planner);
+  if (expr.kind === 'call' && searches.has(expr.name)) checkPattern(expr);
+  return false;
+}
+
+const isConversion = (expr: Expr): boolean =>
+  expr.kind === 'call' && expr.target === undefined && conversions.has(expr.name);
 
 function checkPattern({ target, args: [pattern] }: Call): void {
   if (target === undefined || pattern?.kind !== 'literal' || typeof pattern.value !== 'string') return;
