@@ -6,7 +6,7 @@ import { parseStored } from '../codec/json.ts';
 import { partialObjectMetadata, partialObjectMetadataBytes } from '../codec/partial-object-metadata.ts';
 import { parseIncludeObject, type TableOptions, tableHead, tableOf, tableRow } from '../codec/table.ts';
 import type { Dialect } from '../dialect/dialect.ts';
-import { columnsOf } from '../kinds/body-kind.ts';
+import { rowsOf } from '../kinds/body-kind.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { outlineOf } from '../kinds/lazy-schema.ts';
 import { apiVersionOf } from '../kinds/stored-as.ts';
@@ -52,13 +52,13 @@ export class Representation {
 
   /** Reads the query parameters that affect the encoding. `subresource` is '' for the object itself. */
   presentation(negotiated: Negotiated, kind: Kind | undefined, query: URLSearchParams, subresource = ''): Presentation {
-    const columns = kind ? columnsOf(kind, subresource) : [];
+    const { columns, rowConditions } = kind ? rowsOf(kind, subresource) : { columns: [] };
     return {
       negotiated,
       kind,
       table: {
         columns,
-        conditionsOf: columns === kind?.columns ? kind.rowConditions : undefined,
+        conditionsOf: rowConditions,
         includeObject:
           negotiated.as === 'Table' ? parseIncludeObject(query.get('includeObject') ?? undefined) : 'Metadata',
         metaVersion: negotiated.metaVersion,

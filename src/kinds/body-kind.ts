@@ -1,6 +1,6 @@
 import type { StructSchema } from '../schema/schema.ts';
 import { scale } from './autoscaling/scale.ts';
-import type { Column, GroupVersionKind, Kind, Subresource } from './kind.ts';
+import type { GroupVersionKind, Kind, Subresource } from './kind.ts';
 
 /** A kind of bodies and answers. */
 export type BodyKind = GroupVersionKind & { readonly schema: StructSchema };
@@ -26,8 +26,8 @@ export function bodyKind(kind: Kind, subresource: string): BodyKind {
   return found ? subresourceKind(kind, found) : kind;
 }
 
-/** The columns of tables at a path of a kind. */
-export function columnsOf(kind: Kind, subresource: string): readonly Column[] {
+/** The columns of tables at a path of a kind, and what their rows are marked with. */
+export function rowsOf(kind: Kind, subresource: string): Pick<Kind, 'columns' | 'rowConditions'> {
   const found = subresource === '' ? undefined : kind.subresources.find(({ name }) => name === subresource);
-  return (found?.type === 'scale' ? found.columns : undefined) ?? kind.columns;
+  return found?.type === 'scale' && found.columns ? { columns: found.columns } : kind;
 }

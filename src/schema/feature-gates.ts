@@ -5,7 +5,8 @@ import { type Field, type Schema, type StructSchema, schemaOf } from './schema.t
 /**
  * Removes fields with a disabled feature gate from a decoded value, in place, or does what else they say (`Field.whileOff`). If
  * any field of a feature is set anywhere in the old object, all of its fields are kept, so that objects written while the gate
- * was on can still be updated. What is below a field that says so (`Field.keepsGatedFields`) stays, and counts as no use. `old` is undefined on create; `features` are the names of the enabled gates.
+ * was on can still be updated. What is below a field that says so (`Field.keepsGatedFields`) stays, and counts as no use. `old`
+ * is undefined on create; `features` are the names of the enabled gates.
  */
 export function dropDisabledFields(schema: Schema, value: unknown, old: unknown, features: ReadonlySet<string>): void {
   if (gatesOf(schema).isSubsetOf(features)) return;

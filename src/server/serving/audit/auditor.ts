@@ -23,6 +23,13 @@ interface AuditorParts {
   readonly counts: AuditCounts;
 }
 
+/** A request of which the last event is not made. */
+interface EndedRequest {
+  readonly audit: RequestAudit;
+  readonly status: number;
+  readonly endedMs: number;
+}
+
 /** Records requests as the policy says. */
 export class Auditor {
   readonly #parts: AuditorParts;
@@ -30,11 +37,7 @@ export class Auditor {
   /** Events whose objects are still being encoded. */
   readonly #encoding = new Roster<Promise<unknown>>();
   #encodingBytes = 0;
-  /** Requests that ended in this turn, and how and when. */
-  readonly #ended: (RequestAudit | undefined)[] = [];
-  readonly #statuses: number[] = [];
-  readonly #endedMs: number[] = [];
-  #endedCount = 0;
+  #ended: EndedRequest[] = [];
   /** The annotation of an event whose objects were too large. */
   readonly truncated: readonly [key: string, value: string];
   /** To be filled for `recordReused`; undefined if events live on. */
@@ -69,25 +72,19 @@ export class Auditor {
   }
 
   /**
-   * Makes the last event of a request when this turn of the event loop has no other to serve. Many at once cost half as much
-   * as each among the code of its request, which pushes theirs out of the processor's cache.
+   * Makes the last event of a request after this turn of the event loop, with those of others. Each among the code of its
+   * request would cost twice as much: one pushes the other out of the processor's cache.
    */
-  endedInTurn(audit: RequestAudit, status: number, endedMs: number): void {
-    if (this.#endedCount === 0) process.nextTick(finishEnded, this);
-    const at = this.#endedCount++;
-    this.#ended[at] = audit;
-    this.#statuses[at] = status;
-    this.#endedMs[at] = endedMs;
+  endedInTurn(request: EndedRequest): void {
+    if (this.#ended.length === 0) process.nextTick(finishEnded, this);
+    this.#ended.push(request);
   }
 
+  /** Makes the last events of requests that have ended. */
   finishEnded(): void {
-    const count = this.#endedCount;
-    this.#endedCount = 0;
-    for (let at = 0; at < count; at++) {
-      const audit = this.#ended[at];
-      this.#ended[at] = undefined;
-      void audit?.finish(this.#statuses[at] as number, this.#endedMs[at] as number);
-    }
+    const ended = this.#ended;
+    this.#ended = [];
+    for (const { audit, status, endedMs } of ended) void audit.finish(status, endedMs);
   }
 
   /** The request is over. Takes time from the monotonic clock. */

@@ -144,11 +144,11 @@ export class RequestAudit {
   }
 
   /** The client has the answer, or is gone. What the request does may still be going on, and its result unknown. */
-  ended(nowMs: number): void {
+  ended(endedMs: number): void {
     const { status } = this.#context.exchange;
     if (this.#over || !(this.#answered || status > 0)) return;
     this.#over = true;
-    this.#auditor.endedInTurn(this, status, nowMs);
+    this.#auditor.endedInTurn({ audit: this, status, endedMs });
   }
 
   /** No further events. */
