@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { ipVersion } from '../base/ip-version.ts';
 import { limits } from '../base/limits.ts';
 
 interface Sender {
@@ -51,6 +51,6 @@ function parse(text: string): string[] {
     const octets = plain.split('.').map(Number);
     return octets.every((octet) => octet <= 255) ? [octets.join('.')] : [];
   }
-  if (isIP(plain) !== 6 || plain.includes('%')) return [];
+  if (ipVersion(plain) !== 6 || plain.includes('%')) return [];
   return [new URL(`http://[${plain}]`).hostname.slice(1, -1)];
 }

@@ -1,4 +1,4 @@
-import { isIP, isIPv6 } from 'node:net';
+import { ipVersion, isIpv6 } from '../base/ip-version.ts';
 import {
   hostPattern,
   interfaceAddresses,
@@ -10,11 +10,12 @@ import type { ExternalAddress } from '../server/wiring/config.ts';
 
 /** Parses a host name or IP address with an optional port; undefined if invalid. */
 export function parseExternalAddress(text: string): ExternalAddress | undefined {
-  if (isIPv6(text)) return text.includes('%') ? undefined : { host: text };
+  if (isIpv6(text)) return text.includes('%') ? undefined : { host: text };
   const [, written = '', digits] = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text) ?? [];
   const isBracketed = written.startsWith('[');
   const host = isBracketed ? written.slice(1, -1) : written;
-  if (!(isBracketed ? isIPv6(host) && !host.includes('%') : isIP(host) === 4 || isHostName(host))) return undefined;
+  if (!(isBracketed ? isIpv6(host) && !host.includes('%') : ipVersion(host) === 4 || isHostName(host)))
+    return undefined;
   if (digits === undefined) return { host };
   const port = Number(digits);
   return port > 0 && port <= 65_535 ? { host, port } : undefined;
@@ -42,7 +43,7 @@ function advertisedAddress({ 'bind-address': bind, 'advertise-address': advertis
   if (!isWildcard(advertised)) return advertised;
   if (!isWildcard(bind)) return bind;
   const own = interfaceAddresses({ internal: false });
-  return own.find((address) => isIPv6(address) === isIPv6(advertised)) ?? own[0] ?? localAddress(advertised);
+  return own.find((address) => isIpv6(address) === isIpv6(advertised)) ?? own[0] ?? localAddress(advertised);
 }
 
 /**
@@ -56,7 +57,7 @@ export function endpointAddress({
   const given = advertised ?? bind;
   const isLoopback = given === '::1' || given.startsWith('127.');
   if (!isWildcard(given) && !(advertised === undefined && isLoopback)) return given;
-  return interfaceAddresses({ internal: false }).find((address) => isIPv6(address) === isIPv6(given));
+  return interfaceAddresses({ internal: false }).find((address) => isIpv6(address) === isIpv6(given));
 }
 
 /** Names and addresses by which clients may reach a server. */

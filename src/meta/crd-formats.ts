@@ -1,4 +1,5 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv4 } from 'node:net';
+import { isIpv6 } from '../base/ip-version.ts';
 import { canonicalTime } from './time.ts';
 
 /**
@@ -32,14 +33,14 @@ function isHostname(value: string): boolean {
 function isIPv4Like(value: string): boolean {
   if (!value.includes('.')) return false;
   const plain = value.replaceAll(/(?<![0-9a-fA-F])0+(?=\d)/g, '');
-  return isIPv4(plain) || (isIPv6(plain) && !plain.includes('%'));
+  return isIPv4(plain) || (isIpv6(plain) && !plain.includes('%'));
 }
 
 function isCidr(value: string): boolean {
   const [address = '', length = '', ...more] = value.split('/');
   if (more.length > 0 || !/^(?:0|[1-9]\d{0,2})$/.test(length)) return false;
   if (isIPv4(address)) return Number(length) <= 32;
-  return isIPv6(address) && !address.includes('%') && Number(length) <= 128;
+  return isIpv6(address) && !address.includes('%') && Number(length) <= 128;
 }
 
 /** An absolute URI, or an absolute path. */
@@ -138,7 +139,7 @@ export const crdFormats: ReadonlyMap<string, (value: string) => boolean> = new M
   ['email', isEmail],
   ['hostname', isHostname],
   ['ipv4', short(isIPv4Like)],
-  ['ipv6', (value: string) => isIPv6(value) && !value.includes('%')],
+  ['ipv6', (value: string) => isIpv6(value) && !value.includes('%')],
   ['cidr', short(isCidr)],
   ['mac', isMac],
   ['uuid', matches(uuid('[0-9a-f]', '[0-9a-f]'))],

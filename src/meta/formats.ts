@@ -1,4 +1,4 @@
-import { isIP, isIPv6 } from 'node:net';
+import { ipVersion, isIpv6 } from '../base/ip-version.ts';
 import { strictAddress } from './strict-ip.ts';
 
 /**
@@ -199,8 +199,8 @@ export const isCidr: FormatCheck = (value) => {
 };
 
 function addressFamily(value: string): 0 | 4 | 6 {
-  if (value.includes(':')) return isIPv6(value) && !value.includes('%') ? 6 : 0;
-  return value.length <= 64 && isIP(value.replace(/(^|\.)0+(?=\d)/g, '$1')) === 4 ? 4 : 0;
+  if (value.includes(':')) return isIpv6(value) && !value.includes('%') ? 6 : 0;
+  return value.length <= 64 && ipVersion(value.replace(/(^|\.)0+(?=\d)/g, '$1')) === 4 ? 4 : 0;
 }
 
 const uuidChars = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

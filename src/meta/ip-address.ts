@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { BlockList } from 'node:net';
+import { ipVersion } from '../base/ip-version.ts';
 
 export type IpFamily = 'ipv4' | 'ipv6';
 
@@ -16,9 +17,9 @@ export function parseIpAddress(text: string): IpAddress | undefined {
   if (text.length > 64 || text.includes('%')) return undefined;
   if (!text.includes(':')) {
     const plain = text.replace(/(^|\.)0+(?=\d)/g, '$1');
-    return isIP(plain) === 4 ? { text: plain, notation: 'ipv4', family: 'ipv4' } : undefined;
+    return ipVersion(plain) === 4 ? { text: plain, notation: 'ipv4', family: 'ipv4' } : undefined;
   }
-  if (isIP(text) !== 6) return undefined;
+  if (ipVersion(text) !== 6) return undefined;
   return { text, notation: 'ipv6', family: everyIpv4.check(text, 'ipv6') ? 'ipv4' : 'ipv6' };
 }
 

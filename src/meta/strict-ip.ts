@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { isIpv6 } from '../base/ip-version.ts';
 import { addressNumber, addressText } from './ip-number.ts';
 
 /** IP addresses and prefixes as Go's `net/netip` reads them, which newer releases of kube-apiserver will require. */
@@ -25,7 +25,7 @@ export function strictAddress(text: string): Canonical | Problem {
     const found = dottedProblem(text);
     return found === undefined ? { canonical: text, notation: 'ipv4' } : problem(found);
   }
-  if (separator === undefined || !isIPv6(text)) return problem('unable to parse IP');
+  if (separator === undefined || !isIpv6(text)) return problem('unable to parse IP');
   const [address = '', zone] = text.split('%');
   const canonical = addressText(addressNumber(address), 'ipv6');
   return { canonical: zone === undefined ? canonical : `${canonical}%${zone}`, notation: 'ipv6' };

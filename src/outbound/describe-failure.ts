@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { ipVersion } from '../base/ip-version.ts';
 import { limits } from '../base/limits.ts';
 import { quoted } from './describe-answer.ts';
 
@@ -46,7 +46,7 @@ export function describeFailure(error: unknown): string {
   const unreached = connectProblems[code];
   if (unreached !== undefined && failure.address !== undefined) {
     const address = String(failure.address);
-    return `dial tcp ${isIP(address) === 6 ? `[${address}]` : address}:${failure.port}: connect: ${unreached}`;
+    return `dial tcp ${ipVersion(address) === 6 ? `[${address}]` : address}:${failure.port}: connect: ${unreached}`;
   }
   const unresolved = lookupProblems[code];
   if (unresolved !== undefined) return `dial tcp: lookup ${failure.hostname}: ${unresolved}`;
@@ -116,7 +116,7 @@ function otherNames({ host, cert }: Failure): string {
       .map((name) => name.slice(type.length))
       .join(', ')
       .slice(0, limits.webhookErrorLengthMax);
-  const isAddress = isIP(wanted) !== 0;
+  const isAddress = ipVersion(wanted) !== 0;
   const valid = namesOf(isAddress ? 'IP Address:' : 'DNS:');
   if (valid !== '') return `certificate is valid for ${valid}, not ${wanted}`;
   return isAddress

@@ -1,4 +1,5 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { isIPv4 } from 'node:net';
+import { ipVersion, isIpv6 } from '../base/ip-version.ts';
 import * as der from './der.ts';
 
 /** A subject alternative name of a certificate (RFC 5280 section 4.2.1.6). */
@@ -11,7 +12,10 @@ export interface AlternativeName {
 const tags = { email: 1, dns: 2, uri: 6, ip: 7 } as const;
 
 /** The alternative name of a host: a DNS name or an IP address. */
-export const nameOfHost = (host: string): AlternativeName => ({ type: isIP(host) === 0 ? 'dns' : 'ip', value: host });
+export const nameOfHost = (host: string): AlternativeName => ({
+  type: ipVersion(host) === 0 ? 'dns' : 'ip',
+  value: host,
+});
 
 /** The GeneralName in DER. Throws a RangeError for text that is not ASCII and for an address that is none. */
 export function encodeAlternativeName({ type, value }: AlternativeName): Buffer {
@@ -24,7 +28,7 @@ export function encodeAlternativeName({ type, value }: AlternativeName): Buffer 
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
   // A zone means something to one machine only.
-  if (!isIPv6(address) || address.includes('%'))
+  if (!isIpv6(address) || address.includes('%'))
     throw new RangeError(`${JSON.stringify(address)} is not an IP address`);
   const [head = '', tail] = address.replace(dottedEnd, hexadecimalEnd).split('::');
   const groups = (part: string): number[] =>

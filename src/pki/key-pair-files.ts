@@ -1,8 +1,8 @@
 import { createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { createFile, replaceFile } from '../base/atomic-file.ts';
 import { readWhole } from '../base/files.ts';
+import { ipVersion } from '../base/ip-version.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { certifies } from './certificate.ts';
 import { generateKey, keyFromPem, keyToPem } from './keys.ts';
@@ -121,4 +121,6 @@ export const expiresWithin = (certificate: X509Certificate, leftMs: number, cloc
 
 /** Whether the subject alternative names of the certificate cover every host. */
 export const coversHosts = (certificate: X509Certificate, hosts: readonly string[]): boolean =>
-  hosts.every((host) => (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined);
+  hosts.every(
+    (host) => (ipVersion(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined,
+  );

@@ -20,14 +20,14 @@ type Reconciliation =
  * annotation that disables reconciliation if `false`. Modifies neither object.
  */
 export function reconcile(expected: ApiObject, existing: ApiObject | undefined, autoupdate: string): Reconciliation {
-  if (!existing) return { type: 'create', object: structuredClone(expected) };
+  if (!existing) return { type: 'create', object: expected };
   if (existing.metadata.annotations?.[autoupdate] === 'false') return { type: 'keep' };
   const object = structuredClone(existing);
   addMissing(object.metadata, 'labels', expected);
   addMissing(object.metadata, 'annotations', expected);
   if (expected.kind === 'Role' || expected.kind === 'ClusterRole') addRules(object, expected);
   else if (!isDeepStrictEqual(asBinding(existing).roleRef, asBinding(expected).roleRef)) {
-    return { type: 'recreate', object: structuredClone(expected), uid: existing.metadata.uid ?? '' };
+    return { type: 'recreate', object: expected, uid: existing.metadata.uid ?? '' };
   } else addSubjects(object, expected);
   return isDeepStrictEqual(object, existing) ? { type: 'keep' } : { type: 'update', object };
 }

@@ -1,4 +1,5 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv4 } from 'node:net';
+import { isIpv6 } from '../../base/ip-version.ts';
 import { CelFault } from '../fault.ts';
 import { costPerCharacter } from '../meter.ts';
 import { define, defineMethod } from '../overload.ts';
@@ -84,7 +85,7 @@ function parseIp(text: string): Ip | undefined {
       4,
       text.split('.').reduce((bits, part) => (bits << 8n) | BigInt(part), 0n),
     );
-  if (!isIPv6(text) || text.includes('%')) return undefined;
+  if (!isIpv6(text) || text.includes('%')) return undefined;
   const bits = ipv6Bits(text);
   return bits >> 32n === 0xffffn ? undefined : new Ip(6, bits);
 }

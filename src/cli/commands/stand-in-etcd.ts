@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { ipVersion } from '../../base/ip-version.ts';
 import { createLogger } from '../../base/logger.ts';
 import { systemClock } from '../../base/time/clock.ts';
 import { etcdRelease, openEtcdStandIn } from '../../store/drivers/stand-in/etcd-stand-in.ts';
@@ -80,7 +80,7 @@ function addressesOf(urls: string): readonly { readonly host: string; readonly p
         throw new UsageError(`${text}: plain HTTP alone is spoken here: leave TLS out, or use etcd itself`);
       }
       const host = url?.hostname.replace(/^\[|\]$/g, '') ?? '';
-      if (url?.protocol !== 'http:' || !/^\/?$/.test(url.pathname) || (isIP(host) === 0 && host !== 'localhost')) {
+      if (url?.protocol !== 'http:' || !/^\/?$/.test(url.pathname) || (ipVersion(host) === 0 && host !== 'localhost')) {
         throw new UsageError(`${JSON.stringify(text)} is not of the form http://IP:PORT`);
       }
       return { host, port: url.port === '' ? 80 : Number(url.port) };

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
-import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { makePrivateDirectory, replaceFile } from '../../base/atomic-file.ts';
 import { type Closable, ClosableStack } from '../../base/disposable.ts';
+import { ipVersion } from '../../base/ip-version.ts';
 import type { Logger } from '../../base/logger.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -172,7 +172,7 @@ const certificatesIn = ({ certificate }: KeyPairPem): readonly string[] =>
 /** The first DNS name of a serving certificate that does not cover `host`. */
 function certificateName({ certificate }: KeyPairPem, host: string): string | undefined {
   const leaf = new X509Certificate(certificate);
-  const covered = isIP(host) === 0 ? leaf.checkHost(host, { subject: 'never' }) : leaf.checkIP(host);
+  const covered = ipVersion(host) === 0 ? leaf.checkHost(host, { subject: 'never' }) : leaf.checkIP(host);
   if (covered !== undefined) return undefined;
   return /DNS:([-a-zA-Z0-9.]+)/.exec(leaf.subjectAltName ?? '')?.[1];
 }

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { ipVersion } from '../../base/ip-version.ts';
 import { parseDuration } from '../../base/time/duration.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -117,7 +117,7 @@ export const optionalIpAddress = (described: Omit<Described<never>, 'default'>):
   flag<string | undefined>({ ...described, default: undefined }, 'IP', parseIpAddress);
 
 function parseIpAddress(value: string): string {
-  if (isIP(value) === 0) throw new Error(`${quote(value)} is not an IP address`);
+  if (ipVersion(value) === 0) throw new Error(`${quote(value)} is not an IP address`);
   return value;
 }
 

@@ -1,4 +1,5 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv4 } from 'node:net';
+import { isIpv6 } from '../../base/ip-version.ts';
 import type { Logger } from '../../base/logger.ts';
 import { parseQuantity } from '../../meta/quantity.ts';
 import { boolean, choice, duration, type Flag, type FlagTable, integer, ipAddress } from './flags.ts';
@@ -159,7 +160,7 @@ export const forms = {
 
 function isNetwork(text: string): boolean {
   const [, address = '', length = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
-  return Number(length) <= (isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1);
+  return Number(length) <= (isIPv4(address) ? 32 : isIpv6(address) ? 128 : -1);
 }
 
 /** `30000-32767`, a first port and a count (`30000+100`), or one port. */

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { ipVersion } from '../../base/ip-version.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { untilAborted } from '../../base/time/until-aborted.ts';
 import { badRequest } from '../../meta/status-error.ts';
@@ -34,7 +34,7 @@ export async function openBackend(options: BackendOptions): Promise<Duplex> {
   );
   try {
     const { signal } = limited;
-    const addresses = isIP(host) === 0 ? await untilAborted(network.resolve(host), signal) : [host];
+    const addresses = ipVersion(host) === 0 ? await untilAborted(network.resolve(host), signal) : [host];
     if (addresses.length === 0 || !addresses.every(isReachable)) throw badRequest('address not allowed');
     const secured = tls && { tls: { ...tls, serverName: host } };
     return await openFirst(

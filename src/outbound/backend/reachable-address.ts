@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { BlockList } from 'node:net';
+import { ipVersion } from '../../base/ip-version.ts';
 
 /**
  * Addresses that lead to this machine, to its link, to many, or nowhere: nobody may use the server to reach its own ports or the metadata
@@ -30,7 +31,7 @@ for (const [network, prefix] of [
 
 /** Whether a server at this address may be connected to because an object names it. False for what is no IP address. */
 export function isReachable(address: string): boolean {
-  const family = isIP(address);
+  const family = ipVersion(address);
   // A zone names an interface of this machine.
   if (family === 0 || address.includes('%')) return false;
   return !excluded.check(address, family === 6 ? 'ipv6' : 'ipv4');

@@ -1,6 +1,6 @@
-import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { Files } from '../../base/files.ts';
+import { isIpv6 } from '../../base/ip-version.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ConnectionConfig } from '../connection-config.ts';
 
@@ -15,7 +15,7 @@ export function inClusterConnection(
 ): ConnectionConfig {
   const [hostVariable, portVariable] = ['HOST', 'PORT'].map((part) => `${dialect.name.toUpperCase()}_SERVICE_${part}`);
   const [host, port] = [variables[hostVariable ?? ''] ?? '', variables[portVariable ?? ''] ?? ''];
-  const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  const server = `https://${isIpv6(host) ? `[${host}]` : host}:${port}`;
   if (host === '' || port === '' || !URL.canParse(server)) {
     throw new Error(`not in a pod: ${hostVariable} and ${portVariable} do not say where the API server is`);
   }

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { type ConnectionOptions, createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { ipVersion } from '../../base/ip-version.ts';
 import type { ConnectOptions, OutgoingRequest } from '../network.ts';
 
 /** What a pool of connections trusts and shows. */
@@ -15,7 +15,7 @@ export function tlsOptions({ authorities, serverName, insecure, certificate }: C
 export const hostOf = ({ hostname }: OutgoingRequest['server']): string => hostname.replace(/^\[|\]$/g, '');
 
 /** SNI has names only (RFC 6066 section 3). */
-export const nameOf = (host: string): string => (isIP(host) === 0 ? host : '');
+export const nameOf = (host: string): string => (ipVersion(host) === 0 ? host : '');
 
 type Trust = Pick<ConnectionOptions, 'ca' | 'secureContext'>;
 

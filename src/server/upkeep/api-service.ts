@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { isIpv6 } from '../../base/ip-version.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { RepeatedWork } from '../../base/time/repeated-work.ts';
@@ -77,9 +77,9 @@ export class ApiService {
   async #addresses(): Promise<readonly string[]> {
     const { address, servers, clusterIp } = this.#options;
     if (address === undefined || specialAddressProblems(address).length > 0) return [];
-    if (isIPv6(address) !== isIPv6(clusterIp)) return [];
+    if (isIpv6(address) !== isIpv6(clusterIp)) return [];
     const all = servers ? await servers.addresses(address) : [address];
-    return all.filter((each) => isIPv6(each) === isIPv6(clusterIp)).sort();
+    return all.filter((each) => isIpv6(each) === isIpv6(clusterIp)).sort();
   }
 
   #path(resource: string): string {
@@ -117,7 +117,7 @@ export class ApiService {
     const { port, dialect } = this.#options;
     return {
       metadata: this.#metadata({ [`${dialect.domain}/service-name`]: this.#name }),
-      addressType: addresses.some((each) => isIPv6(each)) ? 'IPv6' : 'IPv4',
+      addressType: addresses.some((each) => isIpv6(each)) ? 'IPv6' : 'IPv4',
       endpoints: addresses.map((each) => ({ addresses: [each], conditions: { ready: true } })),
       ports: [{ name: 'https', protocol: 'TCP', port }],
     };

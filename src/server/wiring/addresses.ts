@@ -1,5 +1,5 @@
-import { isIPv6 } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
+import { isIpv6 } from '../../base/ip-version.ts';
 
 /** RFC 1123 section 2.1, in lower case. */
 export const hostPattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;
@@ -13,7 +13,7 @@ export const localAddress = (bindAddress: string): string =>
 
 /** `https://host:port`, with IPv6 addresses in brackets (RFC 3986 section 3.2.2). */
 export const httpsUrl = (address: string, port: number): string =>
-  `https://${isIPv6(address) ? `[${address}]` : address}:${port}`;
+  `https://${isIpv6(address) ? `[${address}]` : address}:${port}`;
 
 /** Default names and addresses by which clients may reach a listener. */
 export function listenerHosts(bindAddress: string): readonly string[] {

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { ipVersion } from '../../../base/ip-version.ts';
 import { badRequest } from '../../../meta/status-error.ts';
 import type { ConnectSubresource } from '../../kind.ts';
 import { parseProxyName, portNumber } from '../connections/proxy-name.ts';
@@ -21,7 +21,7 @@ export const podProxy: ConnectSubresource = {
     if (port === undefined) throw refused;
     const host = status?.podIPs?.[0]?.ip ?? '';
     // A name would be looked up by this server, in a network that is not the pod's.
-    if (isIP(host) === 0) throw badRequest('address not allowed');
+    if (ipVersion(host) === 0) throw badRequest('address not allowed');
     return { scheme, host, port, path: String(options['path']), trust: 'anyone' };
   },
 };

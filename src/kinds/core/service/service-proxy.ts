@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { ipVersion } from '../../../base/ip-version.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { badRequest, notFound, serviceUnavailable } from '../../../meta/status-error.ts';
 import type { ConnectContext, ConnectSubresource } from '../../kind.ts';
@@ -48,7 +48,7 @@ async function placeIn(
   const port = ports.find((each) => (each.name ?? '') === name)?.port;
   if (port === undefined) return undefined;
   for (const { ip = '', targetRef } of addresses) {
-    if (isIP(ip) === 0 || !targetRef || targetRef.namespace !== namespace) continue;
+    if (ipVersion(ip) === 0 || !targetRef || targetRef.namespace !== namespace) continue;
     const pod = await services.object('pods', namespace, targetRef.name ?? '');
     if (pod && (asPod(pod).status?.podIPs ?? []).some((each) => each.ip === ip)) return { host: ip, port };
   }

@@ -1,6 +1,6 @@
-import { isIP } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
 import { Client, type ClientOptions, credentials } from '@grpc/grpc-js';
+import { ipVersion } from '../../../base/ip-version.ts';
 import { limits } from '../../../base/limits.ts';
 import { EtcdSecureContext } from './etcd-tls.ts';
 
@@ -61,4 +61,4 @@ const channelOptions: ClientOptions = {
  * the address.
  */
 const tlsOptions = (name: string): ClientOptions =>
-  isIP(name) === 0 ? {} : { 'grpc.ssl_target_name_override': 'etcd.invalid' };
+  ipVersion(name) === 0 ? {} : { 'grpc.ssl_target_name_override': 'etcd.invalid' };
