@@ -23,7 +23,7 @@ const threads: Readonly<Record<string, string>> = {
   'sqlite-worker': 'src/store/drivers/sqlite/sqlite-worker.ts',
 };
 
-/** What every command loads, what stands in for a store, and what every server does. */
+/** What every command loads, what stands in for a store, and what every server does, with the store that it has by default. */
 const merged: readonly Merged[] = [
   { name: 'shell', roots: ['src/cli/run-command-line.ts', 'src/cli/error-output.ts', 'src/cli/commands/version.ts'] },
   { name: 'stand-in', roots: ['src/cli/commands/stand-in-etcd.ts'] },
@@ -34,6 +34,8 @@ const merged: readonly Merged[] = [
       'src/cli/commands/apiserver.ts',
       'src/cli/commands/stand-in-apiserver.ts',
       'src/server/wiring/start-server.ts',
+      'src/store/drivers/sqlite/sqlite-store.ts',
+      'src/store/drivers/sqlite/owner-lock.ts',
     ],
   },
 ];
