@@ -68,6 +68,34 @@ test('selectable fields are read from the bytes', () => {
   assert.equal(entry.field('spec.other'), undefined);
 });
 
+test('selectable fields are those of each object, whatever the object before has', () => {
+  const fields = objectCodec({ ...configMaps, selectableFields: [selectable('spec.a', { at: ['spec.a', 'spec.b'] })] });
+  const read = (spec: object): string | undefined => {
+    const value = encodeObject({ ...parsed(configMap('a')), spec } as unknown as ApiObject);
+    return fields.decode({ key: keyOf('a'), value, revision: 1 }).field('spec.a');
+  };
+  const long = 'x'.repeat(100);
+  for (const [spec, expected] of [
+    [{ a: 'one' }, 'one'],
+    [{ a: 'one' }, 'one'],
+    [{ a: 'two' }, 'two'],
+    [{ a: 'twofold' }, 'twofold'],
+    [{}, ''],
+    [{ a: 'two' }, 'two'],
+    [{ b: 'two' }, 'two'],
+    [{ a: '', b: 'two' }, 'two'],
+    [{ a: '', b: 'one' }, 'one'],
+    [{ a: true }, 'true'],
+    [{ a: 'true' }, 'true'],
+    [{ a: long }, long],
+    [{ a: `${long.slice(1)}y` }, `${long.slice(1)}y`],
+    [{ a: {} }, ''],
+    [{ a: [] }, ''],
+  ] as const) {
+    assert.equal(read(spec), expected, JSON.stringify(spec));
+  }
+});
+
 test('a restamped entry is the same state at another version', () => {
   for (const [from, to] of [
     [9, 10],

@@ -149,8 +149,7 @@ const isSamePath = (a: FieldPath, b: FieldPath): boolean =>
 /** Extracts from an object's bytes the values that selectors read. Holds the results of the last `read`. */
 class SelectedValues {
   readonly #scanner: ObjectScanner;
-  readonly #fields: readonly { readonly paths: readonly number[]; readonly absent: string }[];
-  readonly #texts = new Interner(internedMax, (text) => text);
+  readonly #fields: readonly SelectedField[];
   #bytes: Buffer = noBytes;
 
   constructor(fields: readonly SelectableField[]) {
@@ -160,7 +159,16 @@ class SelectedValues {
       const there = paths.findIndex((other) => isSamePath(other, path));
       return there >= 0 ? there : paths.push(path) - 1;
     };
-    this.#fields = fields.map((field) => ({ paths: field.paths.map(indexOf), absent: field.absent }));
+    this.#fields = fields.map(({ paths: own, absent }) => ({
+      absent,
+      values: own.map((path) => ({
+        path: indexOf(path),
+        written: Buffer.alloc(repeatedBytesMax),
+        length: 0,
+        text: '',
+      })),
+      texts: new Interner(internedMax, (text) => text),
+    }));
     this.#scanner = new ObjectScanner(paths);
   }
 
@@ -183,20 +191,24 @@ class SelectedValues {
   }
 
   fields(): readonly string[] {
-    return this.#fields.length === 0 ? noFields : this.#fields.map((field) => this.#texts.of(this.#textOf(field)));
+    return this.#fields.length === 0 ? noFields : this.#fields.map((field) => this.#textOf(field));
   }
 
-  #textOf({ paths, absent }: { readonly paths: readonly number[]; readonly absent: string }): string {
-    for (const path of paths) {
-      const text = this.#scalar(this.#scanner.start(path), this.#scanner.end(path));
-      if (text !== '') return text;
+  #textOf({ values, absent, texts }: SelectedField): string {
+    for (const value of values) {
+      const [start, end] = [this.#scanner.start(value.path), this.#scanner.end(value.path)];
+      if (start < 0) continue;
+      if (!isRepeated(value, this.#bytes, start, end)) {
+        value.text = texts.of(this.#scalar(start, end));
+        value.length = end - start <= repeatedBytesMax ? this.#bytes.copy(value.written, 0, start, end) : 0;
+      }
+      if (value.text !== '') return value.text;
     }
     return absent;
   }
 
   /** A string without its quotes, a number or boolean as written; empty for anything else. */
   #scalar(start: number, end: number): string {
-    if (start < 0) return '';
     const bytes = this.#bytes;
     if (bytes[start] !== quote) return /^(?:true|false|-?\d.*)$/.exec(bytes.toString('latin1', start, end))?.[0] ?? '';
     const text = bytes.toString('utf8', start + 1, end - 1);
@@ -205,3 +217,29 @@ class SelectedValues {
 }
 
 const noFields: readonly string[] = [];
+
+/** Of a field that selectors read. */
+interface SelectedField {
+  /** What it is where the object has none of its values. */
+  readonly absent: string;
+  readonly values: readonly LastValue[];
+  readonly texts: Interner<string>;
+}
+
+/** The value of the object before, as it was written: many objects in a row have the same node, phase or account. */
+interface LastValue {
+  /** Index of its path. */
+  readonly path: number;
+  readonly written: Buffer;
+  length: number;
+  text: string;
+}
+
+const repeatedBytesMax = 64;
+
+/** Called for each field of each object that is loaded: a loop is faster than a call into the engine. */
+function isRepeated({ written, length }: LastValue, bytes: Buffer, start: number, end: number): boolean {
+  if (length !== end - start) return false;
+  for (let index = 0; index < length; index++) if (written[index] !== bytes[start + index]) return false;
+  return true;
+}
