@@ -80,6 +80,7 @@ function validateStatus(object: ApiObject): FieldError[] {
 export const namespace = (_dialect: Dialect): Kind =>
   defineKind({
     kind: 'Namespace',
+    deleteReturnsObject: true,
     shortNames: ['ns'],
     scope: 'Cluster',
     schema,

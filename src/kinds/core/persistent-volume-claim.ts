@@ -169,6 +169,7 @@ const columns = (dialect: Dialect): Column[] => [
 export const persistentVolumeClaim = (dialect: Dialect): Kind =>
   defineKind({
     kind: 'PersistentVolumeClaim',
+    deleteReturnsObject: true,
     shortNames: ['pvc'],
     schema,
     columns: columns(dialect),

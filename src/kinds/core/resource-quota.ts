@@ -153,6 +153,7 @@ function shown(object: ApiObject, which: 'requests' | 'limits'): string {
 export const resourceQuota = ({ domain }: Dialect): Kind =>
   defineKind({
     kind: 'ResourceQuota',
+    deleteReturnsObject: true,
     shortNames: ['quota'],
     schema,
     columns: [

@@ -75,6 +75,7 @@ export function resourceKinds(dialect: Dialect): readonly Kind[] {
   const claim = defineKind({
     ...shared,
     kind: 'ResourceClaim',
+    deleteReturnsObject: true,
     schema: betaSchemas.resourceClaim,
     columns: [nameColumn, column('State', 'Whether it was allocated, and is used.', claimState), ageColumn],
     strategy: {
@@ -98,6 +99,7 @@ export function resourceKinds(dialect: Dialect): readonly Kind[] {
   const template = defineKind({
     ...shared,
     kind: 'ResourceClaimTemplate',
+    deleteReturnsObject: true,
     schema: betaSchemas.resourceClaimTemplate,
     columns: [nameColumn, ageColumn],
     strategy: {
@@ -109,6 +111,7 @@ export function resourceKinds(dialect: Dialect): readonly Kind[] {
   const deviceClass = defineKind({
     ...shared,
     kind: 'DeviceClass',
+    deleteReturnsObject: true,
     resource: 'deviceclasses',
     scope: 'Cluster',
     schema: betaSchemas.deviceClass,
@@ -119,6 +122,7 @@ export function resourceKinds(dialect: Dialect): readonly Kind[] {
   const slice = defineKind({
     ...shared,
     kind: 'ResourceSlice',
+    deleteReturnsObject: true,
     scope: 'Cluster',
     schema: betaSchemas.resourceSlice,
     selectableFields: [selectable('spec.nodeName'), selectable('spec.driver')],

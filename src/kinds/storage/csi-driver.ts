@@ -81,6 +81,7 @@ export const csiDriver = (dialect: Dialect): Kind =>
   defineKind({
     group: dialect.group('storage'),
     kind: 'CSIDriver',
+    deleteReturnsObject: true,
     scope: 'Cluster',
     schema,
     columns: [

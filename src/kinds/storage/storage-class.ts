@@ -78,6 +78,7 @@ export const storageClass = (dialect: Dialect): Kind =>
   defineKind({
     group: dialect.group('storage'),
     kind: 'StorageClass',
+    deleteReturnsObject: true,
     resource: 'storageclasses',
     shortNames: ['sc'],
     scope: 'Cluster',

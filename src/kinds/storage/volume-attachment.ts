@@ -99,6 +99,7 @@ export const volumeAttachment = (dialect: Dialect): Kind =>
   defineKind({
     group: dialect.group('storage'),
     kind: 'VolumeAttachment',
+    deleteReturnsObject: true,
     scope: 'Cluster',
     schema,
     columns: [

@@ -39,6 +39,7 @@ export function volumeAttributesClass(dialect: Dialect): Kind[] {
     group: dialect.group('storage'),
     version: 'v1beta1',
     kind: 'VolumeAttributesClass',
+    deleteReturnsObject: true,
     resource: 'volumeattributesclasses',
     shortNames: ['vac'],
     scope: 'Cluster',

@@ -121,6 +121,7 @@ const columns = (dialect: Dialect): Column[] => [
 export const persistentVolume = (dialect: Dialect): Kind =>
   defineKind({
     kind: 'PersistentVolume',
+    deleteReturnsObject: true,
     shortNames: ['pv'],
     scope: 'Cluster',
     schema,
