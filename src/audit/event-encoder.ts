@@ -1,4 +1,5 @@
 import { boundedMemo } from '../base/collections/bounded-memo.ts';
+import { shownHeaderText } from '../base/header-text.ts';
 import { limits } from '../base/limits.ts';
 import { TextBytes } from '../base/text-bytes.ts';
 import type { Dialect } from '../dialect/dialect.ts';
@@ -65,7 +66,7 @@ export class EventEncoder {
   /** By the list of addresses, which the requests of a connection share: the last origin. */
   readonly #origins = new WeakMap<readonly string[], Origin>();
   #latest: Origin | undefined;
-  readonly #agent = boundedMemo((text) => JSON.stringify(text), kept);
+  readonly #agent = boundedMemo((text) => JSON.stringify(shownHeaderText(text)), kept);
   readonly #decisionKeys: { readonly decision: string; readonly reason: string };
   /** Annotations of a decision alone, by its reason. */
   readonly #allowed = boundedMemo((reason) => this.#decision({ allowed: true, reason }), kept);

@@ -1,10 +1,11 @@
+import { decodeHeaderText } from '../base/header-text.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import { isDnsLabel, isDnsSubdomain } from '../meta/formats.ts';
 import { badRequest } from '../meta/status-error.ts';
 import type { ResourceAttributes } from '../request/authorization-attributes.ts';
 import { accountGroups } from '../request/service-account-user.ts';
 import { anonymousUser, groupAuthenticated, groupUnauthenticated, type UserInfo } from '../request/user-info.ts';
-import { decodeHeaderText, extraKey } from './header-decoding.ts';
+import { extraKey } from './header-decoding.ts';
 import { impersonationPrefix, isImpersonationHeader } from './identity-headers.ts';
 
 /** The identity that a request asks to assume. */

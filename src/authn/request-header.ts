@@ -1,9 +1,10 @@
 import type { X509Certificate } from 'node:crypto';
+import { decodeHeaderText } from '../base/header-text.ts';
 import type { TrustPool } from '../pki/trust-pool.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import { type Authenticator, type Credentials, unauthorized } from './authenticator.ts';
 import { commonName } from './client-certificate.ts';
-import { decodeHeaderText, extraKey } from './header-decoding.ts';
+import { extraKey } from './header-decoding.ts';
 import type { RequestHeaderNames } from './identity-headers.ts';
 import { verifiedCertificate } from './verified-certificate.ts';
 

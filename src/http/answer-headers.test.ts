@@ -87,6 +87,25 @@ describe('every response has cache-control and nosniff once', () => {
   }
 });
 
+describe('warnings are UTF-8', () => {
+  for (const [path, answer] of [
+    ['/whole', (exchange: Exchange) => exchange.respond(200, {}, 'body')],
+    ['/streamed', (exchange: Exchange) => exchange.stream(200, {}).end('body')],
+  ] as const) {
+    it(path, async () => {
+      await using started = await start((exchange) => {
+        exchange.warn('für');
+        answer(exchange);
+      });
+      const request = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
+      const text = await exchangeText(await started.tls(), request);
+      assert.match(Buffer.from(text, 'latin1').toString(), /^warning: 299 - "für"\r$/im);
+      const { headers: received } = await fetch2(await started.http2(), '/');
+      assert.equal(Buffer.from(String(received['warning']), 'latin1').toString(), '299 - "für"');
+    });
+  }
+});
+
 describe('Expect (RFC 9110 section 10.1.1)', () => {
   for (const [expectation, status] of [
     ['100-continue', 200],

@@ -99,7 +99,8 @@ export class Http1Exchange extends BaseExchange {
       this.answered = true;
     };
     if (this.method !== 'HEAD') {
-      response.flushHeaders();
+      // `flushHeaders` would write a warning that is UTF-8 as if it were Latin-1.
+      response.write(noBytes);
       return new Http1Writer(response, {
         ended,
         abort: () => this.destroy(),
@@ -222,3 +223,5 @@ class Http1Writer extends ResponseWriter implements Outlet {
 }
 
 const ignore = (): void => {};
+
+const noBytes = new Uint8Array();

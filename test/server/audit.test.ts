@@ -136,6 +136,18 @@ describe('an audit event', () => {
     assert.equal(event.userAgent, `${'u'.repeat(1_024)}...TRUNCATED`);
   });
 
+  it('has user agents as the text that they are', async () => {
+    const headers = { 'user-agent': Buffer.from('prüfer/1').toString('latin1'), 'audit-id': 'text' };
+    await server.process.post(maps('metadata'), { metadata: { name: 'text' }, data: { a: '1' } }, { headers });
+    assert.equal(last(await server.eventsUntil('text', 'ResponseComplete')).userAgent, 'prüfer/1');
+    const { json } = await server.process.get(`${maps('metadata')}/text`);
+    const { metadata } = json as unknown as { metadata: { managedFields: readonly { manager: string }[] } };
+    assert.deepEqual(
+      metadata.managedFields.map(({ manager }) => manager),
+      ['prüfer'],
+    );
+  });
+
   for (const [query, recorded] of [
     ['access_token=hidden&b=1', 'access_token=***&b=1'],
     ['a=1&access_token=hidden', 'a=1&access_token=***'],

@@ -1,3 +1,4 @@
+import { shownHeaderText } from '../../base/header-text.ts';
 import type { Span } from '../../base/span.ts';
 import type { BodyForm } from '../../content/body.ts';
 import type { RequestBody, VerbRequest } from '../../registry/verb.ts';
@@ -29,7 +30,7 @@ export class ServedRequest implements VerbRequest {
   }
 
   get userAgent(): string {
-    return this.#context.exchange.header('user-agent') ?? '';
+    return shownHeaderText(this.#context.exchange.header('user-agent') ?? '');
   }
 
   get method(): string {
