@@ -342,14 +342,16 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     try {
       return this.codec.decode(record, place);
     } catch {
-      // The cause is logged when the record enters the state, and returned to clients that read the key.
+      // The cause is logged when the record enters the state.
       return undefined;
     }
   }
 
-  /** Logs a corrupt record, without its value, which may be secret. */
-  reportCorrupt({ key, revision }: Pick<StoreRecord, 'key' | 'revision'>): void {
-    this.#host.logger.error('the store holds a value that is no object of the resource', { key, revision });
+  /** Logs a corrupt record and what the store says of it, without its value, which may be secret. */
+  reportCorrupt({ key, revision, corrupt }: Pick<StoreRecord, 'key' | 'revision' | 'corrupt'>): void {
+    const problem = corrupt?.cause instanceof Error ? corrupt.cause.message : undefined;
+    const where = { key, revision, ...(problem !== undefined && { problem }) };
+    this.#host.logger.error('the store holds a value that is no object of the resource', where);
     this.metrics.undecoded.add();
     this.#host.foundCorrupt();
   }

@@ -27,6 +27,8 @@ before(async () => {
   for (const name of ['a', 'b', 'c', 'd']) {
     await store.create(`/core/configmaps/default/${name}`, Buffer.from('damaged'));
   }
+  await store.create('/core/configmaps/orch-public/longer', Buffer.from('damaged'));
+  await store.create('/core/namespaces/lost', Buffer.from('damaged'));
   await store.close();
   await server.restart();
   const unsafe = 'unsafe-delete-ignore-read-errors';
@@ -77,4 +79,29 @@ test('who may do so removes it: by the verb, for one name, by every verb, as the
   assert.equal((await server.request('DELETE', `${configMaps}/d`, inBody)).status, 200);
   const { json } = await server.get<{ items: readonly { metadata: { name: string } }[] }>(configMaps);
   assert.ok(json.items.every(({ metadata }) => !/^[a-d]$/.test(metadata.name)));
+});
+
+const others = '/api/v1/namespaces/orch-public/configmaps';
+
+test('who asks for what cannot be read is told which value it is', async () => {
+  const lost = /^Internal error occurred: the value of \/core\/namespaces\/lost at \d+ cannot be read$/;
+  for (const [path, message] of [
+    [
+      `${others}/longer`,
+      /^Internal error occurred: the value of \/core\/configmaps\/orch-public\/longer at \d+ cannot be read$/,
+    ],
+    [others, /^Internal error occurred: the value of \/core\/configmaps\/orch-public\/longer at \d+ cannot be read$/],
+    ['/api/v1/namespaces/lost', lost],
+  ] as const) {
+    const { status, json } = await server.get(path);
+    assert.equal(status, 500, path);
+    assert.match(String(json['message']), message);
+  }
+  const { status, json } = await server.post('/api/v1/namespaces/lost/configmaps', { metadata: { name: 'a' } });
+  assert.equal(status, 500, 'the namespace is there');
+  assert.match(String(json['message']), lost);
+});
+
+test('nothing is the matter with an absent object whose name begins that of a damaged one', async () => {
+  assert.equal((await server.get(`${others}/long`)).status, 404);
 });

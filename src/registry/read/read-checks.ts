@@ -1,8 +1,12 @@
 import type { Snapshot } from '../../cache/cache.ts';
-import { expired, internalError } from '../../meta/status-error.ts';
+import { expired, internalFailure } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision } from '../../store/store.ts';
 import type { RegistryParts } from '../verb.ts';
+
+/** Why is in the log since the value was found. */
+export const unreadableValue = (key: string, revision: Revision): string =>
+  `the value of ${key} at ${revision} cannot be read`;
 
 /**
  * Fails a read that would include an object whose stored value cannot be decoded: omitting it would report it as
@@ -11,8 +15,8 @@ import type { RegistryParts } from '../verb.ts';
 export function refuseCorrupt({ corrupt }: Snapshot, prefix: string): void {
   if (corrupt.size === 0) return;
   for (const [key, revision] of corrupt) {
-    if (key.startsWith(prefix))
-      throw internalError(new Error(`the stored value of ${key} at ${revision} cannot be read`));
+    const isMeant = prefix.endsWith('/') ? key.startsWith(prefix) : key === prefix;
+    if (isMeant) throw internalFailure(unreadableValue(key, revision));
   }
 }
 

@@ -4,12 +4,13 @@ import type { CachedResource, CacheEntry } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import { insertResourceVersion, versionBytes } from '../../codec/object-bytes.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { internalError } from '../../meta/status-error.ts';
+import { internalFailure } from '../../meta/status-error.ts';
 import { headOf } from '../../resources/conversion-review.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { VersionForms } from '../../resources/version-forms.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import type { Revision, StoreRecord } from '../../store/store.ts';
+import { unreadableValue } from '../read/read-checks.ts';
 
 /** The stored state of an object. */
 export interface Stored {
@@ -60,7 +61,7 @@ export function readRecord(
     const bytes = insertResourceVersion(normalise?.(value) ?? value, revision);
     return { object: readStored(bytes), bytes, revision, stale };
   } catch (error) {
-    throw internalError(new Error(`the stored value of ${key} at ${revision} cannot be read`, { cause: error }));
+    throw internalFailure(unreadableValue(key, revision), error);
   }
 }
 

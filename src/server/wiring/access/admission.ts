@@ -68,6 +68,7 @@ import { signerNames } from '../../../dialect/signer-names.ts';
 import { Evaluators } from '../../../kinds/quota/evaluators.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { commonNameOfRequest, readCertificateRequest } from '../../../pki/certificate-request.ts';
+import { refuseCorrupt } from '../../../registry/read/read-checks.ts';
 import type { Decision } from '../../../request/access.ts';
 import type { Admission, AdmissionAttributes } from '../../../request/admission.ts';
 import type { Attributes } from '../../../request/authorization-attributes.ts';
@@ -150,7 +151,8 @@ export function admissionLookups(parts: LookupParts): AdmissionLookups {
   };
   return {
     namespacePhase: (name) =>
-      phaseOf(namespaces(), name) ?? cache.fresh().then(() => phaseOf(namespaces(), name) ?? 'absent'),
+      phaseOf(namespaces(), name) ??
+      cache.fresh().then(() => phaseOf(namespaces(), name) ?? absentIn(namespaces(), name)),
     object: (resource, namespace, name) =>
       objectOf(served[resource](), namespace, name) ??
       cache.fresh().then(() => objectOf(served[resource](), namespace, name)),
@@ -388,6 +390,12 @@ function ownerResources({ table }: ResourceRegistry, apiVersion: string, kind: s
 function phaseOf(served: ServedResource | undefined, name: string): Exclude<NamespacePhase, 'absent'> | undefined {
   const entry = served?.collection.get(served.objectKey('', name));
   return entry && (entry.field('status.phase') === 'Terminating' ? 'Terminating' : 'Active');
+}
+
+/** A namespace whose value cannot be read is there. */
+function absentIn(served: ServedResource | undefined, name: string): 'absent' {
+  if (served) refuseCorrupt(served.collection.snapshot(), served.objectKey('', name));
+  return 'absent';
 }
 
 const labelsOf = (object: ApiObject | undefined): Readonly<Record<string, string>> | undefined =>
