@@ -5,6 +5,7 @@ import { TimeSlice } from '../../base/time/time-slice.ts';
 import { type Allocated, type Pools, poolIsFull, type ValuePool } from '../../kinds/allocation.ts';
 import type { Counted } from '../../kinds/kind.ts';
 import type { Scope } from '../../meta/scope.ts';
+import { keyPrefix } from '../../resources/resource.ts';
 import type { Store } from '../../store/store.ts';
 import { claimPrefix } from './claims.ts';
 
@@ -31,18 +32,23 @@ export class ChosenValues implements Pools {
   }
 
   get names(): readonly string[] {
-    return this.#options.pools.map(({ name }) => name);
+    return [...new Set(this.#options.pools.map(({ name }) => name))];
   }
 
   take(name: string, value: string): Promise<Allocated> {
-    const pool = this.#pool(name);
+    const pools = this.#pools(name);
+    const pool = pools.find((each) => !each.closed && each.canonical(value) !== undefined) ?? pools[0];
     return this.#counted(pool, 'static', this.#taking(pool, value));
   }
 
-  /** At random, from the upper part of the range as long as there is something left in it. */
-  choose(name: string): Promise<Allocated> {
-    const pool = this.#pool(name);
-    return this.#counted(pool, 'dynamic', this.#choosing(pool));
+  /** At random, from the upper part of a range as long as there is something left in it. */
+  async choose(name: string): Promise<Allocated> {
+    for (const pool of this.#pools(name)) {
+      if (pool.closed) continue;
+      const found = await this.#counted(pool, 'dynamic', this.#choosing(pool));
+      if ('value' in found) return found;
+    }
+    return { problem: poolIsFull };
   }
 
   async #counted(
@@ -57,7 +63,7 @@ export class ChosenValues implements Pools {
   }
 
   async #taking(pool: ValuePool, value: string): Promise<Allocated> {
-    const canonical = pool.canonical(value);
+    const canonical = pool.closed ? undefined : pool.canonical(value);
     if (canonical === undefined) return { problem: pool.outside(value) };
     return (await this.#give(pool, canonical)) ?? { problem: pool.taken };
   }
@@ -77,10 +83,10 @@ export class ChosenValues implements Pools {
     return { value: free };
   }
 
-  #pool(name: string): ValuePool {
-    const pool = this.#options.pools.find((each) => each.name === name);
-    if (!pool) throw new Error(`there is no pool ${name}`);
-    return pool;
+  #pools(name: string): readonly [ValuePool, ...ValuePool[]] {
+    const [first, ...others] = this.#options.pools.filter((each) => each.name === name);
+    if (!first) throw new Error(`there is no pool ${name}`);
+    return [first, ...others];
   }
 
   #key(pool: ValuePool, value: string): string {
@@ -88,25 +94,38 @@ export class ChosenValues implements Pools {
   }
 
   async #give(pool: ValuePool, value: string): Promise<Allocated | undefined> {
+    const { store, scope } = this.#options;
     const key = this.#key(pool, value);
-    if (this.#given.has(key) || (await this.#options.store.get(key))) return undefined;
+    if (this.#given.has(key)) return undefined;
+    const keys = pool.shownBy ? [key, `${keyPrefix(scope, pool.shownBy)}${value}`] : [key];
+    const held = await Promise.all(keys.map((each) => store.get(each)));
+    if (held.some((record) => record !== undefined)) return undefined;
     this.#given.add(key);
     return { value };
   }
 
-  /** Keys of all claims of the folder. */
+  /** Keys of all claims of the folder, and of those that objects would show. */
   async #taken(pool: ValuePool): Promise<ReadonlySet<string>> {
+    const { scope } = this.#options;
     const taken = new Set(this.#given);
-    const prefix = claimPrefix(this.#options.scope, pool.folder);
+    const folder = claimPrefix(scope, pool.folder);
+    for await (const key of this.#keys(folder)) taken.add(key);
+    if (!pool.shownBy) return taken;
+    const shown = keyPrefix(scope, pool.shownBy);
+    for await (const key of this.#keys(shown)) taken.add(`${folder}${key.slice(shown.length)}`);
+    return taken;
+  }
+
+  async *#keys(prefix: string): AsyncGenerator<string> {
     for (let after: string | undefined; ; ) {
       const { records } = await this.#options.store.list(prefix, {
         limit: limits.poolPageMax,
         remaining: 'whether',
         ...(after !== undefined && { after }),
       });
-      for (const { key } of records) taken.add(key);
+      for (const { key } of records) yield key;
       after = records.at(-1)?.key;
-      if (records.length < limits.poolPageMax) return taken;
+      if (records.length < limits.poolPageMax) return;
     }
   }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
 import { ManualClock, systemClock } from '../../base/time/clock.ts';
+import { orch } from '../../dialect/orch.ts';
 import { defaultServiceRanges, type ServiceRanges, servicePools } from '../../kinds/core/service/service-pools.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';
 import { ClaimRepair } from './claim-repair.ts';
@@ -32,7 +33,7 @@ function repairOf(fixture: RegistryFixture, ranges: ServiceRanges = defaultServi
   };
   const repair = new ClaimRepair({
     ...{ store, cache, resources, events, metrics },
-    pools: servicePools(ranges),
+    pools: () => servicePools(ranges, orch),
     clock: systemClock,
     logger: silentLogger,
   });
@@ -154,7 +155,7 @@ test('it looks soon after the start, then every three minutes, until it is close
     store,
     cache,
     resources,
-    pools: [],
+    pools: () => [],
     events: { record() {} },
     clock,
     logger: silentLogger,
