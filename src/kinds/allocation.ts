@@ -73,7 +73,7 @@ export type Allocated = { readonly value: string } | { readonly problem: string 
 export interface Pools {
   /** Names of the pools, in the order of the configuration. */
   readonly names: readonly string[];
-  /** A free value of the pools of a name: of the first that has some left. */
+  /** A free value of the pools of a name. */
   choose(name: string): Promise<Allocated>;
   /** A value that the client asks for. */
   take(name: string, value: string): Promise<Allocated>;

@@ -18,9 +18,11 @@ beforeEach(() => {
 });
 const controllers = controllersForEach(() => clock);
 const object = (method: string, path: string, body?: object) => controllers.fixture.object(method, path, body);
-const start = (features = new Set([multiCidrGate])): void => controllers.start(['service-cidr-controller'], { features });
+const start = (features = new Set([multiCidrGate])): void =>
+  controllers.start(['service-cidr-controller'], { features });
 
-const makeRange = (name: string, cidrs: readonly string[]) => object('POST', ranges, { metadata: { name }, spec: { cidrs } });
+const makeRange = (name: string, cidrs: readonly string[]) =>
+  object('POST', ranges, { metadata: { name }, spec: { cidrs } });
 const makeAddress = (name: string, labels: object = managed) =>
   object('POST', addresses, {
     metadata: { name, labels },

@@ -35,31 +35,30 @@ export class ChosenValues implements Pools {
     return [...new Set(this.#options.pools.map(({ name }) => name))];
   }
 
-  take(name: string, value: string): Promise<Allocated> {
+  async take(name: string, value: string): Promise<Allocated> {
     const pools = this.#pools(name);
     const pool = pools.find((each) => !each.closed && each.canonical(value) !== undefined) ?? pools[0];
-    return this.#counted(pool, 'static', this.#taking(pool, value));
+    const found = await this.#taking(pool, value);
+    this.#count(pool, 'static', found);
+    return found;
   }
 
-  /** At random, from the upper part of a range as long as there is something left in it. */
+  /** At random, from the upper parts of the ranges as long as there is something left in them. */
   async choose(name: string): Promise<Allocated> {
-    for (const pool of this.#pools(name)) {
-      if (pool.closed) continue;
-      const found = await this.#counted(pool, 'dynamic', this.#choosing(pool));
-      if ('value' in found) return found;
+    const pools = this.#pools(name).filter(({ closed }) => !closed);
+    const found = (await this.#probe(pools)) ?? (await this.#search(pools));
+    if (found) {
+      this.#count(found.pool, 'dynamic', found);
+      return { value: found.value };
     }
-    return { problem: poolIsFull };
+    const full = { problem: poolIsFull };
+    for (const pool of pools) this.#count(pool, 'dynamic', full);
+    return full;
   }
 
-  async #counted(
-    { metrics, labels }: ValuePool,
-    scope: 'static' | 'dynamic',
-    allocating: Promise<Allocated>,
-  ): Promise<Allocated> {
-    const found = await allocating;
+  #count({ metrics, labels }: ValuePool, scope: 'static' | 'dynamic', found: Allocated): void {
     const counter = 'value' in found ? metrics.allocations : metrics.failures;
     this.#options.count({ counter, labels: { ...labels, scope } });
-    return found;
   }
 
   async #taking(pool: ValuePool, value: string): Promise<Allocated> {
@@ -68,19 +67,38 @@ export class ChosenValues implements Pools {
     return (await this.#give(pool, canonical)) ?? { problem: pool.taken };
   }
 
-  async #choosing(pool: ValuePool): Promise<Allocated> {
-    const { size, reserved } = pool;
-    if (size > reserved) {
-      for (let probe = 0; probe < limits.poolProbesMax; probe++) {
-        const found = await this.#give(pool, pool.valueAt(reserved + this.#below(size - reserved)));
-        if (found) return found;
-      }
+  /** Tries a few values. Each of the upper parts is as likely as any other. */
+  async #probe(pools: readonly ValuePool[]): Promise<Chosen | undefined> {
+    const ends: number[] = [];
+    for (const { size, reserved } of pools) ends.push((ends.at(-1) ?? 0) + Math.max(0, size - reserved));
+    const all = ends.at(-1) ?? 0;
+    for (let probe = 0; all > 0 && probe < limits.poolProbesMax; probe++) {
+      const at = this.#below(all);
+      const index = ends.findIndex((end) => at < end);
+      const pool = pools[index];
+      if (!pool) continue;
+      const found = await this.#give(pool, pool.valueAt(pool.reserved + at - (ends[index - 1] ?? 0)));
+      if (found) return { ...found, pool };
     }
-    const taken = await this.#taken(pool);
-    const free = (await this.#scan(pool, taken, reserved, size)) ?? (await this.#scan(pool, taken, 0, reserved));
-    if (free === undefined) return { problem: poolIsFull };
-    this.#given.add(this.#key(pool, free));
-    return { value: free };
+    return undefined;
+  }
+
+  /** Looks through all that is taken. The pools of a name have one folder. */
+  async #search(pools: readonly ValuePool[]): Promise<Chosen | undefined> {
+    const [first] = pools;
+    if (!first) return undefined;
+    const taken = await this.#taken(first);
+    const parts = [
+      ...pools.map((pool) => ({ pool, from: pool.reserved, to: pool.size })),
+      ...pools.map((pool) => ({ pool, from: 0, to: Math.min(pool.reserved, pool.size) })),
+    ];
+    for (const { pool, from, to } of parts) {
+      const value = await this.#scan(pool, taken, from, to);
+      if (value === undefined) continue;
+      this.#given.add(this.#key(pool, value));
+      return { pool, value };
+    }
+    return undefined;
   }
 
   #pools(name: string): readonly [ValuePool, ...ValuePool[]] {
@@ -93,7 +111,7 @@ export class ChosenValues implements Pools {
     return `${claimPrefix(this.#options.scope, pool.folder)}${value}`;
   }
 
-  async #give(pool: ValuePool, value: string): Promise<Allocated | undefined> {
+  async #give(pool: ValuePool, value: string): Promise<{ readonly value: string } | undefined> {
     const { store, scope } = this.#options;
     const key = this.#key(pool, value);
     if (this.#given.has(key)) return undefined;
@@ -143,9 +161,14 @@ export class ChosenValues implements Pools {
     return undefined;
   }
 
-  /** A random number below `count`, at most 2^32. */
+  /** A random number below `count`. Of large ones not all are as likely. */
   #below(count: number): number {
     const [a = 0, b = 0, c = 0, d = 0] = this.#options.random.bytes(4);
     return Math.floor(((a * 2 ** 24 + b * 2 ** 16 + c * 2 ** 8 + d) / 2 ** 32) * count);
   }
+}
+
+interface Chosen {
+  readonly pool: ValuePool;
+  readonly value: string;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLogger } from '../../base/logger.ts';
 import { ManualClock } from '../../base/time/clock.ts';
-import { ApiClient } from '../../client/api-client.ts';
+import type { ApiClient } from '../../client/api-client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import { orch } from '../../dialect/orch.ts';
 import { type ServiceRanges, servicePools } from '../../kinds/core/service/service-pools.ts';
@@ -19,7 +19,10 @@ const serviceRanges: ServiceRanges = {
   nodePorts: { first: 30_000, last: 32_767 },
   stored: [{ text: '10.0.0.0/24', isOpen: true }],
 };
-const service = (name: string, clusterIP: string) => ({ metadata: { name }, spec: { clusterIP, ports: [{ port: 80 }] } });
+const service = (name: string, clusterIP: string) => ({
+  metadata: { name },
+  spec: { clusterIP, ports: [{ port: 80 }] },
+});
 const labels = {
   'ipaddress.orch.io/ip-family': 'IPv4',
   'ipaddress.orch.io/managed-by': 'ipallocator.orch.io',
