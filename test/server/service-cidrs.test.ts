@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { silentLogger } from '../../src/base/logger.ts';
 import { until } from '../../src/base/waits-fixture.ts';
 import type { ApiClient } from '../../src/client/api-client.ts';
 import { hasReason } from '../../src/client/api-client.ts';
@@ -168,7 +169,10 @@ describe('addresses of ServiceCIDRs', { timeout: 300_000 }, () => {
 
   test('are those of the configuration where the kinds are not served', async () => {
     await using shared = new SharedStore();
-    const client = clientOf(await shared.start(new Lag(), { ...on, runtimeConfig: new Map() }));
+    const warned: string[] = [];
+    const logger = { ...silentLogger, warn: (text: string) => void warned.push(text) };
+    const client = clientOf(await shared.start(new Lag(), { ...on, logger, runtimeConfig: new Map() }));
+    assert.ok(warned.some((text) => /^ServiceCIDRs and IPAddresses are not served/.test(text)));
     const made = await client.create<Service>(services, service('a'));
     assert.ok(isIn('10.0.0.', made));
     await assert.rejects(client.get(addresses), /could not find the requested resource/);
