@@ -1,4 +1,5 @@
 import type { Closable } from '../../base/disposable.ts';
+import { TimeSlice } from '../../base/time/time-slice.ts';
 import { hasReason } from '../../client/api-client.ts';
 import { Informer } from '../../client/informer.ts';
 import { resourcePath } from '../../client/resource-path.ts';
@@ -127,7 +128,7 @@ class ServiceCidrs implements Closable {
   async #release(key: string, range: Range, deletedAt: number): Promise<void> {
     // What is not known yet may be in use, and what covers it may not.
     if (!this.#addresses.synced) return;
-    if (this.#isNeeded(key, range)) {
+    if (await this.#isNeeded(key, range)) {
       const terminating = { status: 'False', reason: 'Terminating' };
       if (range.ready?.status === terminating.status && range.ready.reason === terminating.reason) return;
       const message =
@@ -140,13 +141,15 @@ class ServiceCidrs implements Closable {
   }
 
   /** Whether there is an address that no other ServiceCIDR has which stays. */
-  #isNeeded(key: string, { blocks }: Range): boolean {
+  async #isNeeded(key: string, { blocks }: Range): Promise<boolean> {
     const others = [...this.#ranges.entries()]
       .filter(([other, { deletedAt }]) => other !== key && deletedAt === undefined)
       .flatMap(([, range]) => range.blocks);
     const alone = blocks.filter((block) => !others.some((other) => covers(other, block)));
     if (alone.length === 0) return false;
+    const slice = new TimeSlice(this.#context.clock);
     for (const [, address] of this.#addresses.entries()) {
+      if (slice.over) await slice.next();
       if (address === 'another' || !alone.some((block) => contains(block, address))) continue;
       if (!others.some((other) => contains(other, address))) return true;
     }
