@@ -7,6 +7,7 @@ import type { Dialect } from '../dialect/dialect.ts';
 import { publishedControllers } from '../dialect/published-controllers.ts';
 import { servingBundlePublisher } from '../dialect/signer-names.ts';
 import { simulationNames } from '../dialect/simulation-names.ts';
+import { multiCidrGate } from '../kinds/networking/ip-address.ts';
 import { startBootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts';
 import { startTokenCleaner } from './bootstrap-tokens/token-cleaner.ts';
 import { startCertificateApproving } from './certificate-requests/approver.ts';
@@ -23,6 +24,7 @@ import { startNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecyc
 import { startPolicyStatus } from './policy-status/policy-status.ts';
 import { startResourceQuota } from './resource-quota/resource-quota.ts';
 import { startServiceAccountTokens } from './service-account-tokens/service-account-tokens.ts';
+import { startServiceCidrs } from './service-cidrs/service-cidrs.ts';
 import { startServingBundlePublisher } from './serving-bundle/serving-bundle-publisher.ts';
 import { startClaimProtection } from './storage-protection/claim-protection.ts';
 import { startVolumeProtection } from './storage-protection/volume-protection.ts';
@@ -44,6 +46,8 @@ interface ControllerEntry {
   readonly offByDefault?: true;
   /** A name for several controllers. These are not part of `*` either: run only if they or the group are named. */
   readonly group?: ControllerGroup;
+  /** Feature gate without which it does not run, even if it is named. */
+  readonly gate?: string;
   readonly start: (context: InformedContext) => Closable;
 }
 
@@ -146,6 +150,13 @@ const entries = {
     help: 'lets volumes that are being deleted go when no claim is bound to them',
     account: 'pv-protection-controller',
     start: startVolumeProtection,
+  },
+  'service-cidr-controller': {
+    aliases: [],
+    help: 'calls ServiceCIDRs ready, and keeps them as long as services have addresses of them',
+    account: 'service-cidrs-controller',
+    gate: multiCidrGate,
+    start: startServiceCidrs,
   },
   'bootstrap-signer-controller': {
     aliases: ['bootstrapsigner'],
@@ -305,6 +316,8 @@ export interface ControllersContext
     'name' | 'queueMetrics' | 'jobMetrics' | 'rootCaPublished' | 'trustBundlePublished' | 'reader' | 'events'
   > {
   readonly metrics?: ControllerMetrics | undefined;
+  /** Enabled feature gates. Default: none. */
+  readonly features?: ReadonlySet<string>;
   /** Creates a client for a service account of the system namespace. Default: all controllers use `client`. */
   readonly clientOf?: (account: string) => ApiClient;
 }
@@ -314,7 +327,7 @@ export interface ControllersContext
  * become ready. Closing the result stops them and aborts their requests.
  */
 export function startControllers(names: readonly ControllerName[], context: ControllersContext): Closable {
-  const { client: reader, clientOf, metrics, ...rest } = context;
+  const { client: reader, clientOf, metrics, features, ...rest } = context;
   const observed = {
     queueMetrics: metrics?.queues,
     jobMetrics: metrics?.jobs,
@@ -325,7 +338,8 @@ export function startControllers(names: readonly ControllerName[], context: Cont
   const informers = running.add(new SharedInformers({ ...rest, client: reader }));
   const onGroupsChanged = rest.onGroupsChanged ?? definedGroups(context, running);
   const startOne = (name: ControllerName): void => {
-    const { account, start }: ControllerEntry = entries[name];
+    const { account, gate, start }: ControllerEntry = entries[name];
+    if (gate !== undefined && !features?.has(gate)) return;
     const own =
       account === undefined ? undefined : clientOf?.(typeof account === 'string' ? account : account(rest.dialect));
     const client = own ?? reader;

@@ -1,4 +1,6 @@
 import type { MetricDefinition } from '../base/metrics.ts';
+import type { ApiObject } from '../meta/api-object.ts';
+import type { ResourceName } from '../meta/status-error.ts';
 
 /**
  * Values of which each belongs to one object of a scope, such as addresses and ports. A kind says which its objects hold
@@ -12,6 +14,20 @@ export interface Claim {
   readonly folder: string;
   /** In its one canonical form. */
   readonly value: string;
+  /** The object that shows it. Absent: none does. */
+  readonly shown?: ShownClaim;
+}
+
+/**
+ * An object by which clients see a claim. It is written and removed with the claim, and whoever makes one of that name holds the
+ * value as well. Only while its gate is on.
+ */
+export interface ShownClaim extends ResourceName {
+  /** Name of the feature gate. */
+  readonly gate: string;
+  readonly version: string;
+  /** Without what servers set. Of a kind without namespaces; its name is the value. */
+  readonly object: ApiObject;
 }
 
 /** Definitions of what is counted of pools. All have the labels of the pool; the counters have `scope` as well. */
@@ -28,6 +44,10 @@ export interface ValuePool {
   readonly name: string;
   readonly folder: string;
   readonly size: number;
+  /** Nothing is given from it, though objects may hold some of its values. */
+  readonly closed?: boolean;
+  /** The resource of objects that show claims of its values. Absent: they are not shown. */
+  readonly shownBy?: ResourceName;
   /** How many values at the start are chosen last. */
   readonly reserved: number;
   /** The value at an index below `size`. */
@@ -49,14 +69,14 @@ export const poolIsFull = 'range is full';
 
 export type Allocated = { readonly value: string } | { readonly problem: string };
 
-/** The pools of a scope as one write sees them: what it was given once is taken for it. */
+/** The pools of a scope as one write sees them: what it was given once is taken for it. Several may have one name. */
 export interface Pools {
   /** Names of the pools, in the order of the configuration. */
   readonly names: readonly string[];
-  /** A free value. */
-  choose(pool: string): Promise<Allocated>;
+  /** A free value of the pools of a name. */
+  choose(name: string): Promise<Allocated>;
   /** A value that the client asks for. */
-  take(pool: string, value: string): Promise<Allocated>;
+  take(name: string, value: string): Promise<Allocated>;
 }
 
 /** An allocation failed in a way that is no fault of a field, as kube-apiserver tells it. */

@@ -66,6 +66,8 @@ export class RegistryFixture implements AsyncDisposable {
   readonly warnings: string[] = [];
   readonly annotations = new AuditAnnotations();
   userAgent = 'test/v1 (fixture)';
+  /** What services are given; may change. */
+  serviceRanges: ServiceRanges;
   /** Patch type of PATCH requests. */
   patchType: PatchFormat = 'merge';
 
@@ -86,6 +88,7 @@ export class RegistryFixture implements AsyncDisposable {
   ) {
     this.store = store;
     this.clock = clock;
+    this.serviceRanges = options.serviceRanges ?? defaultServiceRanges;
     const features = options.features ?? new Set([streamingListGate]);
     const everyVersion = new Map([['api/all', true]]);
     const all = enabledKinds([...kinds(orch), ...(options.kinds ?? [])], { features, runtimeConfig: everyVersion });
@@ -105,7 +108,7 @@ export class RegistryFixture implements AsyncDisposable {
       cache: this.cache,
       admission,
       servicesFor: () => noServices,
-      pools: servicePools(options.serviceRanges ?? defaultServiceRanges),
+      pools: () => servicePools(this.serviceRanges, orch),
       count: kindCounters(this.metrics),
       requireCreate: options.requireCreate ?? (() => {}),
       isSameNamespace: options.isSameNamespace ?? (() => true),

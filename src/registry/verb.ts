@@ -34,8 +34,8 @@ export interface RegistryParts {
   readonly requireUnsafeDelete: (info: ResourceRequest, user: UserInfo, request: Caller) => Promise<void> | void;
   /** Whether the namespace of this name at a past revision is the one that exists now (same uid). */
   readonly isSameNamespace: (name: string, at: Revision) => Promise<boolean> | boolean;
-  /** Values that are given to objects of kinds that claim some. */
-  readonly pools: readonly ValuePool[];
+  /** Values that are given to objects of kinds that claim some: the pools as they are now. */
+  readonly pools: () => readonly ValuePool[];
   /** Increases a counter of a kind. */
   readonly count: (counted: Counted) => void;
   /**

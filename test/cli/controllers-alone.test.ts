@@ -25,7 +25,8 @@ before(async () => {
     ...webhook.flagsBeforeRbac(),
     '--authorization-webhook-version=v1',
     '--v=3',
-    '--runtime-config=certificates.orch.io/v1alpha1',
+    '--runtime-config=certificates.orch.io/v1alpha1,networking.orch.io/v1beta1',
+    multiCidr,
   );
   await makeNamespace('workloads');
   await apart.make(`${workloadNamespace}/serviceaccounts`, { metadata: { name: 'default' } });
@@ -35,6 +36,7 @@ after(async () => {
   await webhook[Symbol.asyncDispose]();
 });
 
+const multiCidr = '--feature-gates=MultiCIDRServiceAllocator=true';
 const namespaces = '/api/v1/namespaces';
 const inDefault = (resource: string): string => `${namespaces}/default/${resource}`;
 const secrets = `${namespaces}/orch-system/secrets`;
@@ -286,6 +288,25 @@ const rows: Readonly<Partial<Record<ControllerName, Row>>> = {
       await apart.remove(`${volumes}/unbound`);
       await apart.has(`${volumes}/unbound`);
       return () => apart.gone(`${volumes}/unbound`);
+    },
+  },
+  'service-cidr-controller': {
+    account: 'service-cidrs-controller',
+    published: [
+      'get,list,watch,patch,update servicecidrs@networking',
+      'patch,update servicecidrs/finalizers@networking,servicecidrs/status@networking',
+      'get,list,watch ipaddresses@networking',
+      events,
+    ],
+    flags: () => [multiCidr],
+    async work() {
+      const ranges = '/apis/networking.orch.io/v1beta1/servicecidrs';
+      await apart.make(ranges, { metadata: { name: 'more' }, spec: { cidrs: ['10.9.0.0/24'] } });
+      return async () => {
+        const shown = async (): Promise<string> => JSON.stringify(await apart.get(`${ranges}/more`));
+        const isKept = /"finalizers":\["networking\.orch\.io\/service-cidr-finalizer"\].*"type":"Ready"/;
+        await until(async () => isKept.test(await shown()), 'the range is not called ready');
+      };
     },
   },
   'bootstrap-signer-controller': {

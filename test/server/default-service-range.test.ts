@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { silentLogger } from '../../src/base/logger.ts';
+import { type Logger, silentLogger } from '../../src/base/logger.ts';
 import { ManualClock } from '../../src/base/time/clock.ts';
 import { type ApiClient, isAbsence } from '../../src/client/api-client.ts';
 import { orch } from '../../src/dialect/orch.ts';
@@ -21,12 +21,12 @@ interface Shown {
 describe('the default ServiceCIDR', () => {
   const running = serverForSuite(undefined, { runtimeConfig: new Map([['networking.orch.io/v1beta1', true]]) });
   const client = (): ApiClient => running.server.clientAs(serverUser, 'test');
-  const keeper = () =>
+  const keeper = (logger: Logger = silentLogger) =>
     new DefaultServiceRange({
       client: client(),
       dialect: orch,
       clock: new ManualClock(),
-      logger: silentLogger,
+      logger,
       ranges,
     });
   const shown = async (): Promise<Shown> => (await client().get(path)) as unknown as Shown;
@@ -65,6 +65,14 @@ describe('the default ServiceCIDR', () => {
       assert.deepEqual((await shown()).spec.cidrs, cidrs);
     });
   }
+
+  test('one of other ranges is told of in the log, once', async () => {
+    await client().create(collection, { metadata: { name: 'orch' }, spec: { cidrs: ['10.9.0.0/16'] } });
+    const warned: string[] = [];
+    const kept = keeper({ ...silentLogger, warn: (text) => void warned.push(text) });
+    for (let round = 0; round < 3; round++) await kept.sync();
+    assert.deepEqual(warned, ['the default ServiceCIDR has other ranges than the configuration']);
+  });
 
   test('one that is being deleted is left alone', async () => {
     await client().create(collection, {

@@ -18,9 +18,11 @@ import { systemNetwork } from '../../outbound/network/system-network.ts';
 import type { StatusEndpoint } from '../../server/delegated/status-endpoint.ts';
 import { type HealthCheck, HealthChecks } from '../../server/upkeep/health-checks.ts';
 import { httpsUrl } from '../../server/wiring/addresses.ts';
+import { namesOfEnabled } from '../../server/wiring/features.ts';
 import { clusterSigningFlags } from '../flags/cluster-signing-flags.ts';
 import { controllerManagerPublishedFlags } from '../flags/controller-manager-published-flags.ts';
 import { chosenControllers, controllersFlag, simulatedNodesFlags } from '../flags/controllers-flag.ts';
+import { featureGateFlag, warnOfGates } from '../flags/feature-gate-flag.ts';
 import { readBundle } from '../flags/flag-files.ts';
 import { boolean, choice, duration, type FlagValues, file, optionalText } from '../flags/flags.ts';
 import { commandLogger, loggingFlags } from '../flags/logging-flags.ts';
@@ -44,6 +46,7 @@ const flags = {
   controllers: controllersFlag(['*']),
   dialect: choice({ of: dialectNames, default: 'orch', help: 'the names that the API carries' }),
   kubeconfig: file({ help: 'connection file that says where the API server is, and who we are' }),
+  'feature-gates': featureGateFlag,
   'leader-elect': boolean({ default: true, help: 'run the controllers only while no other program does' }),
   'leader-elect-lease-duration': duration({
     default: defaultTiming.leaseMs,
@@ -97,6 +100,7 @@ export const controllerManager = defineCommand({
     const clock = systemClock;
     const logger = commandLogger(values, 'json', { clock, terminal });
     warnOfIgnored(logger, ignored);
+    warnOfGates(logger, values['feature-gates']);
     const { kubeconfig } = values;
     if (kubeconfig === undefined) throw new UsageError('--kubeconfig is missing: --kubeconfig=FILE');
     const timing = readTiming(values);
@@ -114,6 +118,7 @@ export const controllerManager = defineCommand({
     });
     const context: ControllersContext = {
       client: clients.own,
+      features: namesOfEnabled(values['feature-gates'].features),
       ...(values['use-service-account-credentials'] && { clientOf: (account) => clients.ofAccount(account) }),
       clock,
       random: systemRandom,

@@ -1,5 +1,4 @@
 import { publishedFlagNames as names } from '../../dialect/published-flag-names.ts';
-import { featureGateFlag } from './feature-gate-flag.ts';
 import { forms, off, type PublishedFlags } from './published-flags.ts';
 
 const { duration, float, integer, oneOf, size, text } = forms;
@@ -146,8 +145,8 @@ export const controllerManagerPublishedFlags: PublishedFlags = {
       },
     },
     {
-      because: 'the controllers have no features to switch',
-      flags: { 'emulated-version': forms.versions, 'feature-gates': featureGateFlag },
+      because: 'the controllers have no versions to choose from',
+      flags: { 'emulated-version': forms.versions },
     },
     {
       because: 'there are no cloud providers',

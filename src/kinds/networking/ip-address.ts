@@ -1,9 +1,12 @@
 import type { Dialect } from '../../dialect/dialect.ts';
-import type { ApiObject } from '../../meta/api-object.ts';
+import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { type FieldError, invalid, required } from '../../meta/field-error.ts';
 import { isDnsSubdomain, isPathSegment } from '../../meta/formats.ts';
+import { familyNumber } from '../../meta/ip-range.ts';
+import type { ResourceName } from '../../meta/status-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { always, type Infer, opt, ptr, string, struct } from '../../schema/schema.ts';
+import type { ShownClaim } from '../allocation.ts';
 import { column, nameColumn, none } from '../columns.ts';
 import { failing } from '../core/pod/validation/field-checks.ts';
 import { defineKind } from '../define-kind.ts';
@@ -26,9 +29,43 @@ const schema = kindSchema('api.networking.v1beta1.IPAddress', 'An address that a
   spec: always(2, spec, 'Whose the address is.'),
 });
 
+/** Feature gate by which addresses of services come from ServiceCIDRs and are IPAddresses (KEP-1880). */
+export const multiCidrGate = 'MultiCIDRServiceAllocator';
+
+export const ipAddresses = (dialect: Dialect): ResourceName => ({ group: dialect.group('networking'), resource: 'ipaddresses' });
+
+/** Of an address, as services name it. */
+export const addressFamily = (address: string): 'IPv4' | 'IPv6' => (familyNumber(address)?.family === 'ipv6' ? 'IPv6' : 'IPv4');
+
+/** The labels of an IPAddress that the servers look after. */
+const addressLabels = (dialect: Dialect, address: string): Record<string, string> => ({
+  [`ipaddress.${dialect.domain}/ip-family`]: addressFamily(address),
+  [`ipaddress.${dialect.domain}/managed-by`]: dialect.group('ipallocator'),
+});
+
+/** Whether the servers look after an IPAddress, as it says. */
+export const isLookedAfter = (dialect: Dialect, { metadata }: Pick<ApiObject, 'metadata'>): boolean => metadata.labels?.[`ipaddress.${dialect.domain}/managed-by`] === dialect.group('ipallocator');
+
+/** How the address of a service is shown. */
+export function shownAddress(dialect: Dialect, address: string, { namespace = '', name = '' }: ObjectMeta): ShownClaim {
+  const version = 'v1beta1';
+  return {
+    gate: multiCidrGate,
+    ...ipAddresses(dialect),
+    version,
+    object: {
+      apiVersion: `${dialect.group('networking')}/${version}`,
+      kind: 'IPAddress',
+      metadata: { name: address, labels: addressLabels(dialect, address) },
+      spec: { parentRef: { resource: 'services', namespace, name } },
+    },
+  };
+}
+
 type Parent = Infer<typeof parentReference>;
 
-const parentOf = (object: ApiObject): Parent | undefined => typed(schema, object).spec?.parentRef;
+/** Whose an address is. */
+export const parentOf = (object: ApiObject): Parent | undefined => typed(schema, object).spec?.parentRef;
 
 function validate(object: ApiObject): FieldError[] {
   const path = 'spec.parentRef';

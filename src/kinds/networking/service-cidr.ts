@@ -2,9 +2,10 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { errorsOfEach, type FieldError, invalid, invalidTexts, required } from '../../meta/field-error.ts';
 import { parseIpRange } from '../../meta/ip-range.ts';
+import type { ResourceName } from '../../meta/status-error.ts';
 import { strictPrefix } from '../../meta/strict-ip.ts';
 import { equalValues } from '../../schema/equal-values.ts';
-import { always, list, mergeList, opt, string, struct } from '../../schema/schema.ts';
+import { always, type Infer, list, mergeList, opt, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind } from '../kind.ts';
@@ -26,7 +27,23 @@ const schema = kindSchema('api.networking.v1beta1.ServiceCIDR', 'Ranges of addre
 });
 
 const path = 'spec.cidrs';
-const rangesOf = (object: ApiObject): readonly string[] => typed(schema, object).spec?.cidrs ?? [];
+
+export const serviceCidrs = (dialect: Dialect): ResourceName => ({ group: dialect.group('networking'), resource: 'servicecidrs' });
+
+/** In CIDR notation. */
+export const rangesOf = (object: ApiObject): readonly string[] => typed(schema, object).spec?.cidrs ?? [];
+
+/** Whether services may be given addresses of a ServiceCIDR. Nobody need have called it ready, as in kube-apiserver. */
+export function isOpenForServices(object: ApiObject): boolean {
+  const ready = readyOf(object);
+  return object.metadata.deletionTimestamp === undefined && (ready === undefined || ready.status === 'True');
+}
+
+/** What is known of whether it is ready, if anything is. */
+export const readyOf = (object: ApiObject): Infer<typeof condition> | undefined => typed(schema, object).status?.conditions?.find(({ type }) => type === 'Ready');
+
+/** Keeps a ServiceCIDR that is being deleted as long as services have addresses of it alone. */
+export const rangeFinalizer = (dialect: Dialect): string => `${dialect.group('networking')}/service-cidr-finalizer`;
 
 function validate(object: ApiObject): FieldError[] {
   const ranges = rangesOf(object);

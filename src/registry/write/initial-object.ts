@@ -30,7 +30,7 @@ export async function createInitial(parts: RegistryParts, initial: InitialObject
   if (!isPlain(served)) return false;
   const key = served.objectKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
   try {
-    await parts.store.create(key, encodeObject(complete(parts, initial)));
+    await parts.store.create(key, encodeObject(completeObject(parts, initial)));
     return true;
   } catch (error) {
     if (error instanceof StoreError) return false;
@@ -42,9 +42,9 @@ export async function createInitial(parts: RegistryParts, initial: InitialObject
 const isPlain = ({ kind, written, resource }: ServedResource): boolean =>
   resource.builtIn && kind === written && kind === resource.kind && !kind.claims && !kind.strategy.allocate;
 
-/** The stages of `ObjectWriter.create`, in its order. */
-function complete(
-  { dialect, clock, random, features }: RegistryParts,
+/** The object as it is to be stored: the stages of `ObjectWriter.create`, in its order. */
+export function completeObject(
+  { dialect, clock, random, features }: Pick<RegistryParts, 'dialect' | 'clock' | 'random' | 'features'>,
   { served, object: given, user, manager }: InitialObject,
 ): ApiObject {
   const { kind } = served;

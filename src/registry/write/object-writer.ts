@@ -43,6 +43,7 @@ import {
   setNewMetadata,
   startGeneration,
 } from './server-metadata.ts';
+import { showClaim } from './show-claim.ts';
 import { type PreparedValue, stillServed } from './still-served.ts';
 import { isStored, type Stored, storedOfEntry, storedOfRecord } from './stored-object.ts';
 import { type TracedWrite, tracedWrite } from './traced-write.ts';
@@ -149,10 +150,11 @@ export class ObjectWriter {
       try {
         return await this.#createOnce(context, generated || chosen ? cloneJson(object) : object);
       } catch (error) {
-        const again = generated ? isStoreError(error, 'exists') : isClaimTaken(error);
+        const taken = isClaimTaken(error, context.served.collectionKey(''));
+        const again = taken || (generated && isStoreError(error, 'exists'));
         if (again && attempt < limits.generateNameAttemptsMax) continue;
         const name = object.metadata.name ?? object.metadata.generateName ?? '';
-        if (isClaimTaken(error)) throw conflict(context.served.name, name, takenMeanwhile);
+        if (taken) throw conflict(context.served.name, name, takenMeanwhile);
         if (isStoreError(error, 'exists')) throw await this.#exists(context, name, object.metadata.namespace);
         throw toStatusError(error, context.served.name, name);
       }
@@ -292,7 +294,7 @@ export class ObjectWriter {
         throw notFound(served.name, name);
       } catch (error) {
         if (isStoreError(error, 'unknownOutcome')) throw toStatusError(error, served.name, name);
-        const raced = isLostRace(error, stored);
+        const raced = isLostRace(error, stored, served.collectionKey(''));
         if (raced && attempt >= limits.writeAttemptsMax) throw conflict(served.name, name, staleObject);
         if (!raced && fresh) throw toStatusError(error, served.name, name);
         request.signal.throwIfAborted();
@@ -375,7 +377,7 @@ export class ObjectWriter {
   async #allocate(context: WriteContext, object: ApiObject, old: ApiObject | undefined): Promise<void> {
     const { pools, store, resources, random, clock, count } = this.#parts;
     const { strategy } = context.served.written;
-    const chosen = new ChosenValues({ pools, store, scope: resources.scope, random, clock, count });
+    const chosen = new ChosenValues({ pools: pools(), store, scope: resources.scope, random, clock, count });
     const filling = strategy.allocate?.(object, old, chosen) ?? [];
     const errors = await untilAborted(Promise.resolve(filling), context.request.signal).catch((error) => {
       throw error instanceof AllocationFailure ? allocationFailed(error) : error;
@@ -385,12 +387,13 @@ export class ObjectWriter {
 
   /** What a write changes of the claims of its object. */
   #claims(
-    { served, request: { signal } }: WriteContext,
+    { served, user, request: { signal } }: WriteContext,
     key: string,
     change: { readonly before: ApiObject | undefined; readonly after: ApiObject | undefined },
   ): Promise<readonly BatchWrite[]> {
     const { store, resources } = this.#parts;
-    return untilAborted(claimWrites(store, { kind: served.written, scope: resources.scope, key, ...change }), signal);
+    const claimed = { kind: served.written, scope: resources.scope, key, ...change };
+    return untilAborted(claimWrites(store, claimed, showClaim(this.#parts, user)), signal);
   }
 
   #storing<T>(
@@ -562,9 +565,9 @@ export interface UpdateView {
 }
 
 /** Someone else changed, removed or created the object after it was read. */
-const isLostRace = (error: unknown, stored: Stored | undefined): boolean =>
+const isLostRace = (error: unknown, stored: Stored | undefined, own: string): boolean =>
   stored
-    ? isStoreError(error, 'conflict') || isStoreError(error, 'notFound') || isClaimTaken(error)
+    ? isStoreError(error, 'conflict') || isStoreError(error, 'notFound') || isClaimTaken(error, own)
     : error instanceof StatusError && error.reason === 'AlreadyExists';
 
 /** Everything that blocks the removal: finalizers, and those of the strategy. */

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { silentLogger } from '../../base/logger.ts';
 import { Metrics } from '../../base/metrics.ts';
 import { ManualClock, systemClock } from '../../base/time/clock.ts';
+import { orch } from '../../dialect/orch.ts';
 import { defaultServiceRanges, type ServiceRanges, servicePools } from '../../kinds/core/service/service-pools.ts';
 import { RegistryFixture } from '../../registry/registry-fixture.ts';
 import { ClaimRepair } from './claim-repair.ts';
@@ -32,7 +33,7 @@ function repairOf(fixture: RegistryFixture, ranges: ServiceRanges = defaultServi
   };
   const repair = new ClaimRepair({
     ...{ store, cache, resources, events, metrics },
-    pools: servicePools(ranges),
+    pools: () => servicePools(ranges, orch),
     clock: systemClock,
     logger: silentLogger,
   });
@@ -138,6 +139,31 @@ test('what is outside of the range is told', async () => {
   ]);
 });
 
+test('of ServiceCIDRs the closed ones count as ranges too; those that are gone are shown no more', async () => {
+  await using fixture = await RegistryFixture.open();
+  await fixture.call('POST', services, service('a', '10.0.0.7'));
+  let stored = [{ text: '10.0.0.0/24', isOpen: false }];
+  const told: string[] = [];
+  const { store, cache, resources, metrics } = fixture;
+  const repair = new ClaimRepair({
+    ...{ store, cache, resources, metrics, clock: systemClock, logger: silentLogger },
+    events: { record: ({ reason, message }) => void told.push(`${reason}: ${message}`) },
+    pools: () => servicePools({ ...defaultServiceRanges, stored }, orch),
+  });
+  await repair.pass();
+  assert.deepEqual(told, []);
+  const gauge = 'kube_apiserver_clusterip_allocator_allocated_ips';
+  assert.ok(metrics.render().includes(`${gauge}{cidr="10.0.0.0/24"} 1\n`));
+  stored = [{ text: '10.9.0.0/24', isOpen: true }];
+  await repair.pass();
+  assert.deepEqual(told, [
+    'ClusterIPOutOfRange: Cluster IP [IPv4]: 10.0.0.7 is not within any configured Service CIDR; please recreate service',
+  ]);
+  const shown = metrics.render();
+  assert.ok(shown.includes(`${gauge}{cidr="10.9.0.0/24"} 0\n`));
+  assert.ok(!shown.includes(`${gauge}{cidr="10.0.0.0/24"}`));
+});
+
 test('it looks soon after the start, then every three minutes, until it is closed', async () => {
   const clock = new ManualClock();
   let looks = 0;
@@ -154,7 +180,7 @@ test('it looks soon after the start, then every three minutes, until it is close
     store,
     cache,
     resources,
-    pools: [],
+    pools: () => [],
     events: { record() {} },
     clock,
     logger: silentLogger,

@@ -32,7 +32,8 @@ interface ClaimRepairOptions {
   readonly store: Pick<Store, 'get' | 'list' | 'create' | 'update' | 'delete'>;
   readonly cache: Pick<WatchCache, 'fresh'>;
   readonly resources: Pick<ResourceRegistry, 'stored' | 'scope'>;
-  readonly pools: readonly ValuePool[];
+  /** As they are now. */
+  readonly pools: () => readonly ValuePool[];
   readonly events: EventRecorder;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -48,7 +49,9 @@ export class ClaimRepair implements Closable {
   readonly #options: ClaimRepairOptions;
   /** Claims that nobody needed at the last look. They go if the next one finds them the same: meanwhile their object may have come. */
   #unneeded: ReadonlyMap<string, Revision> = new Map();
-  readonly #gauges: ReadonlyMap<ValuePool, { readonly held: Gauge<string>; readonly free: Gauge<string> }>;
+  readonly #gauges = new Map<MetricDefinition<string>, Gauge<string>>();
+  /** Pools of which the gauges show something. */
+  #shown: ReadonlyMap<string, ValuePool> = new Map();
   readonly #looks: RepeatedWork;
 
   constructor(options: ClaimRepairOptions) {
@@ -60,12 +63,10 @@ export class ClaimRepair implements Closable {
       work: () => this.pass(),
       failed: (error) => logger.warn('what objects hold could not be compared with what they say', { error }),
     });
-    const definitions = new Map<MetricDefinition<string>, Gauge<string>>();
-    const gauge = (definition: MetricDefinition<string>): Gauge<string> =>
-      getOrAdd(definitions, definition, () => options.metrics.gauge(definition));
-    this.#gauges = new Map(
-      options.pools.map((pool) => [pool, { held: gauge(pool.metrics.held), free: gauge(pool.metrics.free) }]),
-    );
+    for (const { metrics } of options.pools()) {
+      this.#gauge(metrics.held);
+      this.#gauge(metrics.free);
+    }
   }
 
   /** Looks soon, and every three minutes from then on. */
@@ -81,7 +82,8 @@ export class ClaimRepair implements Closable {
     await cache.fresh();
     const slice = new TimeSlice(clock);
     const needed = new Set<string>();
-    const held = new Map<ValuePool, number>();
+    const pools = this.#options.pools();
+    const held = new Map(pools.map((pool) => [pool, 0]));
     for (const { stored: served } of resources.stored()) {
       if (!served.kind.claims) continue;
       const { collection } = served;
@@ -99,8 +101,9 @@ export class ClaimRepair implements Closable {
             record: claims.get(key),
             isFirst: !needed.has(key),
           });
-          const pool = needed.has(key) ? undefined : this.#poolOf(claim);
-          if (pool) held.set(pool, (held.get(pool) ?? 0) + 1);
+          for (const pool of needed.has(key) ? [] : pools) {
+            if (includes(pool, claim)) held.set(pool, (held.get(pool) ?? 0) + 1);
+          }
           needed.add(key);
         }
       }
@@ -109,16 +112,23 @@ export class ClaimRepair implements Closable {
     await this.#release([...claims.values()].filter(({ key }) => !needed.has(key)));
   }
 
+  /** Pools that are gone are shown no more. */
   #show(held: ReadonlyMap<ValuePool, number>): void {
-    for (const [pool, { held: heldGauge, free }] of this.#gauges) {
-      const count = held.get(pool) ?? 0;
-      heldGauge.set(pool.labels, count);
-      free.set(pool.labels, pool.size - count);
+    const before = this.#shown;
+    this.#shown = new Map([...held.keys()].map((pool) => [JSON.stringify([pool.folder, pool.labels]), pool]));
+    for (const [pool, count] of held) {
+      this.#gauge(pool.metrics.held).set(pool.labels, count);
+      this.#gauge(pool.metrics.free).set(pool.labels, pool.size - count);
+    }
+    for (const [key, { metrics, labels }] of before) {
+      if (this.#shown.has(key)) continue;
+      this.#gauge(metrics.held).remove(labels);
+      this.#gauge(metrics.free).remove(labels);
     }
   }
 
-  #poolOf({ folder, value }: Claim): ValuePool | undefined {
-    return this.#options.pools.find((pool) => pool.folder === folder && pool.canonical(value) !== undefined);
+  #gauge(definition: MetricDefinition<string>): Gauge<string> {
+    return getOrAdd(this.#gauges, definition, () => this.#options.metrics.gauge(definition));
   }
 
   async #claims(): Promise<ReadonlyMap<string, StoreRecord>> {
@@ -136,9 +146,10 @@ export class ClaimRepair implements Closable {
 
   /** One value of one object. */
   async #check(held: HeldValue): Promise<void> {
-    const { store, resources, pools } = this.#options;
+    const { store, resources } = this.#options;
     const { claim, holder, isFirst } = held;
-    const inRange = this.#poolOf(claim);
+    const pools = this.#options.pools();
+    const inRange = pools.find((pool) => includes(pool, claim));
     const pool = inRange ?? pools.find(({ folder }) => folder === claim.folder);
     if (!pool) return;
     if (!inRange) this.#tell(held, pool, 'OutOfRange', `is not within ${pool.told.range}; please recreate service`);
@@ -205,6 +216,9 @@ interface HeldValue {
   /** No other object of this look says so. */
   readonly isFirst: boolean;
 }
+
+const includes = ({ folder, canonical }: ValuePool, claim: Claim): boolean =>
+  folder === claim.folder && canonical(claim.value) !== undefined;
 
 /** Somebody else wrote the claim: the next look tells what is still to do. */
 async function unlessChanged(write: Promise<unknown>): Promise<void> {

@@ -1,6 +1,7 @@
 import { defaultPolicy } from '../../authz/rbac/bootstrap-policy/default-policy.ts';
 import { joinPolicy } from '../../authz/rbac/bootstrap-policy/join-policy.ts';
 import { autoupdateAnnotation } from '../../authz/rbac/bootstrap-policy/policy-objects.ts';
+import { serviceCidrPolicy } from '../../authz/rbac/bootstrap-policy/service-cidr-policy.ts';
 import { simulatedNodesPolicy } from '../../authz/rbac/bootstrap-policy/simulated-nodes-policy.ts';
 import { trustBundlePolicy, trustBundles } from '../../authz/rbac/bootstrap-policy/trust-bundle-policy.ts';
 import { reconcile } from '../../authz/rbac/reconcile.ts';
@@ -25,6 +26,8 @@ interface PolicyParts {
   readonly joinPolicy?: boolean | undefined;
   /** Also the role of the controller that simulates nodes. */
   readonly simulatesNodes?: boolean | undefined;
+  /** Also the role of the controller of ServiceCIDRs. */
+  readonly usesServiceCidrs?: boolean | undefined;
   /** Whether a resource is served, in any version: some roles are made only with what they are for. */
   readonly serves: (resource: ResourceName) => boolean;
   readonly client: Pick<ApiClient, 'create' | 'update' | 'delete'>;
@@ -54,6 +57,7 @@ export async function ensureDefaultPolicy(parts: PolicyParts): Promise<readonly 
     ...defaultPolicy(dialect),
     ...(parts.joinPolicy ? joinPolicy(dialect) : []),
     ...(parts.simulatesNodes ? simulatedNodesPolicy(dialect) : []),
+    ...(parts.usesServiceCidrs ? serviceCidrPolicy(dialect) : []),
     ...(parts.serves(trustBundles(dialect)) ? trustBundlePolicy(dialect) : []),
     ...parts.initialObjects,
   ];

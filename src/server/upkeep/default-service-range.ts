@@ -28,6 +28,7 @@ export class DefaultServiceRange {
   readonly #collection: string;
   readonly #path: string;
   readonly #rounds: RepeatedWork;
+  #warned = false;
 
   constructor(options: DefaultServiceRangeOptions) {
     const { clock, logger } = options;
@@ -50,7 +51,17 @@ export class DefaultServiceRange {
   /** One round. */
   async sync(): Promise<void> {
     const object = (await this.#options.client.find(this.#path)) ?? (await this.#made());
-    if (object && !this.#rounds.closed && this.#lacksReady(object)) await this.#callReady(object);
+    if (!object || this.#rounds.closed) return;
+    this.#warnOfOthers(object);
+    if (this.#lacksReady(object)) await this.#callReady(object);
+  }
+
+  /** Once: services get addresses of the stored ranges, if of any. */
+  #warnOfOthers({ spec: { cidrs: stored = [] } = {} }: ApiObject & Partial<ServiceRange>): void {
+    const { logger, ranges: configured } = this.#options;
+    if (this.#warned || equalValues(stored, configured)) return;
+    this.#warned = true;
+    logger.warn('the default ServiceCIDR has other ranges than the configuration', { stored, configured });
   }
 
   async #made(): Promise<ApiObject | undefined> {

@@ -91,6 +91,11 @@ export const featureGates = {
     stage: 'alpha',
     help: 'stateful sets that replace several pods at a time (KEP-961)',
   },
+  MultiCIDRServiceAllocator: {
+    default: false,
+    stage: 'beta',
+    help: 'addresses of services from ServiceCIDRs, and an IPAddress for each (KEP-1880), where --runtime-config serves them',
+  },
   MutatingAdmissionPolicy: {
     default: false,
     stage: 'alpha',

@@ -3,6 +3,7 @@ import { defaultTiming } from '../../client/leader-election.ts';
 import type { ControllerMetrics } from '../../controllers/controller-metrics.ts';
 import { type ControllerName, type ControllersContext, startControllers } from '../../controllers/controllers.ts';
 import { runAsLeader } from '../../controllers/run-controllers.ts';
+import { multiCidrGate } from '../../kinds/networking/ip-address.ts';
 import { defaultScope } from '../../meta/scope.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
 import { managerUser, systemAccount } from '../upkeep/bootstrap.ts';
@@ -10,6 +11,7 @@ import type { Access } from './access/access.ts';
 import type { Basis } from './basis.ts';
 import type { ApiServerConfig } from './config.ts';
 import type { LoopbackClients } from './loopback-clients.ts';
+import { usesServiceCidrs } from './service-ranges.ts';
 
 interface OwnControllersOptions extends ControllersContext {
   readonly run: readonly ControllerName[];
@@ -31,9 +33,10 @@ interface OwnControllersParts
  * so that only those of the default scope sign them: an administrator of another must not make users of this one.
  */
 export function startOwnControllers(
-  { controllers, storage }: Pick<ApiServerConfig, 'controllers' | 'storage'>,
+  config: Pick<ApiServerConfig, 'controllers' | 'storage' | 'features' | 'dialect'>,
   parts: OwnControllersParts,
 ): Closable {
+  const { controllers, storage } = config;
   const { clock, random, logger, dialect, clients, authentication, resources, environment } = parts;
   const { controllerManager: name } = dialect;
   const issuer = authentication.serviceAccounts?.issuer;
@@ -41,6 +44,7 @@ export function startOwnControllers(
   return runOwnControllers({
     ...{ clock, random, logger, dialect, metrics: parts.controllerMetrics },
     ...chosen,
+    features: new Set(usesServiceCidrs(config, resources) ? [multiCidrGate] : []),
     ...(certificateSigning && resources.scope === defaultScope && { certificateSigning }),
     onGroupsChanged: (listener) =>
       resources.onChange(({ added, removed }) =>

@@ -1,7 +1,6 @@
 import { defaultPluginConfigurations } from '../../admission/plugins/plugin-configurations.ts';
 import { requirePermission, requireUnsafeDelete } from '../../authz/authorizer.ts';
 import type { Caller } from '../../base/caller.ts';
-import { defaultServiceRanges, servicePools } from '../../kinds/core/service/service-pools.ts';
 import type { KindServices } from '../../kinds/services.ts';
 import { kindCounters } from '../../registry/kind-counters.ts';
 import type { RegistryParts } from '../../registry/verb.ts';
@@ -17,11 +16,12 @@ import { type ApiServerConfig, defaultAgents } from './config.ts';
 import { namesOfEnabled } from './features.ts';
 import { namespaceIdentity } from './scopes/namespace-identity.ts';
 import type { ScopeParts } from './scopes/scope-parts.ts';
+import type { CurrentServiceRanges } from './service-ranges.ts';
 
 /** The dependencies of the registry's verbs. */
 export function registryParts(
   config: ApiServerConfig,
-  parts: ScopeParts & Access,
+  parts: ScopeParts & Access & { readonly services: CurrentServiceRanges },
 ): RegistryParts & { readonly lookups: AdmissionLookups } {
   const { dialect, clock, random, logger, metrics, store, cache, resources, authorization } = parts;
   const { authorizer, index: rbac } = authorization;
@@ -39,7 +39,7 @@ export function registryParts(
       requirePermission(authorizer, { ...info, verb: 'create' }, user, request),
     isSameNamespace: namespaceIdentity(resources.finder('', 'v1', 'namespaces'), store),
     requireUnsafeDelete: (info, user, request) => requireUnsafeDelete(authorizer, info, user, request),
-    pools: servicePools(config.serviceRanges ?? defaultServiceRanges),
+    pools: () => parts.services.pools(),
     count: kindCounters(metrics),
     inline: true,
     features,

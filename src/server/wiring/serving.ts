@@ -2,7 +2,6 @@ import type { AdmissionConfigurations } from '../../admission/admission-configur
 import { defaultPluginConfigurations } from '../../admission/plugins/plugin-configurations.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { defaultServiceRanges } from '../../kinds/core/service/service-pools.ts';
 import { defaultScope } from '../../meta/scope.ts';
 import { AgentTrust } from '../../outbound/backend/agent-trust.ts';
 import { Registry } from '../../registry/registry.ts';
@@ -26,6 +25,7 @@ import type { Access } from './access/access.ts';
 import { type ApiServerConfig, defaultAgents } from './config.ts';
 import { registryParts } from './registry-parts.ts';
 import type { ScopeParts } from './scopes/scope-parts.ts';
+import { type CurrentServiceRanges, openServiceRanges } from './service-ranges.ts';
 
 /** The request path of a scope. */
 export interface Serving {
@@ -33,6 +33,7 @@ export interface Serving {
   readonly responder: Responder;
   /** The webhooks and policies of the scope. */
   readonly configurations: AdmissionConfigurations;
+  readonly services: CurrentServiceRanges;
   readonly flowObjects: FlowObjects;
   /** The pipeline. */
   readonly handle: (exchange: Exchange) => void;
@@ -47,7 +48,7 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
   const { hasRole } = authorization;
   const flowControl = new FlowControl(parts.capacity, { name: resources.scope.name, isLoopback, hasRole });
   const flowObjects = held.add(followFlowObjects(flowControl, parts));
-  const { registry, heavy, configurations } = openRegistry(config, parts);
+  const { registry, heavy, configurations, services } = openRegistry(config, parts);
   const connector = openConnector(config, parts);
   const issuerDiscovery = identities.serviceAccounts?.discovery;
   const responder = new Responder({
@@ -76,7 +77,7 @@ export function openServing(config: ApiServerConfig, parts: ServingParts): Servi
     }),
     { refuse, flowControl, observers, workAfterTimeout: workAfterTimeout(metrics) },
   );
-  return { registry, responder, configurations, flowObjects, handle: parts.cors.wrap(handle) };
+  return { registry, responder, configurations, services, flowObjects, handle: parts.cors.wrap(handle) };
 }
 
 /** What connects clients to nodes and pods; its files are followed until the scope closes. */
@@ -109,12 +110,13 @@ const followFlowObjects = (
 function openRegistry(config: ApiServerConfig, parts: ServingParts) {
   const { thread } = parts;
   const { admissionPlugins, pluginConfigurations = defaultPluginConfigurations, runtimeConfig } = config;
-  const { serviceRanges = defaultServiceRanges } = config;
-  const made = registryParts(config, parts);
+  const services = openServiceRanges(config, parts);
+  const serviceRanges = () => services.ranges();
+  const made = registryParts(config, { ...parts, services });
   const registry = new Registry(made);
   const configured = { admissionPlugins, pluginConfigurations, runtimeConfig, serviceRanges };
   const heavy = new HeavyWork({ ...made, ...configured, registry, thread });
-  return { registry, heavy, configurations: made.lookups.dynamic.configurations };
+  return { registry, heavy, configurations: made.lookups.dynamic.configurations, services };
 }
 
 function requestObservers(

@@ -66,7 +66,7 @@ function keepApiService(
 ): void {
   if (!apiService) return;
   const { address, nodePort } = apiService;
-  const [pool] = servicePools(serviceRanges);
+  const [pool] = servicePools(serviceRanges, dialect);
   if (!pool || pool.size === 0) return;
   const client = server.clientAs(serverUser, dialect.apiServer);
   const service = new ApiService({

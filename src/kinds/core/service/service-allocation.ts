@@ -1,14 +1,22 @@
+import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { type FieldError, invalid, invalidTexts } from '../../../meta/field-error.ts';
 import { addressText } from '../../../meta/ip-number.ts';
 import { familyNumber } from '../../../meta/ip-range.ts';
 import { AllocationFailure, type Claim, type Pools } from '../../allocation.ts';
+import { shownAddress } from '../../networking/ip-address.ts';
 import { typed } from '../../typed.ts';
 import { alignClusterIps, dropUnused, keepAllocated } from './service-changes.ts';
 import { fillFamilies, staysPreferring } from './service-families.ts';
 import { clusterIps, nodePorts } from './service-pools.ts';
 import { type ServicePort, type ServiceSpec, serviceSchema } from './service-schema.ts';
 import { isHeadless, isNone, isReachedByNodes, needsHealthCheck, specOf } from './service-spec.ts';
+
+/** What a service holds, with the IPAddresses that show its addresses. */
+export const shownServiceClaims =
+  (dialect: Dialect) =>
+  (object: ApiObject): readonly Claim[] =>
+    serviceClaims(object).map((claim) => (claim.folder === clusterIps ? { ...claim, shown: shownAddress(dialect, claim.value, object.metadata) } : claim));
 
 /** The addresses and ports that a service holds. Protocols do not count: a port of all nodes belongs to one service. */
 export function serviceClaims(object: ApiObject): readonly Claim[] {

@@ -6,7 +6,7 @@ import type { Kind } from '../../kind.ts';
 import { clearStatus, statusView } from '../../meta/status-view.ts';
 import { typed } from '../../typed.ts';
 import { clusterIpChangeErrors } from './cluster-ip-errors.ts';
-import { allocateService, serviceClaims } from './service-allocation.ts';
+import { allocateService, shownServiceClaims } from './service-allocation.ts';
 import { serviceColumns } from './service-columns.ts';
 import { setServiceDefaults } from './service-defaults.ts';
 import { serviceErrors, serviceStatusErrors } from './service-errors.ts';
@@ -45,7 +45,7 @@ export const service = (dialect: Dialect): Kind =>
     },
     subresources: [statusView((object) => serviceStatusErrors(typed(serviceSchema, object).status ?? {}, specOf(object))), serviceProxy],
     takesAlong: ['endpoints'],
-    claims: serviceClaims,
+    claims: shownServiceClaims(dialect),
     createOnUpdate: true,
     deleteReturnsObject: true,
   });

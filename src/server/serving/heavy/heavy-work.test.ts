@@ -118,7 +118,7 @@ class Side implements AsyncDisposable {
       isSameNamespace: () => true,
       features: new Set(['Fresh']),
       unsafeDeletion: false,
-      pools: servicePools(defaultServiceRanges),
+      pools: () => servicePools(defaultServiceRanges, orch),
       count() {},
       dialect: orch,
       clock: systemClock,
@@ -140,7 +140,7 @@ class Side implements AsyncDisposable {
       admissionPlugins: plugins,
       pluginConfigurations: defaultPluginConfigurations,
       runtimeConfig: new Map(),
-      serviceRanges: defaultServiceRanges,
+      serviceRanges: () => defaultServiceRanges,
     });
   }
 

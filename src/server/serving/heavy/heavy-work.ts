@@ -70,7 +70,7 @@ interface HeavyWorkParts
   readonly admissionPlugins: readonly PluginName[];
   readonly pluginConfigurations: PluginConfigurations;
   readonly runtimeConfig: RuntimeConfig;
-  readonly serviceRanges: ServiceRanges;
+  readonly serviceRanges: () => ServiceRanges;
   readonly lookups: AdmissionLookups;
 }
 
@@ -148,7 +148,7 @@ export class HeavyWork {
       features: this.#parts.features,
       runtimeConfig: this.#parts.runtimeConfig,
       unsafeDeletion: this.#parts.unsafeDeletion,
-      serviceRanges: this.#parts.serviceRanges,
+      serviceRanges: this.#parts.serviceRanges(),
       ...{ method, target, user, userAgent, form },
       body: ownBytes(bytes),
       entry: entry && { ...entry, bytes: ownBytes(entry.bytes) },

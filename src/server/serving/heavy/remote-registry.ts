@@ -90,7 +90,7 @@ export function remoteRegistry(options: RemoteRegistryOptions): {
       lookups: remoteLookups(context, options.configurations),
     }),
     servicesFor: () => noServices,
-    pools: servicePools(options.serviceRanges),
+    pools: () => servicePools(options.serviceRanges, dialect),
     count: (counted) => void context.call('count', counted),
     requireCreate: async () => void (await callUntilAborted(context, 'requireCreate', undefined)),
     requireUnsafeDelete: async () => void (await callUntilAborted(context, 'requireUnsafeDelete', undefined)),

@@ -2,7 +2,6 @@ import { type Closable, ClosableStack } from '../../../base/disposable.ts';
 import type { ApiClient } from '../../../client/api-client.ts';
 import { ApiEventRecorder } from '../../../client/event-recorder.ts';
 import type { Exchange } from '../../../http/exchange.ts';
-import { defaultServiceRanges, servicePools } from '../../../kinds/core/service/service-pools.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import type { ResourceName } from '../../../meta/status-error.ts';
 import type { Transport } from '../../../outbound/transport.ts';
@@ -15,6 +14,7 @@ import { documentMetrics } from '../../definitions/document-metrics.ts';
 import { removalBy } from '../../definitions/remove-objects.ts';
 import { UnservedDefinitions } from '../../definitions/unserved-definitions.ts';
 import { heavyConversion } from '../../serving/heavy/heavy-conversion.ts';
+import { AddressRepair } from '../../upkeep/address-repair.ts';
 import { type CreateInitial, createNamespaces, serverUser } from '../../upkeep/bootstrap.ts';
 import { ClaimRepair } from '../../upkeep/claim-repair.ts';
 import { ensureDefaultPolicy, keepObjects, retryDefaultPolicy } from '../../upkeep/default-policy.ts';
@@ -23,6 +23,7 @@ import { type Access, openAccess } from '../access/access.ts';
 import type { ApiServerConfig } from '../config.ts';
 import { LoopbackClients } from '../loopback-clients.ts';
 import { startOwnControllers } from '../own-controllers.ts';
+import { usesServiceCidrs } from '../service-ranges.ts';
 import { openServing, type Serving } from '../serving.ts';
 import type { ScopeParts } from './scope-parts.ts';
 import type { SharedParts } from './shared-parts.ts';
@@ -119,11 +120,22 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
 }
 
 /** Compares what objects hold with what they say, as long as it is not closed. */
-function startClaimRepair({ serviceRanges = defaultServiceRanges }: ApiServerConfig, parts: ScopeParts): Closable {
+function startClaimRepair(config: ApiServerConfig, parts: ScopeParts & Serving): Closable {
   const held = new ClosableStack();
   const component = 'claim-repair-controller';
   const events = held.add(new ApiEventRecorder({ ...parts, client: parts.clients.server, component }));
-  const repair = held.add(new ClaimRepair({ ...parts, events, pools: servicePools(serviceRanges) }));
+  const repair = held.add(new ClaimRepair({ ...parts, events, pools: () => parts.services.pools() }));
+  repair.start();
+  if (usesServiceCidrs(config, parts.resources)) held.add(startAddressRepair(parts));
+  return held;
+}
+
+/** The same for the IPAddresses by which clients see addresses of services. */
+function startAddressRepair(parts: ScopeParts & Serving): Closable {
+  const held = new ClosableStack();
+  const client = parts.clients.server;
+  const events = held.add(new ApiEventRecorder({ ...parts, client, component: 'ipallocator-repair-controller' }));
+  const repair = held.add(new AddressRepair({ ...parts, client, events, pools: () => parts.services.pools() }));
   repair.start();
   return held;
 }
@@ -145,15 +157,17 @@ function ensureLater(config: ApiServerConfig, parts: ScopeParts & Serving): Clos
 
 /** Ensures the objects that exist after every start: namespaces, the default policy, and those of other kinds. */
 async function makeInitialObjects(
-  { joinPolicy, controllers }: Pick<ApiServerConfig, 'joinPolicy' | 'controllers'>,
+  config: Pick<ApiServerConfig, 'joinPolicy' | 'controllers' | 'features' | 'dialect'>,
   parts: ScopeParts & Serving,
 ): Promise<void> {
+  const { joinPolicy, controllers } = config;
   const { dialect, clock, held, logger, clients, cache, resources, registry, configurations } = parts;
   const createInitial = initialCreation(parts);
   await createNamespaces({ registry, dialect, createInitial }, storedNamespaces(resources));
   const policyParts = {
     ...{ dialect, logger, joinPolicy },
     simulatesNodes: controllers.run.includes('simulated-nodes'),
+    usesServiceCidrs: usesServiceCidrs(config, resources),
     serves: ({ group, resource }: ResourceName) =>
       [...resources.table.ofGroup(group)].some(({ name }) => name.resource === resource),
     client: clients.server,
