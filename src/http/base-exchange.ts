@@ -25,7 +25,9 @@ export interface ExchangeOwner {
   readonly headers: readonly string[];
   /** Counts a request for its sender; undefined for one whose connections are never held. */
   sentBy(sender: Sender | undefined): void;
-  /** Whether more than `outputBytesSmall` may be written at once, see Connection. */
+  /** No more than `outputBytesSmall` may be written at once now. */
+  readonly writesLittle: boolean;
+  /** Whether more than that may be written at once, see Connection. */
   mayWriteLarge(): boolean;
   /** The exchange is over: the response was sent, or the client is gone. */
   ended(exchange: BaseExchange): void;
@@ -86,6 +88,10 @@ export abstract class BaseExchange implements Exchange {
 
   sentBy(sender: Sender | undefined): void {
     this.#owner.sentBy(sender);
+  }
+
+  get writesLittle(): boolean {
+    return this.#owner.writesLittle;
   }
 
   protected mayWriteLarge(): boolean {

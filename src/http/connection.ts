@@ -85,11 +85,17 @@ export class Connection implements ExchangeOwner, OutputHolder {
     return this.#sender;
   }
 
+  get writesLittle(): boolean {
+    const sender = this.#sender;
+    if (this.#largeWriterOf || sender === undefined || this.#closed) return false;
+    return sender.largeWriters >= limits.largeWritersMax;
+  }
+
   /** Takes a place of its sender until the connection closes, as TLS keeps what it needed for the largest write. */
   mayWriteLarge(): boolean {
+    if (this.writesLittle) return false;
     const sender = this.#sender;
     if (this.#largeWriterOf || sender === undefined || this.#closed) return true;
-    if (sender.largeWriters >= limits.largeWritersMax) return false;
     sender.largeWriters += 1;
     this.#largeWriterOf = sender;
     return true;

@@ -153,6 +153,8 @@ export interface Exchange {
   readonly bodyBytes: number;
   /** How the exchange ended; undefined until then. */
   readonly ending: Ending | undefined;
+  /** Its connection writes little at once, so that a body is better made little by little too. */
+  readonly writesLittle?: boolean;
   /** Bytes of the response that were written and still wait for the client. */
   readonly unsent: number;
   /** Closes the stream or connection immediately, so that the client sees that the response was truncated. */

@@ -7,7 +7,7 @@ interface Framing {
   readonly head: string;
   readonly separator: string;
   readonly tail: string;
-  /** Default: `chunkBytes`. */
+  /** Default: `largeChunkBytes`. */
   readonly chunkBytes?: number;
 }
 
@@ -19,9 +19,9 @@ export interface Chunk {
 }
 
 /** Large enough to make the cost of a write, about 10 microseconds over TLS and HTTP/2, negligible per byte. */
-const chunkBytes = 256 * 1024;
+export const largeChunkBytes: number = 256 * 1024;
 
-/** For bodies of which many may stand still at once: watches that are not read. */
+/** For bodies of which many may stand still at once: watches, and lists of connections that write little at once. */
 export const smallChunkBytes: number = limits.outputBytesSmall;
 
 /** From this length on, or that of a chunk, bytes are sent in place instead of being copied. */
@@ -56,7 +56,12 @@ export function* gatherList(
   };
   let any = false;
   for (const item of items) {
-    if (item.memory === memory && item.start === end + 1 && memory[end] === joint && item.end - start <= chunkBytes) {
+    if (
+      item.memory === memory &&
+      item.start === end + 1 &&
+      memory[end] === joint &&
+      item.end - start <= largeChunkBytes
+    ) {
       end = item.end;
       continue;
     }
@@ -82,8 +87,11 @@ const noFraming: Framing = { head: '', separator: '', tail: '' };
 const eventFraming: Framing = { ...noFraming, chunkBytes: smallChunkBytes };
 
 /** The same for pieces without separators. */
-const gatherPieces = (pieces: Iterable<Uint8Array | string>, slice?: Pick<TimeSlice, 'over'>): Generator<Chunk, void> =>
-  gatherList(noFraming, spansOf(pieces), slice);
+const gatherPieces = (
+  pieces: Iterable<Uint8Array | string>,
+  slice: Pick<TimeSlice, 'over'> | undefined,
+  chunkBytes: number,
+): Generator<Chunk, void> => gatherList({ ...noFraming, chunkBytes }, spansOf(pieces), slice);
 
 /** The same for events of a watch. */
 export const gatherEvents = (
@@ -95,12 +103,13 @@ export const gatherEvents = (
 export function* gatherAwaited(
   pieces: Iterable<Uint8Array | string | Promise<Uint8Array>>,
   slice?: Pick<TimeSlice, 'over'>,
+  chunkBytes = largeChunkBytes,
 ): Generator<Chunk | Promise<Chunk>, void> {
   const iterator = pieces[Symbol.iterator]();
   try {
     for (let last: Stretch['last']; last !== 'end'; ) {
       const stretch: Stretch = { last: 'end' };
-      yield* gatherPieces(untilPromise(iterator, stretch), slice);
+      yield* gatherPieces(untilPromise(iterator, stretch), slice, chunkBytes);
       ({ last } = stretch);
       if (last instanceof Promise) yield last.then((bytes) => ({ bytes }));
     }
@@ -137,7 +146,7 @@ class ChunkBuilder {
   #open: OpenChunk | undefined;
   readonly #bytesMax: number;
 
-  constructor(head: Uint8Array, bytesMax = chunkBytes) {
+  constructor(head: Uint8Array, bytesMax = largeChunkBytes) {
     this.#bytesMax = bytesMax;
     this.put(head, 0, head.length);
   }
@@ -177,10 +186,10 @@ class ChunkBuilder {
  * without reuse, lists cost twice as much in a process with a large heap.
  */
 const free: ReadonlyMap<number, Buffer[]> = new Map([
-  [chunkBytes, []],
+  [largeChunkBytes, []],
   [smallChunkBytes, []],
 ]);
-const keptMax = (bytes: number): number => (bytes === chunkBytes ? limits.listChunksKept : limits.eventChunksKept);
+const keptMax = (bytes: number): number => (bytes === largeChunkBytes ? limits.listChunksKept : limits.eventChunksKept);
 
 /** A chunk being filled. */
 class OpenChunk implements Chunk {

@@ -18,6 +18,7 @@ export class Http1Exchange extends BaseExchange {
   readonly #closing: () => boolean;
   readonly #clock: Clock;
   #refused = false;
+  #writer: BodyWriter | undefined;
   /** Somebody reads the body for as long as there is an answer. */
   #streams = false;
 
@@ -83,7 +84,11 @@ export class Http1Exchange extends BaseExchange {
       this.#linger(bytes);
       return;
     }
-    response.end(bytes);
+    if (bytes && bytes.length > limits.outputBytesSmall && this.method !== 'HEAD') {
+      // The writer counts them.
+      this.bodyBytes = 0;
+      this.#writeTo(response).end(bytes);
+    } else response.end(bytes);
     if (this.#refused) discardBody(this.#request, () => this.destroy());
   }
 
@@ -95,22 +100,26 @@ export class Http1Exchange extends BaseExchange {
     this.status = status;
     if (gone) return nullWriter;
     if (this.hasBody && !this.#streams && !this.#request.complete) discardBody(this.#request, () => this.destroy());
-    const ended = (): void => {
-      this.answered = true;
-    };
     if (this.method !== 'HEAD') {
       // `flushHeaders` would write a warning that is UTF-8 as if it were Latin-1.
       response.write(noBytes);
-      return new Http1Writer(response, {
-        ended,
-        abort: () => this.destroy(),
-        written: this.countWritten,
-        mayWriteLarge: () => this.mayWriteLarge(),
-      });
+      return this.#writeTo(response);
     }
     response.end();
-    ended();
+    this.answered = true;
     return nullWriter;
+  }
+
+  #writeTo(response: ServerResponse): BodyWriter {
+    this.#writer = new Http1Writer(response, {
+      written: this.countWritten,
+      ended: () => {
+        this.answered = true;
+      },
+      abort: () => this.destroy(),
+      mayWriteLarge: () => this.mayWriteLarge(),
+    });
+    return this.#writer;
   }
 
   #headerList(headers: Headers): string[] {
@@ -134,7 +143,7 @@ export class Http1Exchange extends BaseExchange {
   }
 
   protected get buffered(): number {
-    return this.#response.writableLength;
+    return this.#writer?.buffered ?? this.#response.writableLength;
   }
 
   protected get hasBody(): boolean {
@@ -212,7 +221,8 @@ class Http1Writer extends ResponseWriter implements Outlet {
   writeShared(chunk: SharedChunk): boolean {
     const response = this.#response;
     // An HTTP/1.0 client does not support chunked encoding. Output that Node still buffers must be sent first.
-    if (!response.chunkedEncoding || response.writableCorked > 0) return this.write(chunk.bytes);
+    const isPlain = !response.chunkedEncoding || response.writableCorked > 0;
+    if (isPlain || this.mustTakeTurns(chunk.bytes.length)) return this.write(chunk.bytes);
     response.chunkedEncoding = false;
     try {
       return this.writeFramed(chunk.chunked, chunk.bytes.length);

@@ -6,6 +6,7 @@ import { limits } from '../base/limits.ts';
 import { once, until, within } from '../base/waits-fixture.ts';
 import type { BodyWriter, Exchange } from './exchange.ts';
 import { Sender } from './flood-gate.ts';
+import { sendPieces } from './list-stream.ts';
 import { ca, fetch2, readAll, type Started, start } from './listener-fixture.ts';
 import { SharedChunk } from './shared-chunk.ts';
 
@@ -100,6 +101,51 @@ for (const protocol of ['h2', 'http/1.1']) {
       await using started = await start((exchange) => void send(exchange).catch(() => exchange.destroy()));
       const body = await bodies[protocol]?.(started);
       assert.ok(body?.equals(Buffer.concat([...Array<Buffer>(20).fill(part), Buffer.from('end')])));
+    });
+
+    it('that write little at once send whole responses', async () => {
+      const sender = new Sender();
+      sender.largeWriters = largeWritersMax;
+      let sent: Exchange | undefined;
+      const content = Buffer.concat(Array<Buffer>(30).fill(part));
+      await using started = await start((exchange) => {
+        sent = exchange;
+        exchange.sentBy?.(sender);
+        exchange.respond(200, {}, content);
+        assert.ok(exchange.unsent > content.length - 3 * part.length, 'what waits counts as unsent');
+      });
+      const body = await bodies[protocol]?.(started);
+      assert.ok(body?.equals(content));
+      await until(() => sent?.ending === 'complete');
+      assert.equal(sent?.bodyBytes, content.length);
+    });
+
+    it('that write little at once have lists made little by little', async () => {
+      let sender = new Sender();
+      const lengths = new Set<number>();
+      await using started = await start((exchange) => {
+        exchange.sentBy?.(sender);
+        const { stream } = exchange;
+        exchange.stream = (status, headers) => {
+          const writer = stream.call(exchange, status, headers);
+          const { write } = writer;
+          writer.write = (chunk, taken) => {
+            lengths.add(chunk.length);
+            return write.call(writer, chunk, taken);
+          };
+          return writer;
+        };
+        const pieces = Array<Buffer>(1_000).fill(Buffer.alloc(1_000, 'a'));
+        void sendPieces(exchange, pieces, { status: 200, contentType: 'text/plain' });
+      });
+      for (const largeWriters of [0, largeWritersMax]) {
+        sender = new Sender();
+        sender.largeWriters = largeWriters;
+        lengths.clear();
+        const body = await bodies[protocol]?.(started);
+        assert.equal(body?.length, 1_000_000);
+        assert.equal(Math.max(...lengths) > outputBytesSmall, largeWriters === 0);
+      }
     });
   });
 }

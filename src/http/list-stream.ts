@@ -2,7 +2,7 @@ import { createGzip } from 'node:zlib';
 import type { ByteSpan } from '../base/collections/byte-span.ts';
 import type { TimeSlice } from '../base/time/time-slice.ts';
 import type { BodyWriter, Exchange, Headers } from './exchange.ts';
-import { type Chunk, gatherAwaited, gatherList } from './gather.ts';
+import { type Chunk, gatherAwaited, gatherList, largeChunkBytes, smallChunkBytes } from './gather.ts';
 import { gzipLevel } from './gzip.ts';
 import { type Answer, gzipHeaders, sendBytes, wantsGzip } from './respond.ts';
 import { ResponseWriter } from './response-writer.ts';
@@ -28,7 +28,7 @@ interface ListOptions extends Omit<Answer, 'body'> {
  * truncated response.
  */
 export function sendList(exchange: Exchange, body: ListBody, options: ListOptions): Promise<void> | undefined {
-  const framing = { head: body.head, separator: ',', tail: body.tail };
+  const framing = { head: body.head, separator: ',', tail: body.tail, chunkBytes: chunkBytesFor(exchange) };
   return sendChunks(exchange, gatherList(framing, body.items, options.slice), options);
 }
 
@@ -41,8 +41,11 @@ export function sendPieces(
   pieces: Iterable<Uint8Array | string | Promise<Uint8Array>>,
   options: ListOptions,
 ): Promise<void> | undefined {
-  return sendChunks(exchange, gatherAwaited(pieces, options.slice), options);
+  return sendChunks(exchange, gatherAwaited(pieces, options.slice, chunkBytesFor(exchange)), options);
 }
+
+/** Many clients that do not read may each hold a chunk. */
+const chunkBytesFor = ({ writesLittle }: Exchange): number => (writesLittle ? smallChunkBytes : largeChunkBytes);
 
 type Chunks = Generator<Chunk | Promise<Chunk>, void>;
 

@@ -20,18 +20,33 @@ export interface WriterEvents {
   readonly ended: () => void;
   /** Cuts the response off. */
   readonly abort: () => void;
-  /** Whether more than `outputBytesSmall` may be buffered. Asked from half of that on, as more may follow. Default: always. */
+  /** Whether more than `outputBytesSmall` may be written at once. Asked from half of that on, as more may follow. Default: always. */
   readonly mayWriteLarge?: () => boolean;
 }
 
-/** A response body in parts over a Node stream. */
+/** What waits for its turn to be written. */
+interface Waiting {
+  readonly bytes: Uint8Array;
+  readonly sent: (() => void) | undefined;
+}
+
+/**
+ * A response body in parts over a Node stream. On a connection that may write little at once, what is more waits here, as
+ * the stream would have a copy of all of it, and the socket an encrypted one.
+ */
 export class ResponseWriter implements BodyWriter {
   readonly #stream: ResponseStream;
   readonly #on: WriterEvents;
   #drained: PromiseWithResolvers<void> | undefined;
   #listens = false;
-  /** Writes under way that were enough for a connection that writes little at once. */
-  #enough = 0;
+  readonly #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  /** Bytes already written of the first that waits. */
+  #waitingAt = 0;
+  /** Writes under way that others wait for. */
+  #underWay = 0;
+  /** The end waits too. */
+  #ending = false;
 
   constructor(stream: ResponseStream, on: WriterEvents) {
     this.#stream = stream;
@@ -39,31 +54,80 @@ export class ResponseWriter implements BodyWriter {
   }
 
   get buffered(): number {
-    return this.#stream.writableLength;
+    return this.#stream.writableLength + this.#waitingBytes;
+  }
+
+  /** Enough is written: more should wait for `drained`. */
+  get isBehind(): boolean {
+    return this.#stream.writableNeedDrain || this.#takesTurns;
   }
 
   get #open(): boolean {
-    return !this.#stream.destroyed && !this.#stream.writableEnded;
+    return !this.#stream.destroyed && !this.#stream.writableEnded && !this.#ending;
+  }
+
+  get #takesTurns(): boolean {
+    return this.#underWay > 0 || this.#waiting.length > 0;
+  }
+
+  /** Whether so many bytes are written little by little. */
+  protected mustTakeTurns(bytes: number): boolean {
+    if (this.#takesTurns) return true;
+    return this.buffered + bytes >= limits.outputBytesSmall / 2 && this.#on.mayWriteLarge?.() === false;
   }
 
   write(chunk: Uint8Array | string, sent?: () => void): boolean {
     if (!this.#open) return true;
-    const bytes = lengthOf(chunk);
-    this.#on.written(bytes);
-    const isEnough = this.buffered + bytes >= limits.outputBytesSmall / 2 && this.#on.mayWriteLarge?.() === false;
-    if (!sent && !isEnough) return this.#stream.write(chunk);
-    if (isEnough) this.#enough += 1;
-    const takesMore = this.#stream.write(chunk, (error) => {
-      if (isEnough) this.#taken();
-      // If the stream ended early, pending frames may still reference the chunk.
-      if (!error && !this.#stream.destroyed) sent?.();
-    });
-    return takesMore && !isEnough;
+    const length = lengthOf(chunk);
+    this.#on.written(length);
+    if (!this.mustTakeTurns(length)) return this.#stream.write(chunk, sent && ((error) => this.#taken(error, sent)));
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    const isFirst = !this.#takesTurns;
+    this.#waiting.push({ bytes, sent });
+    this.#waitingBytes += length;
+    if (isFirst) this.#writeLittle();
+    return false;
   }
 
-  #taken(): void {
-    this.#enough -= 1;
-    if (this.#enough === 0) this.#tellDrained();
+  /** If the stream ended early, pending frames may still reference the chunk. */
+  #taken(error: Error | null | undefined, sent: (() => void) | undefined): void {
+    if (!error && !this.#stream.destroyed) sent?.();
+  }
+
+  #writeLittle(): void {
+    let room: number = limits.outputBytesSmall;
+    for (let next = this.#waiting[0]; next && room > 0; next = this.#waiting[0]) {
+      const part = next.bytes.subarray(this.#waitingAt, this.#waitingAt + room);
+      room -= part.length;
+      this.#waitingBytes -= part.length;
+      this.#waitingAt += part.length;
+      const isLast = this.#waitingAt === next.bytes.length;
+      this.#writePart(part, isLast ? next.sent : undefined);
+      if (!isLast) return;
+      this.#waiting.shift();
+      this.#waitingAt = 0;
+    }
+  }
+
+  #writePart(part: Uint8Array, sent: (() => void) | undefined): void {
+    this.#underWay += 1;
+    this.#stream.write(part, (error) => {
+      this.#underWay -= 1;
+      this.#taken(error, sent);
+      if (this.#underWay > 0) return;
+      // Others have their turn, also if the system takes everything at once.
+      if (this.#waiting.length > 0) setImmediate(() => this.#goOn());
+      else this.#allTaken();
+    });
+  }
+
+  #goOn(): void {
+    if (!this.#stream.destroyed) this.#writeLittle();
+  }
+
+  #allTaken(): void {
+    this.#tellDrained();
+    if (this.#ending) this.#stream.end();
   }
 
   /** Writes a part of the body together with its framing. */
@@ -74,8 +138,7 @@ export class ResponseWriter implements BodyWriter {
   }
 
   drained(): Promise<void> {
-    const stream = this.#stream;
-    if (!this.#open || !(stream.writableNeedDrain || this.#enough > 0)) return Promise.resolve();
+    if (!this.#open || !this.isBehind) return Promise.resolve();
     this.#listen();
     this.#drained ??= Promise.withResolvers();
     return this.#drained.promise;
@@ -84,20 +147,27 @@ export class ResponseWriter implements BodyWriter {
   #listen(): void {
     if (this.#listens) return;
     this.#listens = true;
-    this.#stream.on('drain', this.#tellDrained);
-    this.#stream.on('close', this.#tellDrained);
+    this.#stream.on('drain', () => {
+      if (!this.#takesTurns) this.#tellDrained();
+    });
+    this.#stream.on('close', () => this.#tellDrained());
   }
 
-  readonly #tellDrained = (): void => {
+  #tellDrained(): void {
     const drained = this.#drained;
     this.#drained = undefined;
     drained?.resolve();
-  };
+  }
 
   end(chunk?: Uint8Array | string): void {
     if (!this.#open) return;
-    if (chunk !== undefined) this.#on.written(lengthOf(chunk));
-    this.#stream.end(chunk);
+    const waits = chunk !== undefined && this.mustTakeTurns(lengthOf(chunk));
+    if (waits) this.write(chunk);
+    if (this.#takesTurns) this.#ending = true;
+    else {
+      if (chunk !== undefined) this.#on.written(lengthOf(chunk));
+      this.#stream.end(chunk);
+    }
     this.#on.ended();
   }
 

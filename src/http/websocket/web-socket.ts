@@ -91,7 +91,7 @@ export class WebSocket implements BodyWriter {
 
   /** If pings arrive faster than the pongs are read, some get none (section 5.5.3). */
   #pong(payload: Buffer): void {
-    if (this.#closing || this.#socket.writableNeedDrain) return;
+    if (this.#closing || this.#writer.isBehind) return;
     this.#writer.write(frameOf(opcodes.pong, payload));
   }
 
