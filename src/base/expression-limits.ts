@@ -6,6 +6,9 @@ export const expressionLimits = {
   /** Characters of one CEL expression, and its depth (kube-apiserver: 100,000; 250). */
   celSourceLengthMax: 100_000,
   celDepthMax: 250,
+  /** Parts of the type of an expression, such as a list of lists. Work on a long expression between two pauses: parts of it, and of types. */
+  celTypePartsMax: 1_000,
+  celPartsPerStep: 500,
   /** Errors that are shown of one source, the bytes of a line that is shown with one, and of all of them. */
   celErrorsMax: 100,
   celErrorLineBytesMax: 16 * 1024,
