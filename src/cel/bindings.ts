@@ -25,6 +25,7 @@ export class Bindings {
 
   /** The types with fresh parameters; occurrences of the same parameter map to the same fresh one. */
   instantiate(types: readonly CelType[]): readonly CelType[] {
+    if (!types.some(mayHaveParams)) return types;
     let names: Map<string, CelType> | undefined;
     const fresh = ({ name }: Param): CelType => {
       names ??= new Map();
@@ -193,26 +194,28 @@ export class Bindings {
       case 'list': {
         if (this.#closed.has(type)) return type;
         const element = this.#replace(type.element, by);
-        return this.#made(element === type.element ? type : { kind: 'list', element }, this.#sizeOf(element));
+        if (element !== type.element) return { kind: 'list', element };
+        return this.#unchanged(type, this.#sizeOf(element));
       }
       case 'optional': {
         if (this.#closed.has(type)) return type;
         const value = this.#replace(type.value, by);
-        return this.#made(value === type.value ? type : { kind: 'optional', value }, this.#sizeOf(value));
+        if (value !== type.value) return { kind: 'optional', value };
+        return this.#unchanged(type, this.#sizeOf(value));
       }
       case 'map': {
         if (this.#closed.has(type)) return type;
         const [key, value] = [this.#replace(type.key, by), this.#replace(type.value, by)];
-        const made: CelType = key === type.key && value === type.value ? type : { kind: 'map', key, value };
-        return this.#made(made, this.#sizeOf(key) + this.#sizeOf(value));
+        if (key !== type.key || value !== type.value) return { kind: 'map', key, value };
+        return this.#unchanged(type, this.#sizeOf(key) + this.#sizeOf(value));
       }
       default:
         return type;
     }
   }
 
-  /** Remembers a type whose parts have no parameters. */
-  #made(type: CelType, partsSize: number): CelType {
+  /** Remembers the type if its parts have no parameters. */
+  #unchanged(type: CelType, partsSize: number): CelType {
     if (Number.isNaN(partsSize)) return type;
     if (partsSize >= limits.celTypePartsMax) throw tooLarge();
     this.#closed.set(type, partsSize + 1);
@@ -233,6 +236,9 @@ export class Bindings {
     }
   }
 }
+
+const mayHaveParams = ({ kind }: CelType): boolean =>
+  kind === 'param' || kind === 'list' || kind === 'map' || kind === 'optional';
 
 const tooLarge = (): CelCompileError => new CelCompileError(`type of more than ${limits.celTypePartsMax} parts`);
 
