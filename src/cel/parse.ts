@@ -1,5 +1,5 @@
 import { limits } from '../base/limits.ts';
-import { allAtOnce, type Steps } from '../base/time/in-slices.ts';
+import type { Steps } from '../base/time/in-slices.ts';
 import { CelCompileError } from './error.ts';
 import { errorAt, type Token, tokenize } from './lexer.ts';
 import { expandMacro } from './macros.ts';
@@ -32,11 +32,8 @@ const continuations: ReadonlySet<string> = new Set(['.', '(', '[', '{']);
 
 /**
  * Parses a source: langdef, "Syntax", with optional selection (`a.?b`, `a[?b]`). Throws CelCompileError with the
- * position of a syntax error, and for sources that are too long or nested too deeply.
+ * position of a syntax error, and for sources that are too long or nested too deeply. There are pauses in a long source.
  */
-export const parse = (source: string): Expr => allAtOnce(parseInSteps(source));
-
-/** As `parse`, with pauses in a long source for whoever iterates. */
 export function* parseInSteps(source: string): Steps<Expr> {
   if (source.length > limits.celSourceLengthMax) {
     throw new CelCompileError(`longer than ${limits.celSourceLengthMax} characters`);
