@@ -6,6 +6,9 @@ export const expressionLimits = {
   /** Characters of one CEL expression, and its depth (kube-apiserver: 100,000; 250). */
   celSourceLengthMax: 100_000,
   celDepthMax: 250,
+  /** Parts of the type of an expression, such as a list of lists. Work on a long expression between two pauses: parts of it, and of types. */
+  celTypePartsMax: 1_000,
+  celPartsPerStep: 250,
   /** Errors that are shown of one source, the bytes of a line that is shown with one, and of all of them. */
   celErrorsMax: 100,
   celErrorLineBytesMax: 16 * 1024,
@@ -58,7 +61,7 @@ export const expressionLimits = {
   ruleCostMax: 10_000_000,
   rulesCostMax: 100_000_000,
   ruleMessageMax: 5 * 1024,
-  /** When work on rules can be interrupted: cost of evaluations, or schemas without rules; rules of a definition. */
+  /** When work on rules can be interrupted: cost of evaluations, or schemas without rules. */
   ruleCostPerStep: 2_000,
   /** Cost of an expression of a rule that is evaluated at once; others are evaluated in steps, from their beginning. */
   ruleCostAtOnce: 20_000,
@@ -67,5 +70,6 @@ export const expressionLimits = {
   /** Characters of an expression, and characters and instructions of patterns, that are compiled where others wait. */
   inlineRuleLength: 2_000,
   inlinePatternsWork: 4_000,
-  ruleStepsPerTurn: 8,
+  /** Steps of the work on rules that make a turn of the event loop: a short rule, or parts of a long one. */
+  ruleStepsPerTurn: 4,
 } as const;

@@ -3,6 +3,7 @@ import { before, describe, it } from 'node:test';
 import { limits } from '../base/limits.ts';
 import { CelBudget } from './budget.ts';
 import { type Cel, type CelEnvironment, loadCel } from './cel.ts';
+import { compileInSteps } from './compile.ts';
 import { CelCompileError, CelEvaluationError, CelInstantiationError } from './error.ts';
 import { boolType, dynType, intType, listType, mapType, stringType, structType, typeName } from './type.ts';
 
@@ -429,6 +430,33 @@ describe('limits', () => {
     const source = `"${'a'.repeat(limits.celSourceLengthMax)}"`;
     assert.throws(() => cel.compile(source, environment), { name: 'CelCompileError', message: /longer than/ });
   });
+
+  it('accepts long lists of lists without elements', () => {
+    assert.equal(evaluate(`[${Array(5_000).fill('[]').join(',')}].size()`), 5_000n);
+  });
+
+  it('refuses types that double with each macro', () => {
+    const macros = Array.from({ length: 40 }, (_, at) => `[{a${at}: a${at}}].all(a${at + 1}, `);
+    const source = `[1].all(a0, ${macros.join('')}true${')'.repeat(41)}`;
+    assert.throws(() => cel.compile(source, environment), { name: 'CelCompileError', message: /type of more than/ });
+  });
+
+  for (const [what, source] of [
+    ['many terms', Array(2_000).fill('1 == 1').join(' || ')],
+    ['a long list', `[${Array(4_000).fill('1, ""').join(', ')}]`],
+    ['many arguments', `size(${Array(4_000).fill('1').join(', ')})`],
+    [
+      'deep lists',
+      Array(20)
+        .fill(`${'['.repeat(200)}${']'.repeat(200)} == []`)
+        .join(' || '),
+    ],
+  ] as const) {
+    it(`pauses while it compiles ${what}`, () => {
+      const steps = compileInSteps(source, {});
+      for (let pauses = 0; pauses < 20; pauses++) assert.equal(steps.next().done, false);
+    });
+  }
 
   it('accepts long, flat expressions', () => {
     const names = Array.from({ length: 5_000 }, (_, index) => `"user-${index}"`);

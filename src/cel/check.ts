@@ -1,8 +1,9 @@
 import { limits } from '../base/limits.ts';
+import type { Steps } from '../base/time/in-slices.ts';
 import { Bindings } from './bindings.ts';
 import type { CelConstructor, CelEnvironment, CelExtension } from './cel.ts';
 import { CelCompileError } from './error.ts';
-import { positionOf } from './lexer.ts';
+import { positionsOf } from './lexer.ts';
 import { functions } from './library/functions.ts';
 import { cidrTypeName, ipTypeName } from './library/networks.ts';
 import { validateLiterals } from './literals.ts';
@@ -65,11 +66,16 @@ const qualifiedTypeNames: ReadonlySet<string> = new Set([ipTypeName, cidrTypeNam
 /**
  * Checks an expression against the types of its variables (langdef, "Gradual Type Checking"). Throws CelCompileError, of
  * all that is wrong, for undeclared names and calls without a matching function; if there are none, for wrong literals and
- * for lists or maps of mixed types, which kube-apiserver rejects too.
+ * for lists or maps of mixed types, which kube-apiserver rejects too. There are pauses in the work on a long expression.
  */
-export function check(expr: Expr, source: string, environment: CelEnvironment, extension?: CelExtension): Checked {
+export function* check(
+  expr: Expr,
+  source: string,
+  environment: CelEnvironment,
+  extension?: CelExtension,
+): Steps<Checked> {
   const checker = new Checker(source, environment, extension);
-  const type = checker.check(expr);
+  const type = yield* checker.check(expr);
   return {
     type,
     typeOf: (part) => checker.typeOf(part),
@@ -105,6 +111,9 @@ class Checker {
   readonly #errors = new Complaints();
   /** What is of the right type, and wrong nevertheless. */
   readonly #invalid = new Complaints();
+  /** Parts looked at up to now; and work done when there was a pause. */
+  #looked = 0;
+  #pausedAt = 0;
 
   constructor(source: string, environment: CelEnvironment, extension: CelExtension | undefined) {
     this.#source = source;
@@ -112,8 +121,8 @@ class Checker {
     this.#extension = extension;
   }
 
-  check(expr: Expr): CelType {
-    const type = this.#bindings.finalize(this.#typeOf(expr));
+  *check(expr: Expr): Steps<CelType> {
+    const type = this.#bindings.finalize(yield* this.#typeOf(expr));
     this.#errors.throw(this.#source);
     this.#invalid.throw(this.#source);
     return type;
@@ -134,39 +143,73 @@ class Checker {
     return this.#bindings.finalize(this.#types.get(expr) ?? dynType);
   }
 
-  #typeOf(expr: Expr): CelType {
-    const type = this.#typeOfKind(expr);
+  *#typeOf(expr: Expr): Steps<CelType> {
+    if (this.#isPauseDue()) yield;
+    const type = this.#simple(expr) ?? (yield* this.#typeOfKind(expr));
     this.#types.set(expr, type);
     return type;
   }
 
-  #typeOfKind(expr: Expr): CelType {
+  /** Of literals, names and fields of those, which most parts are: faster than in steps. */
+  #simple(expr: Expr): CelType | undefined {
+    const type = this.#typeOfSimple(expr);
+    if (type === undefined) return undefined;
+    this.#looked++;
+    this.#types.set(expr, type);
+    return type;
+  }
+
+  #typeOfSimple(expr: Expr): CelType | undefined {
     switch (expr.kind) {
       case 'literal':
         return literalType(expr.value);
       case 'ident':
         return this.#ident(expr, expr.name);
+      case 'select': {
+        const named = this.#named(expr);
+        if (named) return named;
+        const operand = this.#simple(expr.operand);
+        return operand && this.#selected(expr, operand);
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #isPauseDue(): boolean {
+    // A part of a type takes less time than a part of the expression.
+    const done = ++this.#looked + this.#bindings.work / 8;
+    if (done - this.#pausedAt < limits.celPartsPerStep) return false;
+    this.#pausedAt = done;
+    return true;
+  }
+
+  *#typeOfKind(expr: Expr): Steps<CelType> {
+    switch (expr.kind) {
+      case 'literal':
+      case 'ident':
+        throw new TypeError(`not checked: ${expr.kind}`);
       case 'select':
-        return this.#select(expr);
+        return this.#selected(expr, yield* this.#typeOf(expr.operand));
       case 'index':
-        return this.#index(expr);
+        return yield* this.#index(expr);
       case 'call':
-        return this.#call(expr);
+        return yield* this.#call(expr);
       case 'list':
-        return listType(this.#elements(expr.elements));
+        return listType(yield* this.#elements(expr.elements));
       case 'map':
-        return this.#map(expr.entries);
+        return yield* this.#map(expr.entries);
       case 'construction':
-        return this.#construction(expr);
+        return yield* this.#construction(expr);
       case 'logic':
-        for (const term of expr.terms) this.#expect(boolType, term);
+        for (const term of expr.terms) yield* this.#expect(boolType, term);
         return boolType;
       case 'conditional':
-        return this.#conditional(expr);
+        return yield* this.#conditional(expr);
       case 'fold':
-        return this.#fold(expr);
+        return yield* this.#fold(expr);
       case 'optionalMap':
-        return this.#optionalMap(expr);
+        return yield* this.#optionalMap(expr);
     }
   }
 
@@ -183,8 +226,8 @@ class Checker {
   }
 
   /** The type of the expression, which must be assignable to `type`. */
-  #expect(type: CelType, expr: Expr): CelType {
-    return this.#assignable(type, this.#typeOf(expr), expr);
+  *#expect(type: CelType, expr: Expr): Steps<CelType> {
+    return this.#assignable(type, yield* this.#typeOf(expr), expr);
   }
 
   #assignable(type: CelType, actual: CelType, expr: Expr): CelType {
@@ -192,11 +235,13 @@ class Checker {
     return this.#wrong(expr.at, `expected type '${this.#name(type)}' but found '${this.#name(actual)}'`);
   }
 
-  #select(expr: Select): CelType {
-    if (this.#namesType(expr)) return typeType;
-    const qualified = this.#qualifiedVariable(expr);
-    if (qualified !== undefined) return qualified;
-    const operand = this.#bindings.resolve(this.#typeOf(expr.operand));
+  /** The type of a selection that is a name. */
+  #named(expr: Select): CelType | undefined {
+    return this.#namesType(expr) ? typeType : this.#qualifiedVariable(expr);
+  }
+
+  #selected(expr: Select, type: CelType): CelType {
+    const operand = this.#bindings.resolve(type);
     const inner = operand.kind === 'optional' ? this.#bindings.resolve(operand.value) : operand;
     const field = this.#field(expr, inner);
     if (expr.mode === 'test') return boolType;
@@ -251,9 +296,9 @@ class Checker {
     }
   }
 
-  #index(expr: Index): CelType {
-    const operand = this.#bindings.resolve(this.#typeOf(expr.operand));
-    const index = this.#typeOf(expr.index);
+  *#index(expr: Index): Steps<CelType> {
+    const operand = this.#bindings.resolve(yield* this.#typeOf(expr.operand));
+    const index = yield* this.#typeOf(expr.index);
     const inner = operand.kind === 'optional' ? this.#bindings.resolve(operand.value) : operand;
     const element = this.#elementAt(inner, index);
     if (element === undefined) return this.#noOverload(expr.at, expr.optional ? '_[?_]' : '_[_]', [operand, index]);
@@ -273,14 +318,14 @@ class Checker {
     return this.#wrong(at, `found no matching overload for '${name}' applied to '${applied}'`);
   }
 
-  #call(expr: Call): CelType {
+  *#call(expr: Call): Steps<CelType> {
     const qualified = this.#qualifiedName(expr);
     if (qualified !== undefined) {
       this.qualified.add(expr);
-      return this.#resolve(expr, qualified, undefined);
+      return yield* this.#resolve(expr, qualified, undefined);
     }
-    const target = expr.target === undefined ? undefined : this.#typeOf(expr.target);
-    return this.#resolve(expr, expr.name, target);
+    const target = expr.target && (this.#simple(expr.target) ?? (yield* this.#typeOf(expr.target)));
+    return yield* this.#resolve(expr, expr.name, target);
   }
 
   #qualifiedName({ target, name }: Call): string | undefined {
@@ -298,21 +343,21 @@ class Checker {
     return common && own ? [...common, ...own] : (common ?? own);
   }
 
-  #construction(expr: Construction): CelType {
+  *#construction(expr: Construction): Steps<CelType> {
     const { typeName: name, fields } = expr;
     const made = this.#extension?.constructorOf(name);
     if (!made) return this.#wrong(expr.at, `undeclared reference to '${name}'`);
     this.constructors.set(expr, made);
     for (const { name: field, at, value, optional } of fields) {
       const type = made.fieldType(field) ?? this.#wrong(at, `undefined field '${field}'`);
-      this.#expect(optional ? optionalType(type) : type, value);
+      yield* this.#expect(optional ? optionalType(type) : type, value);
     }
     return made.type;
   }
 
-  #resolve(expr: Call, name: string, target: CelType | undefined): CelType {
+  *#resolve(expr: Call, name: string, target: CelType | undefined): Steps<CelType> {
     const known = target === undefined ? this.#globals(name) : this.#members(name);
-    const args = this.#argumentTypes(expr);
+    const args = yield* this.#argumentTypes(expr);
     if (known === undefined) return this.#wrong(expr.at, `undeclared reference to '${name}'`);
     const types = target === undefined ? args : [target, ...args];
     const matching: Overload[] = [];
@@ -333,71 +378,91 @@ class Checker {
     return commonType(results);
   }
 
-  #argumentTypes(expr: Call): readonly CelType[] {
+  *#argumentTypes(expr: Call): Steps<readonly CelType[]> {
     const around = this.#mixed;
     this.#mixed ||= expr.name === 'format';
-    const types = expr.args.map((arg) => this.#typeOf(arg));
+    const types: CelType[] = [];
+    for (const arg of expr.args) {
+      if (this.#isPauseDue()) yield;
+      types.push(this.#simple(arg) ?? (yield* this.#typeOf(arg)));
+    }
     this.#mixed = around;
     return types;
   }
 
-  #conditional({ at, condition, yes, no }: Conditional): CelType {
-    const [test, ...results] = [condition, yes, no].map((part) => this.#typeOf(part)) as [CelType, CelType, CelType];
+  *#conditional({ at, condition, yes, no }: Conditional): Steps<CelType> {
+    const test = yield* this.#typeOf(condition);
+    const results = [yield* this.#typeOf(yes), yield* this.#typeOf(no)];
     const joined = this.#bindings.fresh();
     const fits = this.#bindings.assignAll([boolType, joined, joined], [test, ...results]);
     return fits ? this.#bindings.resolve(joined) : this.#noOverload(at, '_?_:_', [test, ...results]);
   }
 
-  #elements(elements: readonly Element[]): CelType {
-    return this.#same(elements.map(({ value, optional }) => [value, this.#entryType(value, optional)]));
+  *#elements(elements: readonly Element[]): Steps<CelType> {
+    const types: CelType[] = [];
+    for (const { value, optional } of elements) {
+      if (this.#isPauseDue()) yield;
+      types.push(this.#entryType(value, optional, this.#simple(value) ?? (yield* this.#typeOf(value))));
+    }
+    return yield* this.#same(types, (index) => elements[index]?.value);
   }
 
-  #map(entries: readonly Entry[]): CelType {
-    const keys = this.#same(entries.map(({ key }) => [key, this.#typeOf(key)]));
-    const values = this.#same(entries.map(({ value, optional }) => [value, this.#entryType(value, optional)]));
+  *#map(entries: readonly Entry[]): Steps<CelType> {
+    const keyTypes: CelType[] = [];
+    for (const { key } of entries) {
+      if (this.#isPauseDue()) yield;
+      keyTypes.push(this.#simple(key) ?? (yield* this.#typeOf(key)));
+    }
+    const keys = yield* this.#same(keyTypes, (index) => entries[index]?.key);
+    const values = yield* this.#elements(entries);
     return mapType(keys, values);
   }
 
   /** The type of an element; for an optional element, the type of its value. */
-  #entryType(value: Expr, optional: boolean): CelType {
-    const type = this.#bindings.resolve(this.#typeOf(value));
+  #entryType(value: Expr, optional: boolean, given: CelType): CelType {
+    const type = this.#bindings.resolve(given);
     if (!optional || type.kind === 'dyn') return type;
     if (type.kind === 'optional') return type.value;
     return this.#wrong(value.at, `expected type '${this.#name(optionalType(type))}' but found '${this.#name(type)}'`);
   }
 
   /** The common type of parts, which is known at evaluation if there is none. */
-  #same(parts: readonly (readonly [Expr, CelType])[]): CelType {
+  *#same(types: readonly CelType[], partAt: (index: number) => Expr | undefined): Steps<CelType> {
     const joined = this.#bindings.fresh();
     let isMixed = false;
     let last: CelType | undefined;
-    for (const [expr, type] of parts) {
+    for (const [index, type] of types.entries()) {
       // Long lists are mostly of literals.
       if (type === last) continue;
+      const isFirst = last === undefined;
       last = type;
-      const before = this.#name(joined);
+      if (this.#isPauseDue()) yield;
+      if (isFirst) {
+        this.#bindings.assign(joined, type);
+        continue;
+      }
+      const before = this.#bindings.finalize(joined);
       const fits = this.#bindings.assign(joined, type);
       isMixed ||= !fits;
-      if (this.#mixed || (fits && this.#name(joined) === this.#name(type))) continue;
-      this.#invalid.add(expr.at, `expected type '${before}' but found '${this.#name(type)}'`);
+      if (this.#mixed || (fits && this.#isSame(joined, type))) continue;
+      const reason = `expected type '${typeName(before)}' but found '${this.#name(type)}'`;
+      this.#invalid.add(partAt(index)?.at ?? 0, reason);
     }
     return isMixed ? dynType : this.#bindings.resolve(joined);
   }
 
-  #fold(expr: Fold): CelType {
-    const range = this.#bindings.resolve(this.#typeOf(expr.range));
-    const [first, second] = this.#variables(expr, range);
-    return this.#within(expr.first, first, () =>
-      expr.second === undefined
-        ? this.#turn(expr, first, first)
-        : this.#within(expr.second, second, () => this.#turn(expr, first, second)),
-    );
+  #isSame(one: CelType, other: CelType): boolean {
+    const [first, second] = [this.#bindings.finalize(one), this.#bindings.finalize(other)];
+    return first === second || typeName(first) === typeName(second);
   }
 
-  #within<T>(name: string, type: CelType, act: () => T): T {
+  *#fold(expr: Fold): Steps<CelType> {
+    const range = this.#bindings.resolve(yield* this.#typeOf(expr.range));
+    const [first, second] = this.#variables(expr, range);
     const around = this.#scope;
-    this.#scope = { name, type, around };
-    const result = act();
+    this.#scope = { name: expr.first, type: first, around };
+    if (expr.second !== undefined) this.#scope = { name: expr.second, type: second, around: this.#scope };
+    const result = yield* this.#turn(expr, first, expr.second === undefined ? first : second);
     this.#scope = around;
     return result;
   }
@@ -415,10 +480,10 @@ class Checker {
     return [type, type];
   }
 
-  #turn(expr: Fold, first: CelType, element: CelType): CelType {
+  *#turn(expr: Fold, first: CelType, element: CelType): Steps<CelType> {
     const { at, filter, body } = expr;
-    const test = filter && this.#typeOf(filter);
-    const result = this.#resultOf(expr, first, element, this.#typeOf(body));
+    const test = filter && (yield* this.#typeOf(filter));
+    const result = this.#resultOf(expr, first, element, yield* this.#typeOf(body));
     if (test) this.#expectTest(at, test, result);
     return result;
   }
@@ -450,19 +515,25 @@ class Checker {
     if (!this.#bindings.assign(boolType, test)) this.#noOverload(at, '_?_:_', [test, result, result]);
   }
 
-  #optionalMap(expr: OptionalMap): CelType {
+  *#optionalMap(expr: OptionalMap): Steps<CelType> {
     const value = this.#bindings.fresh();
-    const target = this.#typeOf(expr.target);
+    const target = yield* this.#typeOf(expr.target);
     if (!this.#bindings.assign(optionalType(value), target)) {
       for (const name of ['hasValue', 'value']) this.#noOverload(expr.at, name, [], target);
     }
     const inner = this.#bindings.resolve(value);
-    return this.#within(expr.variable, inner.kind === 'param' ? dynType : inner, () => {
-      if (!expr.flat) return optionalType(this.#typeOf(expr.body));
-      const result = optionalType(this.#bindings.fresh());
-      this.#expect(result, expr.body);
-      return this.#bindings.resolve(result);
-    });
+    const around = this.#scope;
+    this.#scope = { name: expr.variable, type: inner.kind === 'param' ? dynType : inner, around };
+    const result = yield* this.#mapped(expr);
+    this.#scope = around;
+    return result;
+  }
+
+  *#mapped({ flat, body }: OptionalMap): Steps<CelType> {
+    if (!flat) return optionalType(yield* this.#typeOf(body));
+    const result = optionalType(this.#bindings.fresh());
+    yield* this.#expect(result, body);
+    return this.#bindings.resolve(result);
   }
 }
 
@@ -498,7 +569,11 @@ class Complaints {
   throw(source: string): void {
     if (this.#count === 0) return;
     const problems = this.#kept.toSorted((a, b) => a.at - b.at);
-    const [first, ...shown] = problems.map(({ at, reason }) => ({ reason, position: positionOf(source, at) }));
+    const positions = positionsOf(
+      source,
+      problems.map(({ at }) => at),
+    );
+    const [first, ...shown] = problems.map(({ reason }, index) => ({ reason, position: positions[index] }));
     throw new CelCompileError(first?.reason ?? '', first?.position, { shown, left: this.#count - this.#kept.length });
   }
 }

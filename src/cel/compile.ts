@@ -32,32 +32,32 @@ export const compile = (
   options: CelCompileOptions = {},
 ): CelValueProgram => allAtOnce(compileInSteps(source, environment, options));
 
-/** As `compile`, of a long source with pauses for whoever iterates: the longest ones take tens of milliseconds. */
+/** As `compile`, with pauses for whoever iterates: the work on a long source takes tens of milliseconds or more. */
 export function* compileInSteps(
   source: string,
   environment: CelEnvironment,
   options: CelCompileOptions = {},
 ): Steps<CelValueProgram> {
-  const isLong = source.length > limits.inlineRuleLength;
   const expr = yield* parseInSteps(source);
-  if (isLong) yield;
-  const checked = check(expr, source, environment, options.extension);
+  const checked = yield* check(expr, source, environment, options.extension);
   demandType(checked.type, options.returns);
-  if (isLong) yield;
-  const fault = constantFault(expr, new Planner(checked, environment));
+  const fault = yield* constantFault(expr, new Planner(checked, environment));
   if (fault !== undefined) throw new CelInstantiationError(fault, checked.type);
-  if (isLong) yield;
-  const step = new Planner(checked, environment).plan(expr);
+  const step = yield* new Planner(checked, environment).plan(expr);
   let sliced: SlicedStep | undefined;
+  function* plannedAnew(): Steps<SlicedStep> {
+    const again = yield* check(expr, source, environment, options.extension);
+    return yield* planSliced(expr, new Planner(again, environment));
+  }
   return {
     source,
     type: checked.type,
     evaluate: (variables, budget) => evaluate(step, (name) => fromOwn(variables, name, fromJson), budget),
     evaluateValues: (values, budget) => evaluate(step, (name) => fromOwn(values, name, (value) => value), budget),
-    evaluateInSteps(values, budget) {
+    *evaluateInSteps(values, budget) {
       // Planned when it is needed: most expressions are short.
-      sliced ??= planSliced(expr, new Planner(check(expr, source, environment, options.extension), environment));
-      return evaluateSliced(sliced, (name) => fromOwn(values, name, (value) => value), budget);
+      sliced ??= yield* plannedAnew();
+      return yield* evaluateSliced(sliced, (name) => fromOwn(values, name, (value) => value), budget);
     },
     uses: (variable) => someExpr(expr, (each) => each.kind === 'ident' && each.name === variable),
     selects: (variable, field) => someExpr(expr, (each) => isSelection(each, field) && isVariable(each, variable)),

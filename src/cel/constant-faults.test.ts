@@ -10,15 +10,18 @@ import type { Planning } from './step.ts';
 function lookedAt(source: string, fails?: string) {
   const evaluated: string[] = [];
   const planner: Planning = {
-    plan: (expr) => () => {
+    *plan(expr) {
       const name = expr.kind === 'call' ? expr.name : expr.kind;
-      evaluated.push(name);
-      if (name === fails) throw new CelFault(`${name} failed`);
-      return true;
+      yield;
+      return () => {
+        evaluated.push(name);
+        if (name === fails) throw new CelFault(`${name} failed`);
+        return true;
+      };
     },
     within: (_, act) => act(0),
   };
-  return { fault: constantFault(allAtOnce(parseInSteps(source)), planner), evaluated };
+  return { fault: allAtOnce(constantFault(allAtOnce(parseInSteps(source)), planner)), evaluated };
 }
 
 describe('constants of an expression', () => {

@@ -1,4 +1,5 @@
 import { limits } from '../base/limits.ts';
+import { allAtOnce, type Steps } from '../base/time/in-slices.ts';
 import { CelFault } from './fault.ts';
 import { invalidPattern } from './library/patterns.ts';
 import { Meter } from './meter.ts';
@@ -17,10 +18,11 @@ const searches: ReadonlySet<string> = new Set(['find', 'findAll']);
  * Why an expression cannot become a program, although its types are right: a constant that has no value, such as `int("x")`,
  * or a wrong pattern of a search. It does not matter whether the part would ever be evaluated. As in kube-apiserver, other
  * operations on constants, such as `1 / 0`, fail at evaluation only.
+ * There are pauses in the work on a long expression.
  */
-export function constantFault(expr: Expr, planner: Planning): string | undefined {
+export function* constantFault(expr: Expr, planner: Planning): Steps<string | undefined> {
   try {
-    lookAt(expr, planner);
+    yield* new Constants(planner).lookAt(expr);
     return undefined;
   } catch (error) {
     if (error instanceof CelFault) return error.reason;
@@ -28,22 +30,32 @@ export function constantFault(expr: Expr, planner: Planning): string | undefined
   }
 }
 
-/** Evaluates what is constant, each constant once: conversions of conversions with the outermost. */
-function lookAt(expr: Expr, planner: Planning): void {
-  if (!isConstant(expr, planner)) return;
-  if (expr.kind === 'call')
-    planner.plan(expr)({ meter: new Meter(limits.celCostMax), variable: () => undefined, slots: [] });
-}
+class Constants {
+  readonly #planner: Planning;
+  #looked = 0;
 
-/** Looks at the parts of what is not. */
-function isConstant(expr: Expr, planner: Planning): boolean {
-  if (expr.kind === 'literal') return true;
-  const parts = childrenOf(expr);
-  const [argument] = parts;
-  if (argument && parts.length === 1 && isConversion(expr)) return isConstant(argument, planner);
-  for (const part of parts) lookAt(part, planner);
-  if (expr.kind === 'call' && searches.has(expr.name)) checkPattern(expr);
-  return false;
+  constructor(planner: Planning) {
+    this.#planner = planner;
+  }
+
+  /** Evaluates what is constant, each constant once: conversions of conversions with the outermost. */
+  *lookAt(expr: Expr): Steps<void> {
+    if (!(yield* this.#isConstant(expr)) || expr.kind !== 'call') return;
+    const step = allAtOnce(this.#planner.plan(expr));
+    step({ meter: new Meter(limits.celCostMax), variable: () => undefined, slots: [] });
+  }
+
+  /** Looks at the parts of what is not. */
+  *#isConstant(expr: Expr): Steps<boolean> {
+    if (++this.#looked % limits.celPartsPerStep === 0) yield;
+    if (expr.kind === 'literal') return true;
+    const parts = childrenOf(expr);
+    const [argument] = parts;
+    if (argument && parts.length === 1 && isConversion(expr)) return yield* this.#isConstant(argument);
+    for (const part of parts) if (part.kind !== 'literal' && part.kind !== 'ident') yield* this.lookAt(part);
+    if (expr.kind === 'call' && searches.has(expr.name)) checkPattern(expr);
+    return false;
+  }
 }
 
 const isConversion = (expr: Expr): boolean =>

@@ -1,8 +1,10 @@
+import { limits } from '../base/limits.ts';
+import type { Steps } from '../base/time/in-slices.ts';
 import { type CallCost, callCost, type Operand } from './call-cost.ts';
 import type { CelEnvironment, CelExtension } from './cel.ts';
 import { type Checked, check } from './check.ts';
 import { costOfConstruction, costOfList, costOfMap, foldCosts, turnCosts } from './meter.ts';
-import { parse } from './parse.ts';
+import { parseInSteps } from './parse.ts';
 import { exactly, type Size, sizeInSource, times, union, unknownSize } from './size.ts';
 import type { Call, Expr, Fold, Index, OptionalMap } from './syntax.ts';
 import type { CelType } from './type.ts';
@@ -18,16 +20,16 @@ export type SizeOf = (path: ValuePath) => Size | undefined;
 
 /**
  * The most that an evaluation can cost, by the estimate of cel-go 0.22 with the extensions of kube-apiserver 1.32. Infinity if
- * there is no bound. Throws CelCompileError.
+ * there is no bound. Throws CelCompileError. There are pauses in the work on a long expression.
  */
-export function estimateCost(
+export function* estimateCost(
   source: string,
   environment: CelEnvironment,
   sizeOf: SizeOf,
   extension?: CelExtension,
-): number {
-  const expr = parse(source);
-  return new Estimator(check(expr, source, environment, extension), sizeOf).cost(expr);
+): Steps<number> {
+  const expr = yield* parseInSteps(source);
+  return yield* new Estimator(yield* check(expr, source, environment, extension), sizeOf).cost(expr);
 }
 
 /** The variable of a macro, and those of the macros around it. */
@@ -44,13 +46,15 @@ class Estimator {
   /** Of results of calls and macros. */
   readonly #sizes = new Map<Expr, Size>();
   #scope: Scope | undefined;
+  #looked = 0;
 
   constructor(checked: Checked, sizeOf: SizeOf) {
     this.#checked = checked;
     this.#sizeOf = sizeOf;
   }
 
-  cost(expr: Expr): number {
+  *cost(expr: Expr): Steps<number> {
+    if (++this.#looked % limits.celPartsPerStep === 0) yield;
     switch (expr.kind) {
       case 'literal':
         return 0;
@@ -58,33 +62,36 @@ class Estimator {
         this.#paths.set(expr, this.#pathOf(expr.name));
         return 1;
       case 'select':
-        return this.#select(expr);
+        return yield* this.#select(expr);
       case 'index':
-        return this.#index(expr);
+        return yield* this.#index(expr);
       case 'call':
-        return this.#call(expr);
+        return yield* this.#call(expr);
       case 'list':
-        return this.#all(expr.elements.map(({ value }) => value)) + costOfList;
+        return (yield* this.#all(expr.elements.map(({ value }) => value))) + costOfList;
       case 'map':
-        return this.#all(expr.entries.flatMap(({ key, value }) => [key, value])) + costOfMap;
+        return (yield* this.#all(expr.entries.flatMap(({ key, value }) => [key, value]))) + costOfMap;
       case 'construction':
-        return this.#all(expr.fields.map(({ value }) => value)) + costOfConstruction;
+        return (yield* this.#all(expr.fields.map(({ value }) => value))) + costOfConstruction;
       case 'logic':
-        return this.#all(expr.terms);
+        return yield* this.#all(expr.terms);
       case 'conditional': {
-        const cost = this.cost(expr.condition) + Math.max(this.cost(expr.yes), this.cost(expr.no));
+        const condition = yield* this.cost(expr.condition);
+        const cost = condition + Math.max(yield* this.cost(expr.yes), yield* this.cost(expr.no));
         this.#sizes.set(expr, union(this.#size(expr.yes), this.#size(expr.no)));
         return cost;
       }
       case 'fold':
-        return this.#fold(expr);
+        return yield* this.#fold(expr);
       case 'optionalMap':
-        return this.#optionalMap(expr);
+        return yield* this.#optionalMap(expr);
     }
   }
 
-  #all(exprs: readonly Expr[]): number {
-    return exprs.reduce((total, each) => total + this.cost(each), 0);
+  *#all(exprs: readonly Expr[]): Steps<number> {
+    let total = 0;
+    for (const each of exprs) total += yield* this.cost(each);
+    return total;
   }
 
   #pathOf(name: string): ValuePath {
@@ -92,13 +99,13 @@ class Estimator {
     return [name];
   }
 
-  #select(expr: Extract<Expr, { kind: 'select' }>): number {
+  *#select(expr: Extract<Expr, { kind: 'select' }>): Steps<number> {
     const named = this.#checked.typeNamed(expr);
     if (named !== undefined) {
       this.#paths.set(expr, [named]);
       return 1;
     }
-    const cost = this.cost(expr.operand);
+    const cost = yield* this.cost(expr.operand);
     if (expr.mode === 'test') return cost;
     const type = this.#checked.typeOf(expr.operand);
     // An optional selection is a call.
@@ -107,8 +114,8 @@ class Estimator {
     return cost + (type.kind === 'map' || type.kind === 'struct' ? 1 : 0);
   }
 
-  #index(expr: Index): number {
-    const cost = this.cost(expr.operand) + this.cost(expr.index) + 1;
+  *#index(expr: Index): Steps<number> {
+    const cost = (yield* this.cost(expr.operand)) + (yield* this.cost(expr.index)) + 1;
     const type = this.#checked.typeOf(expr.operand);
     if (!expr.optional && type.kind !== 'optional') {
       const step = type.kind === 'list' ? '@items' : '@values';
@@ -117,10 +124,10 @@ class Estimator {
     return cost;
   }
 
-  #call(expr: Call): number {
+  *#call(expr: Call): Steps<number> {
     const parts =
       expr.target === undefined || this.#checked.isQualified(expr) ? expr.args : [expr.target, ...expr.args];
-    const cost = this.#all(parts);
+    const cost = yield* this.#all(parts);
     const operands = parts.map((part) => this.#operand(part));
     let [most, size]: [number, Size | undefined] = [0, undefined];
     for (const overload of this.#checked.overloadsOf(expr)) {
@@ -150,16 +157,17 @@ class Estimator {
   }
 
   /** The costs are those of the macros' expansions: their condition, accumulation and result. */
-  #fold(expr: Fold): number {
+  *#fold(expr: Fold): Steps<number> {
     const { range, first, second, filter, body, operation } = expr;
     const around = this.#scope;
-    const cost = this.cost(range);
+    const cost = yield* this.cost(range);
     const type = this.#checked.typeOf(range);
     const step = type.kind === 'map' ? '@keys' : '@items';
     const path = type.kind === 'map' || type.kind === 'list' ? [...(this.#paths.get(range) ?? []), step] : [];
     this.#scope = { name: first, path, around };
     if (second !== undefined) this.#scope = { name: second, path: [second], around: this.#scope };
-    const turn = (filter === undefined ? 0 : this.cost(filter)) + this.cost(body) + turnCosts[operation];
+    const test = filter === undefined ? 0 : yield* this.cost(filter);
+    const turn = test + (yield* this.cost(body)) + turnCosts[operation];
     this.#scope = around;
     const size = this.#size(range);
     this.#sizes.set(expr, size);
@@ -167,11 +175,11 @@ class Estimator {
   }
 
   /** `target.hasValue() ? optional.of(body) : optional.none()`. */
-  #optionalMap({ target, variable, body }: OptionalMap): number {
+  *#optionalMap({ target, variable, body }: OptionalMap): Steps<number> {
     const around = this.#scope;
-    const cost = this.cost(target);
+    const cost = yield* this.cost(target);
     this.#scope = { name: variable, path: [variable], around };
-    const result = this.cost(body);
+    const result = yield* this.cost(body);
     this.#scope = around;
     return cost + 1 + (1 + costOfList + cost + 1 + result);
   }

@@ -1,3 +1,4 @@
+import type { Steps } from '../base/time/in-slices.ts';
 import { absorb, CelFault } from './fault.ts';
 import { foldCosts, turnCosts } from './meter.ts';
 import { asBool, type Frame, type Planning, type Step } from './step.ts';
@@ -18,17 +19,17 @@ interface Collector {
 }
 
 /** Plans a macro over a list, or over the keys of a map. */
-export function planFold(expr: Fold, planner: Planning): Step {
-  const range = planner.plan(expr.range);
-  return planner.within(expr.first, (first) => {
+export function* planFold(expr: Fold, planner: Planning): Steps<Step> {
+  const range = yield* planner.plan(expr.range);
+  return yield* planner.within(expr.first, (first) => {
     if (expr.second === undefined) return loop(expr, range, planner, [first]);
     return planner.within(expr.second, (second) => loop(expr, range, planner, [first, second]));
   });
 }
 
-function loop(expr: Fold, range: Step, planner: Planning, slots: readonly [number, number?]): Step {
-  const body = planner.plan(expr.body);
-  const filter = expr.filter === undefined ? undefined : planner.plan(expr.filter);
+function* loop(expr: Fold, range: Step, planner: Planning, slots: readonly [number, number?]): Steps<Step> {
+  const body = yield* planner.plan(expr.body);
+  const filter = expr.filter === undefined ? undefined : yield* planner.plan(expr.filter);
   const [first, second] = slots;
   return (frame) => {
     const turns = turnsOf(range(frame), second !== undefined);
@@ -121,10 +122,10 @@ function toMap(add: (turn: Turn, map: KeyedMap) => void): Collector {
 }
 
 /** Plans `optMap` and `optFlatMap`. */
-export function planOptionalMap(expr: OptionalMap, planner: Planning): Step {
-  const target = planner.plan(expr.target);
-  return planner.within(expr.variable, (slot) => {
-    const body = planner.plan(expr.body);
+export function* planOptionalMap(expr: OptionalMap, planner: Planning): Steps<Step> {
+  const target = yield* planner.plan(expr.target);
+  return yield* planner.within(expr.variable, function* (slot): Steps<Step> {
+    const body = yield* planner.plan(expr.body);
     return (frame) => {
       const value = asOptional(target(frame));
       if (value.value === undefined) return CelOptional.none;

@@ -1,3 +1,5 @@
+import { limits } from '../base/limits.ts';
+import type { Steps } from '../base/time/in-slices.ts';
 import { CelCompileError, type CelPosition } from './error.ts';
 import { readLiteralText, type StringLiteral } from './string-literal.ts';
 
@@ -16,13 +18,14 @@ const integer = /0[xX][0-9a-fA-F]+|[0-9]+/y;
 const sign = /&&|\|\||[=!<>]=|[-+*/%<>!?:.,()[\]{}]/y;
 const quote = /(?:[rR][bB]?|[bB][rR]?)?(?:"""|'''|"|')/y;
 
-/** All tokens, followed by an end token. Throws CelCompileError for an invalid token. */
-export function tokenize(source: string): readonly Token[] {
+/** All tokens, followed by an end token, with pauses in a long source. Throws CelCompileError for an invalid token. */
+export function* tokenize(source: string): Steps<readonly Token[]> {
   const tokens: Token[] = [];
   let at = skipBlank(source, 0);
   while (at < source.length) {
     const token = readToken(source, at);
     tokens.push(token);
+    if (tokens.length % limits.celPartsPerStep === 0) yield;
     at = skipBlank(source, at + token.text.length);
   }
   tokens.push({ kind: 'end', at, text: '' });
@@ -62,11 +65,18 @@ function matchAt(pattern: RegExp, source: string, at: number): string | undefine
   return pattern.exec(source)?.[0];
 }
 
-export function positionOf(source: string, at: number): CelPosition {
-  const before = source.slice(0, at);
-  const lineStart = before.lastIndexOf('\n') + 1;
-  return { line: before.split('\n').length, column: at - lineStart + 1 };
+/** Positions of offsets in ascending order. */
+export function positionsOf(source: string, offsets: readonly number[]): readonly CelPosition[] {
+  let [line, lineStart, lineEnd] = [1, 0, source.indexOf('\n')];
+  return offsets.map((at) => {
+    while (lineEnd !== -1 && lineEnd < at) {
+      line++;
+      lineStart = lineEnd + 1;
+      lineEnd = source.indexOf('\n', lineStart);
+    }
+    return { line, column: at - lineStart + 1 };
+  });
 }
 
 export const errorAt = (source: string, at: number, reason: string): CelCompileError =>
-  new CelCompileError(reason, positionOf(source, at));
+  new CelCompileError(reason, positionsOf(source, [at])[0]);

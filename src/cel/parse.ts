@@ -1,5 +1,5 @@
 import { limits } from '../base/limits.ts';
-import { allAtOnce, type Steps } from '../base/time/in-slices.ts';
+import type { Steps } from '../base/time/in-slices.ts';
 import { CelCompileError } from './error.ts';
 import { errorAt, type Token, tokenize } from './lexer.ts';
 import { expandMacro } from './macros.ts';
@@ -16,24 +16,29 @@ const reserved = new Set(
 /** Identifiers that cannot name a field either. */
 const keywords = new Set(['true', 'false', 'null', 'in']);
 
-const relations = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
-const sums = new Set(['+', '-']);
-const products = new Set(['*', '/', '%']);
+/** Operators with two operands, besides those of logic. Those of a higher number come first. */
+const precedences: ReadonlyMap<string, number> = new Map([
+  ...['<', '<=', '>=', '>', '==', '!=', 'in'].map((text) => [text, 1] as const),
+  ...['+', '-'].map((text) => [text, 2] as const),
+  ...['*', '/', '%'].map((text) => [text, 3] as const),
+]);
+
+/** Above all precedences. */
+const anyPrecedence = 4;
+/** Signs after an expression. */
+const ends: ReadonlySet<string> = new Set([',', ')', ']', '}', ':']);
+/** Signs after an operand that are part of it. */
+const continuations: ReadonlySet<string> = new Set(['.', '(', '[', '{']);
 
 /**
  * Parses a source: langdef, "Syntax", with optional selection (`a.?b`, `a[?b]`). Throws CelCompileError with the
- * position of a syntax error, and for sources that are too long or nested too deeply.
+ * position of a syntax error, and for sources that are too long or nested too deeply. There are pauses in a long source.
  */
-export const parse = (source: string): Expr => allAtOnce(parseInSteps(source));
-
-/** As `parse`, of a long source with a pause for whoever iterates. */
 export function* parseInSteps(source: string): Steps<Expr> {
   if (source.length > limits.celSourceLengthMax) {
     throw new CelCompileError(`longer than ${limits.celSourceLengthMax} characters`);
   }
-  const parser = new Parser(source);
-  if (source.length > limits.inlineRuleLength) yield;
-  return parser.parse();
+  return yield* new Parser(source, yield* tokenize(source)).parse();
 }
 
 class Parser {
@@ -42,14 +47,16 @@ class Parser {
   readonly #depths = new WeakMap<Expr, number>();
   #next = 0;
   #nesting = 0;
+  /** Expressions, and parts of one without brackets, up to now. */
+  #expressions = 0;
 
-  constructor(source: string) {
+  constructor(source: string, tokens: readonly Token[]) {
     this.#source = source;
-    this.#tokens = tokenize(source);
+    this.#tokens = tokens;
   }
 
-  parse(): Expr {
-    const expr = this.#expression();
+  *parse(): Steps<Expr> {
+    const expr = yield* this.#expression();
     if (this.#token.kind !== 'end') throw this.#unexpected();
     return expr;
   }
@@ -78,12 +85,9 @@ class Parser {
     return errorAt(this.#source, at, `unexpected ${found}${wanted === undefined ? '' : `, expected ${wanted}`}`);
   }
 
-  /** Runs a parser of a nested expression; the depth limit bounds the JavaScript stack. */
-  #nested<T>(read: () => T): T {
+  /** Begins a nested expression; the depth limit bounds the JavaScript stack. */
+  #nest(): void {
     if (++this.#nesting > limits.celDepthMax) throw this.#tooDeep(this.#token.at);
-    const result = read();
-    this.#nesting--;
-    return result;
   }
 
   #tooDeep(at: number): CelCompileError {
@@ -98,56 +102,88 @@ class Parser {
     return expr;
   }
 
-  #expression(): Expr {
-    return this.#nested(() => {
-      const condition = this.#or();
-      const at = this.#token.at;
-      if (!this.#take('?')) return condition;
-      const yes = this.#or();
-      this.#expect(':');
-      const no = this.#expression();
-      return this.#node({ kind: 'conditional', at, condition, yes, no }, [condition, yes, no]);
-    });
+  *#expression(): Steps<Expr> {
+    if (++this.#expressions % limits.celPartsPerStep === 0) yield;
+    this.#nest();
+    const condition = yield* this.#or();
+    const expr = this.#isSign('?') ? yield* this.#conditional(condition) : condition;
+    this.#nesting--;
+    return expr;
   }
 
-  #or(): Expr {
-    return this.#logic('||', () => this.#logic('&&', () => this.#relation()));
+  /** A literal or a name that is an expression by itself. */
+  #single(): Expr | undefined {
+    const after = this.#tokens[this.#next + 1];
+    const isSingle = after !== undefined && ends.has(after.text) && this.#nesting < limits.celDepthMax;
+    return isSingle ? this.#lone(anyPrecedence) : undefined;
   }
 
-  #logic(operator: '&&' | '||', read: () => Expr): Expr {
-    const at = this.#token.at;
-    const first = read();
-    if (!this.#isSign(operator)) return first;
+  *#conditional(condition: Expr): Steps<Expr> {
+    const { at } = this.#token;
+    this.#expect('?');
+    const yes = yield* this.#or();
+    this.#expect(':');
+    const no = yield* this.#expression();
+    return this.#node({ kind: 'conditional', at, condition, yes, no }, [condition, yes, no]);
+  }
+
+  *#or(): Steps<Expr> {
+    const { at } = this.#token;
+    const first = yield* this.#and();
+    if (!this.#isSign('||')) return first;
     const terms = [first];
-    while (this.#take(operator)) terms.push(read());
-    return this.#node({ kind: 'logic', at, operator, terms }, terms);
+    while (this.#take('||')) terms.push(yield* this.#and());
+    return this.#node({ kind: 'logic', at, operator: '||', terms }, terms);
   }
 
-  #relation(): Expr {
-    return this.#chain(relations, () => this.#chain(sums, () => this.#chain(products, () => this.#unary())));
+  *#and(): Steps<Expr> {
+    const { at } = this.#token;
+    const first = yield* this.#operation(1);
+    if (!this.#isSign('&&')) return first;
+    const terms = [first];
+    while (this.#take('&&')) terms.push(yield* this.#operation(1));
+    return this.#node({ kind: 'logic', at, operator: '&&', terms }, terms);
   }
 
-  /** Operators of one precedence, left-associative. */
-  #chain(operators: ReadonlySet<string>, read: () => Expr): Expr {
-    let left = read();
-    while (operators.has(this.#token.text) && (this.#token.kind === 'sign' || this.#token.kind === 'ident')) {
-      const { at, text } = this.#token;
+  /** Operators of at least this precedence. Those of the same one are left-associative. */
+  *#operation(least: number): Steps<Expr> {
+    if (++this.#expressions % limits.celPartsPerStep === 0) yield;
+    let left = this.#lone(anyPrecedence) ?? (yield* this.#unary());
+    for (;;) {
+      const { at, text, kind } = this.#token;
+      const precedence = kind === 'sign' || kind === 'ident' ? (precedences.get(text) ?? 0) : 0;
+      if (precedence < least) return left;
       this.#next++;
-      left = this.#operator(at, `_${text}_`, [left, read()]);
+      const right = this.#lone(precedence) ?? (yield* this.#operation(precedence + 1));
+      left = this.#operator(at, `_${text}_`, [left, right]);
     }
-    return left;
+  }
+
+  /**
+   * A literal or a name, if nothing of it follows, nor an operator that comes before those of the precedence. Most operands
+   * are: this is faster than in steps.
+   */
+  #lone(precedence: number): Expr | undefined {
+    const { kind } = this.#token;
+    const after = this.#tokens[this.#next + 1];
+    if (kind === 'sign' || kind === 'end' || after === undefined) return undefined;
+    if (continuations.has(after.text) || (precedences.get(after.text) ?? 0) > precedence) return undefined;
+    return this.#leaf('');
   }
 
   #operator(at: number, name: string, args: readonly Expr[]): Expr {
     return this.#node({ kind: 'call', at, name, target: undefined, args }, args);
   }
 
-  #unary(): Expr {
+  *#unary(): Steps<Expr> {
     const { at, text, kind } = this.#token;
-    if (kind !== 'sign' || (text !== '!' && text !== '-')) return this.#member();
+    if (kind !== 'sign' || (text !== '!' && text !== '-')) return yield* this.#member('');
     this.#next++;
-    if (text === '-' && this.#isNumber()) return this.#member('-');
-    return this.#nested(() => this.#operator(at, `${text}_`, [this.#unary()]));
+    if (text === '-' && this.#isNumber()) return yield* this.#member('-');
+    this.#nest();
+    const expr = this.#operator(at, `${text}_`, [yield* this.#unary()]);
+    this.#nesting--;
+    return expr;
   }
 
   #isNumber(): boolean {
@@ -155,47 +191,46 @@ class Parser {
   }
 
   /** `minus` precedes a number literal at the start of the member. */
-  #member(minus: '-' | '' = ''): Expr {
-    let expr = this.#primary(minus);
+  *#member(minus: '-' | ''): Steps<Expr> {
+    let expr = yield* this.#primary(minus);
     for (;;) {
       const at = this.#token.at;
-      if (this.#take('.')) expr = this.#selection(expr, at);
-      else if (this.#take('[')) {
+      if (this.#take('.')) {
         const optional = this.#take('?');
-        const index = this.#expression();
+        const field = this.#word(keywords);
+        const open = this.#token.at;
+        if (!optional && this.#take('(')) expr = yield* this.#call(open, field, expr);
+        else
+          expr = this.#node({ kind: 'select', at, operand: expr, field, mode: optional ? 'optional' : 'plain' }, [
+            expr,
+          ]);
+      } else if (this.#take('[')) {
+        const optional = this.#take('?');
+        const index = yield* this.#expression();
         this.#expect(']');
         expr = this.#node({ kind: 'index', at, operand: expr, index, optional }, [expr, index]);
       } else {
         const typeName = this.#isSign('{') ? qualifiedName(expr) : undefined;
         if (typeName === undefined) return expr;
-        expr = this.#construction(typeName);
+        expr = yield* this.#construction(typeName);
       }
     }
   }
 
-  #construction(typeName: string): Expr {
+  *#construction(typeName: string): Steps<Expr> {
     const at = this.#token.at;
     this.#expect('{');
-    const fields = this.#items('}', () => this.#fieldValue());
+    const fields = yield* this.#items('}', () => this.#fieldValue());
     const values = fields.map(({ value }) => value);
     return this.#node({ kind: 'construction', at, typeName, fields }, values);
   }
 
-  #fieldValue(): Construction['fields'][number] {
+  *#fieldValue(): Steps<Construction['fields'][number]> {
     const optional = this.#take('?');
     const { at } = this.#token;
     const name = this.#word(keywords);
     this.#expect(':');
-    return { name, at, value: this.#expression(), optional };
-  }
-
-  /** `at` is the offset of the dot. */
-  #selection(operand: Expr, at: number): Expr {
-    const optional = this.#take('?');
-    const field = this.#word(keywords);
-    const open = this.#token.at;
-    if (!optional && this.#take('(')) return this.#call(open, field, operand);
-    return this.#node({ kind: 'select', at, operand, field, mode: optional ? 'optional' : 'plain' }, [operand]);
+    return { name, at, value: yield* this.#expression(), optional };
   }
 
   #word(excluded: ReadonlySet<string>): string {
@@ -207,10 +242,11 @@ class Parser {
   }
 
   /** `at` is the offset of the parenthesis. */
-  #call(at: number, name: string, target: Expr | undefined): Expr {
+  *#call(at: number, name: string, target: Expr | undefined): Steps<Expr> {
     const args: Expr[] = [];
     while (!this.#isSign(')')) {
-      args.push(this.#expression());
+      if (++this.#expressions % limits.celPartsPerStep === 0) yield;
+      args.push(this.#single() ?? (yield* this.#expression()));
       if (!this.#take(',')) break;
       if (this.#isSign(')')) throw this.#unexpected('an argument');
     }
@@ -220,7 +256,14 @@ class Parser {
     return this.#node(expanded ?? call, target === undefined ? args : [target, ...args]);
   }
 
-  #primary(minus: '-' | ''): Expr {
+  *#primary(minus: '-' | ''): Steps<Expr> {
+    const { kind } = this.#token;
+    if (kind === 'sign') return yield* this.#enclosed();
+    return kind === 'ident' ? yield* this.#named() : this.#leaf(minus);
+  }
+
+  /** A literal or a name. */
+  #leaf(minus: '-' | ''): Expr {
     const token = this.#token;
     switch (token.kind) {
       case 'int':
@@ -233,9 +276,7 @@ class Parser {
         return { kind: 'literal', at: token.at, value: token.literal.value };
       case 'ident':
         return this.#name();
-      case 'sign':
-        return this.#enclosed();
-      case 'end':
+      default:
         throw this.#unexpected();
     }
   }
@@ -259,61 +300,66 @@ class Parser {
     return { kind: 'literal', at, value };
   }
 
-  #name(): Expr {
+  #name(): Extract<Expr, { kind: 'literal' | 'ident' }> {
     const { at, text } = this.#token;
     if (text === 'true' || text === 'false' || text === 'null') {
       this.#next++;
       return { kind: 'literal', at, value: text === 'null' ? null : text === 'true' };
     }
-    const name = this.#word(reserved);
-    const open = this.#token.at;
-    if (this.#take('(')) return this.#call(open, name, undefined);
-    return { kind: 'ident', at, name };
+    return { kind: 'ident', at, name: this.#word(reserved) };
   }
 
-  #enclosed(): Expr {
+  /** A name, or a call of a function. */
+  *#named(): Steps<Expr> {
+    const name = this.#name();
+    const open = this.#token.at;
+    return name.kind === 'ident' && this.#take('(') ? yield* this.#call(open, name.name, undefined) : name;
+  }
+
+  *#enclosed(): Steps<Expr> {
     const at = this.#token.at;
     if (this.#take('(')) {
-      const expr = this.#expression();
+      const expr = yield* this.#expression();
       this.#expect(')');
       return expr;
     }
     if (this.#take('[')) {
-      const elements = this.#items(']', () => this.#element());
+      const elements = yield* this.#items(']', () => this.#element());
       const values = elements.map((element) => element.value);
       return this.#node({ kind: 'list', at, elements }, values);
     }
     if (this.#take('{')) {
-      const entries = this.#items('}', () => this.#entry());
+      const entries = yield* this.#items('}', () => this.#entry());
       const parts = entries.flatMap((entry) => [entry.key, entry.value]);
       return this.#node({ kind: 'map', at, entries }, parts);
     }
     // A leading dot names a variable of the environment, even inside a macro with a variable of the same name; the
     // environments here have no such names.
-    if (this.#take('.')) return this.#name();
+    if (this.#take('.')) return yield* this.#named();
     throw this.#unexpected();
   }
 
-  #items<T>(end: string, read: () => T): T[] {
+  *#items<T>(end: string, read: () => Steps<T>): Steps<T[]> {
     const items: T[] = [];
     while (!this.#isSign(end)) {
-      items.push(read());
+      if (++this.#expressions % limits.celPartsPerStep === 0) yield;
+      items.push(yield* read());
       if (!this.#take(',')) break;
     }
     this.#expect(end);
     return items;
   }
 
-  #element(): Element {
+  *#element(): Steps<Element> {
     const optional = this.#take('?');
-    return { value: this.#expression(), optional };
+    return { value: this.#single() ?? (yield* this.#expression()), optional };
   }
 
-  #entry(): Entry {
+  *#entry(): Steps<Entry> {
     const optional = this.#take('?');
-    const key = this.#expression();
+    const key = this.#single() ?? (yield* this.#expression());
     this.#expect(':');
-    return { key, value: this.#expression(), optional };
+    return { key, value: this.#single() ?? (yield* this.#expression()), optional };
   }
 }
 

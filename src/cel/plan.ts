@@ -1,3 +1,5 @@
+import { limits } from '../base/limits.ts';
+import type { Steps } from '../base/time/in-slices.ts';
 import type { CelEnvironment } from './cel.ts';
 import { type Checked, typeNames } from './check.ts';
 import { absorb, CelFault } from './fault.ts';
@@ -33,6 +35,7 @@ export class Planner implements Planning {
   readonly #given = new Map<Expr, Step>();
   #names: Names | undefined;
   #slots = 0;
+  #planned = 0;
 
   constructor(checked: Checked, environment: CelEnvironment) {
     this.#checked = checked;
@@ -51,7 +54,7 @@ export class Planner implements Planning {
   }
 
   /** Plans an expression whose parts are evaluated by somebody else, who gives the steps that read their values. */
-  planWith(expr: Expr, parts: ReadonlyMap<Expr, Step>): Step {
+  planWith(expr: Expr, parts: ReadonlyMap<Expr, Step>): Steps<Step> {
     for (const [part, step] of parts) this.#given.set(part, step);
     return this.plan(expr);
   }
@@ -61,7 +64,39 @@ export class Planner implements Planning {
     return this.#slots++;
   }
 
-  plan(expr: Expr): Step {
+  *plan(expr: Expr): Steps<Step> {
+    if (++this.#planned % limits.celPartsPerStep === 0) yield;
+    const simple = this.#simple(expr);
+    if (simple) return simple;
+    switch (expr.kind) {
+      case 'literal':
+      case 'ident':
+        throw new TypeError('not planned');
+      case 'select':
+        return planSelect(expr, yield* this.plan(expr.operand));
+      case 'index':
+        return planIndex(expr, yield* this.plan(expr.operand), yield* this.plan(expr.index));
+      case 'call':
+        return yield* this.#call(expr);
+      case 'list':
+        return yield* this.#list(expr.elements);
+      case 'map':
+        return yield* this.#map(expr.entries);
+      case 'construction':
+        return yield* this.#construction(expr);
+      case 'logic':
+        return yield* this.#logic(expr);
+      case 'conditional':
+        return yield* this.#conditional(expr);
+      case 'fold':
+        return yield* planFold(expr, this);
+      case 'optionalMap':
+        return yield* planOptionalMap(expr, this);
+    }
+  }
+
+  /** Of literals, names and fields of those, which most parts are: faster than in steps. */
+  #simple(expr: Expr): Step | undefined {
     const given = this.#given.get(expr);
     if (given) return given;
     switch (expr.kind) {
@@ -71,33 +106,21 @@ export class Planner implements Planning {
       }
       case 'ident':
         return this.#ident(expr.name);
-      case 'select':
-        return this.#select(expr);
-      case 'index':
-        return planIndex(expr, this.plan(expr.operand), this.plan(expr.index));
-      case 'call':
-        return this.#call(expr);
-      case 'list':
-        return this.#list(expr.elements);
-      case 'map':
-        return this.#map(expr.entries);
-      case 'construction':
-        return this.#construction(expr);
-      case 'logic':
-        return this.#logic(expr);
-      case 'conditional':
-        return this.#conditional(expr);
-      case 'fold':
-        return planFold(expr, this);
-      case 'optionalMap':
-        return planOptionalMap(expr, this);
+      case 'select': {
+        const named = this.#named(expr);
+        if (named) return named;
+        const operand = this.#simple(expr.operand);
+        return operand && planSelect(expr, operand);
+      }
+      default:
+        return undefined;
     }
   }
 
-  within<T>(name: string, act: (slot: number) => T): T {
+  *within<T>(name: string, act: (slot: number) => Steps<T>): Steps<T> {
     const [around, slot] = [this.#names, this.#slots++];
     this.#names = { name, slot, around };
-    const result = act(slot);
+    const result = yield* act(slot);
     this.#names = around;
     return result;
   }
@@ -118,18 +141,19 @@ export class Planner implements Planning {
     return slot;
   }
 
-  #select(expr: Select): Step {
+  /** Of a selection that is the name of a variable or type. */
+  #named(expr: Select): Step | undefined {
     const variable = this.#checked.variableOf(expr);
     if (variable !== undefined) return readVariable(this.#variableSlot(variable), variable);
     const named = this.#checked.typeNamed(expr);
-    if (named === undefined) return planSelect(expr, this.plan(expr.operand));
+    if (named === undefined) return undefined;
     const type = new CelTypeValue(named);
     return () => type;
   }
 
-  #call(expr: Call): Step {
+  *#call(expr: Call): Steps<Step> {
     const target = this.#checked.isQualified(expr) ? undefined : expr.target;
-    const steps = (target === undefined ? expr.args : [target, ...expr.args]).map((arg) => this.plan(arg));
+    const steps = yield* this.#all(target === undefined ? expr.args : [target, ...expr.args]);
     const overloads = this.#checked.overloadsOf(expr);
     return (frame) => {
       const args = steps.map((step) => step(frame));
@@ -137,8 +161,18 @@ export class Planner implements Planning {
     };
   }
 
-  #list(elements: readonly Element[]): Step {
-    const steps = elements.map(({ value, optional }) => ({ step: this.plan(value), optional }));
+  *#all(exprs: readonly Expr[]): Steps<readonly Step[]> {
+    const steps: Step[] = [];
+    for (const expr of exprs) {
+      if (++this.#planned % limits.celPartsPerStep === 0) yield;
+      steps.push(this.#simple(expr) ?? (yield* this.plan(expr)));
+    }
+    return steps;
+  }
+
+  *#list(elements: readonly Element[]): Steps<Step> {
+    const steps: { readonly step: Step; readonly optional: boolean }[] = [];
+    for (const { value, optional } of elements) steps.push({ step: yield* this.plan(value), optional });
     return (frame) => {
       frame.meter.spend(costOfList);
       const list: CelValue[] = [];
@@ -150,12 +184,11 @@ export class Planner implements Planning {
     };
   }
 
-  #map(entries: readonly Entry[]): Step {
-    const steps = entries.map(({ key, value, optional }) => ({
-      key: this.plan(key),
-      value: this.plan(value),
-      optional,
-    }));
+  *#map(entries: readonly Entry[]): Steps<Step> {
+    const steps: { readonly key: Step; readonly value: Step; readonly optional: boolean }[] = [];
+    for (const { key, value, optional } of entries) {
+      steps.push({ key: yield* this.plan(key), value: yield* this.plan(value), optional });
+    }
     return (frame) => {
       frame.meter.spend(costOfMap);
       const map = new KeyedMap();
@@ -168,10 +201,11 @@ export class Planner implements Planning {
     };
   }
 
-  #construction(expr: Construction): Step {
+  *#construction(expr: Construction): Steps<Step> {
     const made = this.#checked.constructorOf(expr);
     if (!made) throw new TypeError(`not checked: ${expr.typeName}`);
-    const steps = expr.fields.map(({ name, value, optional }) => ({ name, step: this.plan(value), optional }));
+    const steps: { readonly name: string; readonly step: Step; readonly optional: boolean }[] = [];
+    for (const { name, value, optional } of expr.fields) steps.push({ name, step: yield* this.plan(value), optional });
     return (frame) => {
       frame.meter.spend(costOfConstruction);
       const fields = new Map<string, CelValue>();
@@ -184,8 +218,8 @@ export class Planner implements Planning {
   }
 
   /** One decisive term settles the result, wherever it is; only without one does a fault count. */
-  #logic({ operator, terms }: Logic): Step {
-    const steps = terms.map((term) => this.plan(term));
+  *#logic({ operator, terms }: Logic): Steps<Step> {
+    const steps = yield* this.#all(terms);
     const decisive = operator === '||';
     return (frame) => {
       let fault: CelFault | undefined;
@@ -201,8 +235,9 @@ export class Planner implements Planning {
     };
   }
 
-  #conditional(expr: Conditional): Step {
-    const [condition, yes, no] = [this.plan(expr.condition), this.plan(expr.yes), this.plan(expr.no)];
+  *#conditional(expr: Conditional): Steps<Step> {
+    const condition = yield* this.plan(expr.condition);
+    const [yes, no] = [yield* this.plan(expr.yes), yield* this.plan(expr.no)];
     return (frame) => (asBool(condition(frame)) ? yes(frame) : no(frame));
   }
 }

@@ -1,3 +1,4 @@
+import type { Steps } from '../base/time/in-slices.ts';
 import { CelFault } from './fault.ts';
 import type { Meter } from './meter.ts';
 import type { Expr } from './syntax.ts';
@@ -15,11 +16,11 @@ export interface Frame {
 /** Returns the value of an expression, or throws a CelFault. */
 export type Step = (frame: Frame) => CelValue;
 
-/** Converts expressions into steps. */
+/** Converts expressions into steps, with pauses in the work on a long one. */
 export interface Planning {
-  plan(expr: Expr): Step;
+  plan(expr: Expr): Steps<Step>;
   /** Plans expressions within a macro, where `name` refers to a slot of its own. */
-  within<T>(name: string, act: (slot: number) => T): T;
+  within<T>(name: string, act: (slot: number) => Steps<T>): Steps<T>;
 }
 
 export function asBool(value: CelValue): boolean {

@@ -1,5 +1,7 @@
+import { limits } from '../limits.ts';
 import type { Clock } from './clock.ts';
 import { TimeSlice } from './time-slice.ts';
+import { inOwnTurn } from './turns.ts';
 
 /** Long work, which may be left alone at each step. */
 export type Steps<T> = Generator<void, T>;
@@ -27,5 +29,14 @@ async function rest<T>(steps: Steps<T>, slice: TimeSlice): Promise<T> {
     if (slice.over) await slice.next();
     const { done, value } = steps.next();
     if (done) return value;
+  }
+}
+
+/** Does the steps in turns of the event loop, some in each: of work that has no clock. */
+export async function inTurns<T>(steps: Steps<T>): Promise<T> {
+  for (let count = 1; ; count++) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    if (count % limits.ruleStepsPerTurn === 0) await new Promise<void>((resolve) => inOwnTurn(resolve));
   }
 }

@@ -251,6 +251,6 @@ describe('expressions of a policy', () => {
     };
     let pauses = 0;
     for (const _ of checkTypes(spec, { objects: [deployment] })) pauses++;
-    assert.equal(pauses, 15);
+    assert.ok(pauses > 300, `${pauses} pauses`);
   });
 });

@@ -1,8 +1,8 @@
 import { limits } from '../../base/limits.ts';
-import { inOwnTurn } from '../../base/time/turns.ts';
+import { inTurns, type Steps } from '../../base/time/in-slices.ts';
 import { type FieldError, invalid } from '../../meta/field-error.ts';
 import type { Validation } from '../validation.ts';
-import type { ExpressionRole } from './expressions.ts';
+import type { ExpressionCompiler, ExpressionRole } from './expressions.ts';
 
 /** An expression that must compile. */
 export interface ExpressionCheck {
@@ -19,28 +19,25 @@ interface CheckOptions {
 }
 
 /**
- * Errors of expressions that do not compile. The expression language is loaded for the first one; until then, and between
- * expressions, others have their turn; long ones have turns of their own.
+ * Errors of expressions that do not compile. The expression language is loaded for the first one; until then, between
+ * expressions, and between parts of long ones, others have their turn.
  */
 export const expressionErrors = (checks: readonly ExpressionCheck[], options: CheckOptions = {}): Validation => (checks.length === 0 ? [] : compileAll(checks, options));
 
 async function compileAll(checks: readonly ExpressionCheck[], options: CheckOptions): Promise<readonly FieldError[]> {
   const { ExpressionCompiler } = await import('./expressions.ts');
-  const compiler = new ExpressionCompiler(options);
+  return inTurns(compileEach(checks, new ExpressionCompiler(options)));
+}
+
+function* compileEach(checks: readonly ExpressionCheck[], compiler: ExpressionCompiler): Steps<readonly FieldError[]> {
   const errors: FieldError[] = [];
-  for (const [index, { path, source, role, variable }] of checks.entries()) {
+  for (const { path, source, role, variable } of checks) {
     if (errors.length >= limits.findingsMax) break;
-    const isLong = source.length > limits.inlineRuleLength;
-    if (index > 0 && (isLong || index % limits.ruleStepsPerTurn === 0)) await ownTurn();
-    const steps = variable === undefined ? compiler.compile(source, role) : compiler.addVariable(variable, source);
-    let step = steps.next();
-    for (; !step.done; step = steps.next()) await ownTurn();
-    const compiled = step.value;
+    const compiled = yield* variable === undefined ? compiler.compile(source, role) : compiler.addVariable(variable, source);
+    yield;
     if (compiled.type === 'program') continue;
     const { detail, isInternal = false } = compiled;
     errors.push(isInternal ? { type: 'InternalError', field: path, detail } : invalid(path, source, detail));
   }
   return errors;
 }
-
-const ownTurn = (): Promise<void> => new Promise((resolve) => inOwnTurn(resolve));

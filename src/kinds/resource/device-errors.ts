@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import { inOwnTurn } from '../../base/time/turns.ts';
+import { inTurns, type Steps } from '../../base/time/in-slices.ts';
 import { boundedCount, duplicate, errorsOfEach, type FieldError, invalid, required, tooLong } from '../../meta/field-error.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../meta/formats.ts';
 import { isRecord } from '../../schema/own-property.ts';
@@ -143,16 +143,19 @@ export const expressionsOf = (selectors: readonly Selector[], path: string): rea
 
 export const claimExpressions = ({ requests = [] }: DeviceClaim, path: string) => requests.flatMap(({ selectors = [] }, index) => expressionsOf(selectors, `${path}.requests[${index}].selectors`));
 
-/** Errors of expressions that do not compile. The language is loaded for the first one; each has a turn of its own. */
+/** Errors of expressions that do not compile. The language is loaded for the first one; others have their turn between them. */
 export const validateExpressions = (expressions: readonly (readonly [path: string, source: string])[]): Validation => (expressions.length === 0 ? [] : compileAll(expressions));
 
 async function compileAll(expressions: readonly (readonly [path: string, source: string])[]): Promise<readonly FieldError[]> {
   const { selectorErrors } = await import('./device-selectors.ts');
-  const errors: FieldError[] = [];
-  for (const [path, source] of expressions) {
-    if (errors.length >= limits.findingsMax) break;
-    await new Promise<void>((resolve) => inOwnTurn(resolve));
-    errors.push(...selectorErrors(source, path));
+  function* steps(): Steps<readonly FieldError[]> {
+    const errors: FieldError[] = [];
+    for (const [path, source] of expressions) {
+      if (errors.length >= limits.findingsMax) break;
+      errors.push(...(yield* selectorErrors(source, path)));
+      yield;
+    }
+    return errors;
   }
-  return errors;
+  return inTurns(steps());
 }

@@ -1,6 +1,7 @@
 import { limits } from '../../base/limits.ts';
+import type { Steps } from '../../base/time/in-slices.ts';
 import type { CelEnvironment } from '../../cel/cel.ts';
-import { compile } from '../../cel/compile.ts';
+import { compileInSteps } from '../../cel/compile.ts';
 import { CelCompileError, CelInstantiationError } from '../../cel/error.ts';
 import { estimateCost, type SizeOf, type ValuePath } from '../../cel/estimate.ts';
 import { semanticVersions } from '../../cel/library/semantic-versions.ts';
@@ -35,11 +36,11 @@ const sizeOf: SizeOf = ([variable, part, ...rest]: ValuePath) => {
 };
 
 /** What is wrong with the expression of a selector, in the words of kube-apiserver. */
-export function selectorErrors(source: string, path: string): readonly FieldError[] {
+export function* selectorErrors(source: string, path: string): Steps<readonly FieldError[]> {
   try {
-    const { type } = compile(source, environment, { extension: semanticVersions });
+    const { type } = yield* compileInSteps(source, environment, { extension: semanticVersions });
     if (type.kind !== 'bool' && type.kind !== 'dyn') return [invalid(path, source, `must evaluate to bool or the unknown type, not ${typeName(type)}`)];
-    const cost = estimateCost(source, environment, sizeOf, semanticVersions);
+    const cost = yield* estimateCost(source, environment, sizeOf, semanticVersions);
     return cost > limits.deviceSelectorCostMax ? [forbidden(path, 'too complex, exceeds cost limit')] : [];
   } catch (error) {
     if (error instanceof CelInstantiationError) return [invalid(path, source, `program instantiation failed: ${error.reason}`)];

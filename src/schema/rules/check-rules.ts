@@ -1,5 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { LongWork } from '../../base/long-work.ts';
+import type { Steps } from '../../base/time/in-slices.ts';
 import type { CelEnvironment } from '../../cel/cel.ts';
 import { estimateCost } from '../../cel/estimate.ts';
 import { times } from '../../cel/size.ts';
@@ -76,30 +77,36 @@ export class RuleDefinitionCheck {
       if (this.errors.length >= limits.findingsMax) return;
       if (this.#options.inline && isLongRule(rule)) throw new LongWork();
       const checked = { rule, schema, place, environment: ruleEnvironment(type, rule), at: `${at}[${index}]` };
-      this.errors.push(...this.#checkRule(checked), ...this.#checkMessage(checked));
+      yield* this.#checkRule(checked);
       yield;
     }
   }
 
-  #checkRule(checked: CheckedRule): readonly FieldError[] {
+  *#checkRule(checked: CheckedRule): Steps<void> {
     const { rule, schema, place, at, environment } = checked;
-    const compiled = compileRule(rule, environment);
+    const compiled = yield* compileRule(rule, environment);
     const path = `${at}.rule`;
-    if (compiled.type === 'error')
-      return [invalidRule(path, rule, compiled.detail), ...oldSelfErrors(compiled, checked)];
+    if (compiled.type === 'error') {
+      this.errors.push(invalidRule(path, rule, compiled.detail), ...oldSelfErrors(compiled, checked));
+      return;
+    }
     const count = place.count ?? Math.floor(ruleRequestBytes / (jsonBytesMin(schema) + 1));
-    const each = estimateCost(rule.rule, environment, ruleSizes(schema));
-    return [...this.#costs.add(path, times(each, count), 'rule'), ...oldSelfErrors(compiled, checked)];
+    const each = yield* estimateCost(rule.rule, environment, ruleSizes(schema));
+    this.errors.push(...this.#costs.add(path, times(each, count), 'rule'), ...oldSelfErrors(compiled, checked));
+    yield* this.#checkMessage(checked);
   }
 
-  #checkMessage({ rule, schema, at, environment }: CheckedRule): readonly FieldError[] {
+  *#checkMessage({ rule, schema, at, environment }: CheckedRule): Steps<void> {
     const { messageExpression = '' } = rule;
-    if (messageExpression === '' || compileRule(rule, environment).type === 'error') return [];
-    const compiled = compileMessage(messageExpression, environment);
+    if (messageExpression === '') return;
+    const compiled = yield* compileMessage(messageExpression, environment);
     const path = `${at}.messageExpression`;
-    if (compiled.type === 'error') return [invalidRule(path, rule, compiled.detail)];
-    const cost = estimateCost(messageExpression, environment, ruleSizes(schema));
-    return this.#costs.add(path, cost, 'messageExpression');
+    if (compiled.type === 'error') {
+      this.errors.push(invalidRule(path, rule, compiled.detail));
+      return;
+    }
+    const cost = yield* estimateCost(messageExpression, environment, ruleSizes(schema));
+    this.errors.push(...this.#costs.add(path, cost, 'messageExpression'));
   }
 }
 

@@ -1,6 +1,7 @@
 import { limits } from '../../base/limits.ts';
+import type { Steps } from '../../base/time/in-slices.ts';
 import type { CelEnvironment } from '../../cel/cel.ts';
-import { type CelValueProgram, compile } from '../../cel/compile.ts';
+import { type CelValueProgram, compileInSteps } from '../../cel/compile.ts';
 import { CelCompileError, CelInstantiationError } from '../../cel/error.ts';
 import { publishedError } from '../../cel/published-error.ts';
 import { type CelType, optionalType, typeName } from '../../cel/type.ts';
@@ -17,12 +18,12 @@ export const ruleEnvironment = (self: CelType, { optionalOldSelf }: Rule): CelEn
   oldSelf: optionalOldSelf === true ? optionalType(self) : self,
 });
 
-/** Compiling takes time linear in the length of an expression, about a microsecond for each character, and cannot be interrupted. */
+/** Compiling takes time linear in the length of an expression, some microseconds for each character. */
 export const isLongRule = ({ rule, messageExpression = '' }: Rule): boolean =>
   rule.length + messageExpression.length > limits.inlineRuleLength;
 
 /** Compiles `rule`, which must give a bool. */
-export function compileRule({ rule }: Rule, environment: CelEnvironment): CompiledExpression {
+export function compileRule({ rule }: Rule, environment: CelEnvironment): Steps<CompiledExpression> {
   return compileExpression(rule, environment, {
     result: 'bool',
     failed: 'compilation failed: ',
@@ -32,7 +33,7 @@ export function compileRule({ rule }: Rule, environment: CelEnvironment): Compil
 }
 
 /** Compiles `messageExpression`, which must give a string. */
-export function compileMessage(source: string, environment: CelEnvironment): CompiledExpression {
+export function compileMessage(source: string, environment: CelEnvironment): Steps<CompiledExpression> {
   return compileExpression(source, environment, {
     result: 'string',
     failed: 'messageExpression compilation failed: ',
@@ -50,9 +51,13 @@ interface Expected {
   readonly wrongResult: string;
 }
 
-function compileExpression(source: string, environment: CelEnvironment, expected: Expected): CompiledExpression {
+function* compileExpression(
+  source: string,
+  environment: CelEnvironment,
+  expected: Expected,
+): Steps<CompiledExpression> {
   try {
-    const program = compile(source, environment);
+    const program = yield* compileInSteps(source, environment);
     return hasType(program, expected) ? { type: 'program', program } : { type: 'error', detail: expected.wrongResult };
   } catch (error) {
     if (!(error instanceof CelCompileError)) throw error;

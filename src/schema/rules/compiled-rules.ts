@@ -1,3 +1,4 @@
+import type { Steps } from '../../base/time/in-slices.ts';
 import type { CelType } from '../../cel/type.ts';
 import type { Rule } from '../constraint.ts';
 import type { Schema } from '../schema.ts';
@@ -6,12 +7,13 @@ import { ruleFieldPath } from './rule-field-path.ts';
 import type { RuleTree } from './rule-tree.ts';
 import { ruleType } from './rule-type.ts';
 
-/** A rule that is ready to be evaluated. Its parts are compiled when they are needed first. */
+/** A rule that is ready to be evaluated. Its parts are compiled when they are needed first, with pauses in a long one. */
 export class CompiledRule {
   readonly source: Rule;
   readonly #schema: Schema;
   readonly #self: CelType;
   #rule: CompiledExpression | undefined;
+  #usesOldSelf = false;
   #message: CompiledExpression | undefined;
   #fieldPath: string | undefined;
 
@@ -25,25 +27,28 @@ export class CompiledRule {
     return this.source.rule.trim() === '';
   }
 
-  get isCompiled(): boolean {
-    return this.#rule !== undefined;
-  }
-
-  get rule(): CompiledExpression {
-    this.#rule ??= compileRule(this.source, ruleEnvironment(this.#self, this.source));
+  /** Undefined until it is compiled. */
+  get compiled(): CompiledExpression | undefined {
     return this.#rule;
   }
 
-  /** A transition rule: it compares a value with the one that it replaces. */
+  *compile(): Steps<CompiledExpression> {
+    const rule = yield* compileRule(this.source, ruleEnvironment(this.#self, this.source));
+    this.#usesOldSelf = rule.type === 'program' && rule.program.uses('oldSelf');
+    this.#rule = rule;
+    return rule;
+  }
+
+  /** A transition rule: it compares a value with the one that it replaces. Known when it is compiled. */
   get usesOldSelf(): boolean {
-    return this.rule.type === 'program' && this.rule.program.uses('oldSelf');
+    return this.#usesOldSelf;
   }
 
   /** Undefined if the rule has none. */
-  get message(): CompiledExpression | undefined {
+  *message(): Steps<CompiledExpression | undefined> {
     const { messageExpression = '' } = this.source;
     if (messageExpression === '') return undefined;
-    this.#message ??= compileMessage(messageExpression, ruleEnvironment(this.#self, this.source));
+    this.#message ??= yield* compileMessage(messageExpression, ruleEnvironment(this.#self, this.source));
     return this.#message;
   }
 

@@ -122,7 +122,7 @@ export class RuleEvaluation {
     for (const rule of rules) {
       if (this.#done) return;
       if (rule.isEmpty) continue;
-      const isNew = !rule.isCompiled;
+      const isNew = rule.compiled === undefined;
       if (isNew && this.#options.inline && isLongRule(rule.source)) throw new LongWork();
       yield* this.#checkRule(rule, checked);
       if (isNew || this.#isLong()) yield;
@@ -131,12 +131,13 @@ export class RuleEvaluation {
 
   *#checkRule(rule: CompiledRule, checked: Checked): Generator<void, void> {
     const { place, type } = checked;
-    if (rule.rule.type === 'error') {
-      this.#fail(invalid(place.path, type, `rule compile error: ${rule.rule.detail}`));
+    const compiled = rule.compiled ?? (yield* rule.compile());
+    if (compiled.type === 'error') {
+      this.#fail(invalid(place.path, type, `rule compile error: ${compiled.detail}`));
       return;
     }
     if (rule.usesOldSelf && place.old === undefined && rule.source.optionalOldSelf !== true) return;
-    const result = yield* this.#evaluate(rule.rule.program, () => checked.variables.of(rule));
+    const result = yield* this.#evaluate(compiled.program, () => checked.variables.of(rule));
     if (result.type !== 'value') this.#fail(invalid(place.path, type, problemOf(result, ruleText(rule))));
     else if (result.value !== true) yield* this.#reject(rule, checked);
   }
@@ -152,12 +153,13 @@ export class RuleEvaluation {
   *#rejection(rule: CompiledRule, { place, type, variables }: Checked): Generator<void, FieldError> {
     const field = rule.fieldPath === '' ? place.path : join(place.path, rule.fieldPath);
     const usual = errorFor(rule, field, type, messageOf(rule));
-    if (rule.message?.type !== 'program') return usual;
-    const result = yield* this.#evaluate(rule.message.program, () => variables.of(rule));
+    const message = yield* rule.message();
+    if (message?.type !== 'program') return usual;
+    const result = yield* this.#evaluate(message.program, () => variables.of(rule));
     switch (result.type) {
       case 'value': {
-        const message = usableMessage(result.value);
-        return message === undefined ? usual : errorFor(rule, field, type, message);
+        const text = usableMessage(result.value);
+        return text === undefined ? usual : errorFor(rule, field, type, text);
       }
       case 'failed':
         return usual;

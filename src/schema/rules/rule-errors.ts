@@ -1,5 +1,4 @@
-import { limits } from '../../base/limits.ts';
-import { inOwnTurn } from '../../base/time/turns.ts';
+import { inTurns } from '../../base/time/in-slices.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { isRecord } from '../own-property.ts';
 import type { StructSchema } from '../schema.ts';
@@ -64,16 +63,10 @@ async function check(checked: CheckedSchema): Promise<readonly FieldError[]> {
     import('./check-rules.ts'),
   ]);
   const broken: FieldError[] = [];
-  await finish(checkDefaultRules(checked, broken));
+  await inTurns(checkDefaultRules(checked, broken));
   // Expressions are not looked at while a default is wrong, as in kube-apiserver.
   if (broken.length + checked.ofDefaults.length > 0) return broken;
   const ofRules = new RuleDefinitionCheck({ path: checked.path, inline: checked.inline, errors: checked.refused });
-  await finish(ofRules.steps(checked.schema));
+  await inTurns(ofRules.steps(checked.schema));
   return ofRules.errors;
-}
-
-async function finish(steps: Generator<void, void>): Promise<void> {
-  for (let count = 1; !steps.next().done; count++) {
-    if (count % limits.ruleStepsPerTurn === 0) await new Promise<void>((resolve) => inOwnTurn(resolve));
-  }
 }

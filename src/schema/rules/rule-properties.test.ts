@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { systemClock } from '../../base/time/clock.ts';
+import { allAtOnce } from '../../base/time/in-slices.ts';
 import { CelBudget } from '../../cel/budget.ts';
 import type { CelValueProgram } from '../../cel/compile.ts';
 import { CelEvaluationError } from '../../cel/error.ts';
-import { estimateCost } from '../../cel/estimate.ts';
+import { estimateCost, type SizeOf } from '../../cel/estimate.ts';
 import type { CelValue } from '../../cel/value.ts';
 import { schemaOf } from '../schema.ts';
 import { objectMeta, path, schemaFrom, validateMetadata, withSpec } from '../structural/structural-fixture.ts';
@@ -316,7 +317,7 @@ test('rules compile, give a bool or a reason, at once as in steps, and cost no m
       const type = ruleType(schema, 'selfType');
       assert.ok(type);
       const environment = ruleEnvironment(type, { rule });
-      const compiled = compileRule({ rule }, environment);
+      const compiled = allAtOnce(compileRule({ rule }, environment));
       assert.ok(compiled.type === 'program', compiled.type === 'error' ? compiled.detail : '');
       const convert = convertOf(schema);
       const values = { self: convert(value), oldSelf: convert(old) };
@@ -328,10 +329,11 @@ test('rules compile, give a bool or a reason, at once as in steps, and cost no m
       assert.deepEqual(sliced, [result, cost]);
       const sizeOf = ruleSizes(schema);
       // The estimate takes comparing two numbers for nothing, as in kube-apiserver.
-      const estimate = estimateCost(rule, environment, (at) => {
+      const atLeastOne: SizeOf = (at) => {
         const size = sizeOf(at);
         return size && { ...size, max: Math.max(1, size.max) };
-      });
+      };
+      const estimate = allAtOnce(estimateCost(rule, environment, atLeastOne));
       // A failure that other terms make up for is charged at each of them, and not estimated.
       assert.ok(cost <= estimate || mayFail.test(rule), `${rule} cost ${cost}, estimated ${estimate}`);
     }),
