@@ -101,6 +101,7 @@ const rows: readonly (readonly [source: string, ...errors: (readonly [column: nu
   ['1.0 > 1.0e999999999', [7, 'invalid double literal']],
   ['18446744073709551616u == 1u', [1, 'invalid uint literal']],
   ['9223372036854775808 == 1', [1, 'invalid int literal']],
+  ['"%".format([]) == ""', [11, 'unexpected end of string']],
 ];
 
 describe('errors of expressions, as published', () => {

@@ -60,5 +60,6 @@ const wideMark = '\uff3e';
 
 function asPublished(reason: string): string {
   if (reason.startsWith('undeclared reference')) return `${reason} (in container '')`;
-  return reason.startsWith('unexpected') ? `Syntax error: ${reason}` : reason;
+  // A template that ends too early is no error of the expression's syntax.
+  return /^unexpected (?!end of string$)/.test(reason) ? `Syntax error: ${reason}` : reason;
 }

@@ -53,6 +53,68 @@ const rows: readonly { readonly at: string; readonly sent: object; readonly fiel
       metadata: { name: 'd' },
       spec: {
         selector: { matchLabels: { a: 'b' } },
+        template: {
+          metadata: { labels: { a: 'b' } },
+          spec: {
+            ...{ restartPolicy: 'X', dnsPolicy: 'X', containers: [{ name: 'c', image: 'i' }] },
+            ephemeralContainers: [{ name: 'e', image: 'i' }],
+          },
+        },
+      },
+    },
+    fields: [
+      'spec.template.spec.restartPolicy',
+      'spec.template.spec.dnsPolicy',
+      'spec.template.spec.ephemeralContainers',
+      'spec.template.spec.restartPolicy',
+    ],
+  },
+  {
+    at: '/apis/batch/v1/namespaces/n/jobs',
+    sent: {
+      metadata: { name: 'j' },
+      spec: {
+        template: { spec: { restartPolicy: 'X', dnsPolicy: 'X', containers: [{ name: 'c', image: 'i' }] } },
+      },
+    },
+    fields: ['spec.template.spec.restartPolicy', 'spec.template.spec.dnsPolicy', 'spec.template.spec.restartPolicy'],
+  },
+  {
+    at: '/api/v1/namespaces/n/pods',
+    sent: {
+      metadata: { name: 'p' },
+      spec: {
+        ...{ hostname: 'A_', dnsPolicy: 'X', restartPolicy: 'X', priorityClassName: '', nodeName: 'A_' },
+        securityContext: { runAsUser: -1, fsGroup: -1, seccompProfile: {} },
+        topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'a' }],
+        volumes: [{ name: 'A_', azureDisk: { diskName: 'a', diskURI: 'x', cachingMode: 'X' } }],
+        containers: [{ name: 'A_', imagePullPolicy: 'X', terminationMessagePolicy: 'X' }],
+      },
+    },
+    fields: [
+      'spec.volumes[0].azureDisk.cachingMode',
+      'spec.volumes[0].azureDisk.diskURI',
+      'spec.volumes[0].name',
+      'spec.containers[0].name',
+      'spec.containers[0].image',
+      'spec.containers[0].terminationMessagePolicy',
+      'spec.containers[0].imagePullPolicy',
+      'spec.restartPolicy',
+      'spec.dnsPolicy',
+      'spec.securityContext.fsGroup',
+      'spec.securityContext.runAsUser',
+      'spec.securityContext.seccompProfile.type',
+      'spec.topologySpreadConstraints[0].whenUnsatisfiable',
+      'spec.nodeName',
+      'spec.hostname',
+    ],
+  },
+  {
+    at: '/apis/apps/v1/namespaces/n/daemonsets',
+    sent: {
+      metadata: { name: 'd' },
+      spec: {
+        selector: { matchLabels: { a: 'b' } },
         updateStrategy: { rollingUpdate: { maxUnavailable: '200%' } },
         minReadySeconds: -1,
         template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: '' }] } },

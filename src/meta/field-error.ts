@@ -28,9 +28,15 @@ export interface FieldError {
   readonly value?: unknown;
   /** How the text shows the value, where its form does not follow from the value alone: see `go-values.ts`. */
   readonly shown?: string;
+  /** Where it stands among others, if not at its field: behind all errors of that field. */
+  readonly toldAfter?: string;
   /** The text shows the value as Go prints one of a custom resource. Printed when the text is made: most errors have none. */
   readonly asGo?: true;
 }
+
+/** The same errors, behind all others of a field that may hold theirs. */
+export const toldAfter = (field: string, errors: readonly FieldError[]): FieldError[] =>
+  errors.map((error) => ({ ...error, toldAfter: field }));
 
 export const required = (field: string, detail = ''): FieldError => ({ type: 'FieldValueRequired', field, detail });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeFieldError, type FieldError } from '../meta/field-error.ts';
 import { isLabelValue } from '../meta/formats.ts';
-import { always, bool, enumOf, list, map, opt, ptr, type StructSchema, string, struct } from './schema.ts';
+import { always, bool, enumOf, int32, list, map, opt, ptr, type StructSchema, string, struct } from './schema.ts';
 import { validate } from './validate.ts';
 import { validateUpdate } from './validate-update.ts';
 
@@ -89,14 +89,38 @@ const rows: Readonly<
       union: {
         fields: ['a', 'b'],
         none: { type: 'required', detail: 'choose' },
-        several: { type: 'invalid', detail: 'too much', shows: 'value' },
       },
     }),
     rows: [
       [{ a: 'x' }],
       [{ c: 'x' }, 'it: Required value: choose'],
-      [{ a: 'x', b: 'y' }, 'it: Invalid value: {"a":"x","b":"y"}: too much'],
+      [{ a: 'x', b: 'y' }, 'it.b: Forbidden: may not specify more than 1 choice type'],
     ],
+  },
+  'a member that is one too many is not looked at': {
+    schema: struct(
+      'test.Choice',
+      'One of several.',
+      { a: ptr(1, string(), 'One.'), b: ptr(2, string({ lengthMax: 1 }), 'Other.') },
+      { union: { fields: ['a', 'b'] } },
+    ),
+    rows: [
+      [{ b: 'xx' }, 'it.b: Too long: may not be more than 1 bytes'],
+      [{ a: 'x', b: 'xx' }, 'it.b: Forbidden: may not specify more than 1 choice type'],
+    ],
+  },
+  'a range with words of its own': {
+    schema: struct('test.Range', 'A number.', {
+      a: ptr(1, int32({ minimum: 1, maximum: 3, rangeText: 'must be few' }), 'A number.'),
+    }),
+    rows: [[{ a: 3 }], [{ a: 4 }, 'it.a: Invalid value: 4: must be few']],
+  },
+  'empty values that are checked': {
+    schema: struct('test.Names', 'Names.', {
+      a: always(1, string({ lengthMin: 1 }), 'A name.', { checkedEmpty: true }),
+      b: always(2, string({ lengthMin: 1 }), 'A name.'),
+    }),
+    rows: [[{ a: '', b: '' }, 'it.a: Invalid value: "": must be at least 1 characters']],
   },
   'unique by one key': {
     schema: items({ unique: { by: ['a'] } }),

@@ -15,7 +15,7 @@ export interface Problem {
 export interface Union {
   /** The field that names the chosen member, if any. */
   readonly discriminator?: string;
-  /** The members. If several are set, all but the first are in error. */
+  /** The members. If several are set, all but the first are in error (`forbidden`), and are not looked at. */
   readonly fields: readonly string[];
   /** Members that the standard message names otherwise. */
   readonly shownAs?: Readonly<Record<string, string>>;
@@ -23,8 +23,6 @@ export interface Union {
   readonly title?: string;
   /** The error if no member is set. Default: none; no member is required. */
   readonly none?: Problem;
-  /** The error, at the struct, if several members are set. Default: a `forbidden` error at each member after the first. */
-  readonly several?: Problem;
 }
 
 /** Uniqueness of the elements of a list. */

@@ -18,7 +18,7 @@ export function mergeErrors(
   for (const error of ofKind) {
     for (
       let other = ofSchema[next];
-      other && compareFields(schema, other.field, error.field) <= 0;
+      other && compareFields(schema, other.field, error.toldAfter ?? error.field) <= 0;
       other = ofSchema[++next]
     ) {
       merged.push(other);

@@ -72,6 +72,8 @@ export interface IntegerSchema extends Assertions {
   readonly format: 'int32' | 'int64';
   readonly minimum?: number;
   readonly maximum?: number;
+  /** What an error says of a number out of the range. Default: the range. */
+  readonly rangeText?: string;
 }
 
 interface NumberSchema extends Assertions {
@@ -230,6 +232,8 @@ export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
   readonly keepsGatedFields?: true;
   /** The value is not checked unless another field of the struct is valid (or absent), or has that value. */
   readonly checkedWhile?: { readonly valid: string } | { readonly field: string; readonly is: string };
+  /** Of a field with presence `always`: '' and 0 are checked as other values are. Default: they count as absent. */
+  readonly checkedEmpty?: true;
   /** The value is the `name` of an item of that struct in the same object. */
   readonly refersTo?: string;
   /** `replace`/`retainKeys` for struct fields in strategic merge patches. */
@@ -250,6 +254,7 @@ type FieldOptions = Partial<
     | 'whileOff'
     | 'keepsGatedFields'
     | 'checkedWhile'
+    | 'checkedEmpty'
     | 'refersTo'
     | 'patchStrategy'
     | 'documented'
@@ -318,7 +323,7 @@ export const undocumentedEnum = <const E extends readonly string[]>(
 });
 /** A string of which documents name the values; the kind validates it. */
 export const documentedEnum = (...values: readonly string[]): StringSchema => ({ ...string(), documentedEnum: values });
-export const int32 = (options: Pick<IntegerSchema, 'minimum' | 'maximum'> = {}): IntegerSchema => ({
+export const int32 = (options: Pick<IntegerSchema, 'minimum' | 'maximum' | 'rangeText'> = {}): IntegerSchema => ({
   type: 'integer',
   format: 'int32',
   ...options,

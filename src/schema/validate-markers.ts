@@ -40,14 +40,12 @@ export const hasStructMarkers = ({ union, selects, fields }: StructSchema): bool
   Object.values(fields).some(({ requiredWith, onlyWith }) => requiredWith ?? onlyWith);
 
 function compileUnion(structName: string, union: Union): RecordCheck {
-  const { fields, title = unionTitle(structName), none, several, shownAs = {} } = union;
+  const { fields, title = unionTitle(structName), none, shownAs = {} } = union;
   const further = `may not specify more than 1 ${title} type`;
   return (value, findings) => {
     const set = fields.filter((field) => (getOwn(value, field) ?? null) !== null);
     if (set.length === 0 && none) findings.push(problemError(none, value));
-    if (set.length < 2) return;
-    if (several) findings.push(problemError(several, value));
-    else for (const field of set.slice(1)) findings.push(forbidden(shownAs[field] ?? field, further));
+    for (const field of set.slice(1)) findings.push(forbidden(shownAs[field] ?? field, further));
   };
 }
 

@@ -208,10 +208,10 @@ function compileString({ enum: supported, enumOrder, format, lengthMax, lengthMi
   );
 }
 
-function compileInteger({ minimum, maximum }: IntegerSchema): Check | undefined {
+function compileInteger({ minimum, maximum, rangeText }: IntegerSchema): Check | undefined {
   if (minimum === undefined && maximum === undefined) return undefined;
   const [min, max] = [minimum ?? Number.NEGATIVE_INFINITY, maximum ?? Number.POSITIVE_INFINITY];
-  const problem = describeRange(minimum, maximum);
+  const problem = rangeText ?? describeRange(minimum, maximum);
   return (value, errors) => {
     // The value may be a bigint; comparison with numbers works for both.
     if ((value as number) < min || (value as number) > max) errors.push(invalid('', value, problem));
@@ -279,7 +279,7 @@ function compileItems(list: ListSchema): Check<readonly unknown[]> | undefined {
 interface FieldCheck {
   readonly name: string;
   readonly required: boolean;
-  /** For `always` fields that are not required: the zero value counts as absent. */
+  /** The zero value counts as absent. */
   readonly emptyAllowed: boolean;
   readonly nullable: boolean;
   readonly check: Check | undefined;
@@ -298,7 +298,9 @@ function compileStruct(struct: StructSchema): Check | undefined {
       .map((name) => compileField(name, struct.fields[name] as Field))
       .filter((field) => field.required || field.check);
     let invalidFields: readonly string[] = [];
+    const refused = furtherMembers(struct, value);
     for (const field of fields) {
+      if (refused?.includes(field.name)) continue;
       const part = getOwn(value, field.name);
       if (field.checkedWhile && !isChecked(field.checkedWhile, value, invalidFields)) continue;
       const before = errors.length;
@@ -307,6 +309,16 @@ function compileStruct(struct: StructSchema): Check | undefined {
     }
     rest?.(value, errors, old);
   };
+}
+
+/** The members of a union after the first that is set, which are errors by themselves. */
+function furtherMembers(
+  { union }: StructSchema,
+  value: Readonly<Record<string, unknown>>,
+): readonly string[] | undefined {
+  if (!union) return undefined;
+  const set = union.fields.filter((name) => (getOwn(value, name) ?? null) !== null);
+  return set.slice(1);
 }
 
 /** No field is required by itself, so only those that are there are looked at. */
@@ -354,7 +366,7 @@ const isChecked = (
 const compileField = (name: string, field: Field): FieldCheck => ({
   name,
   required: field.required,
-  emptyAllowed: field.presence === 'always' && !field.required,
+  emptyAllowed: field.presence === 'always' && !field.required && !field.checkedEmpty,
   nullable: schemaOf(field).nullable ?? false,
   check: checkOf(schemaOf(field)),
   checkedWhile: field.checkedWhile,

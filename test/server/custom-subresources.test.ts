@@ -233,7 +233,7 @@ describe('subresources of custom objects', () => {
       const refused = await apply(path, config(5), 'three');
       assert.deepEqual(causes(refused), [
         409,
-        '.spec.replicas: conflict with "two" with subresource "scale" using parts.example.com/v1',
+        '.spec.replicas: conflict with "two" with subresource "scale" using autoscaling/v1',
       ]);
       const forced = await apply(path, config(5), 'three', { force: true });
       assert.equal(forced.code, 200);

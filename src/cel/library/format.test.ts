@@ -47,13 +47,22 @@ describe('texts', () => {
 });
 
 describe('problems', () => {
+  const precision = 'could not parse formatting clause: error while parsing precision';
   const strings =
     'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps';
   /** What is literal is looked at when the expression is compiled; what is not, when it is evaluated. */
   const rows: readonly (readonly [template: string, values: string, problem: string])[] = [
     ['%s %s', "['a']", 'index 1 out of range'],
-    ['%', "['a']", 'could not parse formatting clause: unexpected end of string'],
-    ['%.f', '[1.0]', 'could not parse formatting clause: error while parsing precision'],
+    ['%', "['a']", 'unexpected end of string'],
+    ['a%', '[]', 'unexpected end of string'],
+    ['%5', '[1]', 'could not parse formatting clause: unrecognized formatting clause "5"'],
+    ['%.', '[1.0]', `${precision}: could not find end of precision specifier`],
+    ['%.3', '[1.0]', `${precision}: could not find end of precision specifier`],
+    [
+      '%.f',
+      '[1.0]',
+      `${precision}: error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax`,
+    ],
     ['%a', '[1]', 'could not parse formatting clause: unrecognized formatting clause "a"'],
     ['%5d', '[1]', 'could not parse formatting clause: unrecognized formatting clause "5"'],
     ['%E', '[1.0]', 'could not parse formatting clause: unrecognized formatting clause "E"'],

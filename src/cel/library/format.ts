@@ -102,13 +102,13 @@ function* clausesOf(template: string): Generator<Piece> {
     }
     const [whole, dot, digits = '', verb = ''] =
       /^%(\.?)([0-9]*)(.?)/su.exec(template.slice(percent, percent + 16)) ?? [];
-    if (verb === '') throw unparsed('unexpected end of string');
-    if (dot !== '' && digits === '') throw unparsed('error while parsing precision');
-    if (!isVerb(verb) || (dot === '' && digits !== '')) {
-      throw unparsed(`unrecognized formatting clause "${dot === '' ? (digits[0] ?? verb) : verb}"`);
-    }
+    if (percent + 1 === template.length) throw new CelFault('unexpected end of string');
+    if (dot === '' && digits !== '') throw unparsed(`unrecognized formatting clause "${digits[0]}"`);
     const precision = dot === '' ? defaultPrecision : Number(digits);
     if (precision > limits.celPrecisionMax) throw new CelFault(`format: precision above ${limits.celPrecisionMax}`);
+    if (verb === '') throw unparsed(`${precisionProblem}: could not find end of precision specifier`);
+    if (dot !== '' && digits === '') throw unparsed(`${precisionProblem}: ${notConverted}`);
+    if (!isVerb(verb)) throw unparsed(`unrecognized formatting clause "${verb}"`);
     yield { text, clause: { verb, precision } };
     at = percent + (whole?.length ?? 1);
   }
@@ -116,6 +116,9 @@ function* clausesOf(template: string): Generator<Piece> {
 }
 
 const unparsed = (why: string): CelFault => new CelFault(`could not parse formatting clause: ${why}`);
+
+const precisionProblem = 'error while parsing precision';
+const notConverted = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax';
 
 const defaultPrecision = 6;
 

@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
-import { boundedCount, duplicate, errorsOfEach, type FieldError, invalid, notSupported, notSupportedOf, required, tooLong } from '../../meta/field-error.ts';
+import { boundedCount, duplicate, errorsOfEach, type FieldError, invalid, notSupported, notSupportedOf, required, toldAfter, tooLong } from '../../meta/field-error.ts';
 import { isDnsSubdomain, isQualifiedName } from '../../meta/formats.ts';
 import { shownAsGo } from '../../schema/go-text.ts';
 import { validatePodTemplate } from '../core/pod/pod-template-spec.ts';
@@ -16,18 +16,21 @@ export const validateJobSpec = (spec: JobSpec, path: string, dialect: Dialect): 
   ...validateSuccessPolicy(spec, `${path}.successPolicy`),
   ...validateReplacement(spec, `${path}.podReplacementPolicy`),
   ...validatePodTemplate(spec.template ?? {}, `${path}.template`, dialect),
-  ...validateRestarts(spec, `${path}.template.spec.restartPolicy`),
+  ...toldAfter(`${path}.template`, validateRestarts(spec, `${path}.template.spec.restartPolicy`)),
 ];
 
 function validateManager(manager: string, path: string): FieldError[] {
   if (manager === '') return [required(path)];
+  return [...validatePrefixedPath(manager, path), ...(Buffer.byteLength(manager) > limits.jobManagerBytesMax ? [tooLong(path, limits.jobManagerBytesMax)] : [])];
+}
+
+function validatePrefixedPath(manager: string, path: string): FieldError[] {
   const slash = manager.indexOf('/');
   const [domain, rest] = [manager.slice(0, Math.max(slash, 0)), manager.slice(slash + 1)];
   if (domain === '' || rest === '') return [invalid(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')];
   return [
     ...isDnsSubdomain(domain).map((problem) => invalid(path, domain, problem)),
     ...(httpPath.test(rest) ? [] : [invalid(path, rest, `Invalid path (regex used for validation is '${httpPath.source.slice(1, -1)}')`)]),
-    ...(Buffer.byteLength(manager) > limits.jobManagerBytesMax ? [tooLong(path, limits.jobManagerBytesMax)] : []),
   ];
 }
 
@@ -147,10 +150,13 @@ function validateReplacement({ podReplacementPolicy: policy, podFailurePolicy }:
   return policy === undefined || known.includes(policy) ? [] : [notSupported(path, policy, known)];
 }
 
+const endingPolicies = ['OnFailure', 'Never'];
+
 /** Pods of a job end. */
 function validateRestarts({ template, podFailurePolicy }: JobSpec, path: string): FieldError[] {
-  const policy = template?.spec?.restartPolicy ?? 'Always';
+  const policy: string = template?.spec?.restartPolicy ?? 'Always';
   if (policy === 'Always') return [required(path, 'valid values: "OnFailure", "Never"')];
+  if (!endingPolicies.includes(policy)) return [notSupportedOf(path, policy, endingPolicies)];
   return podFailurePolicy && policy !== 'Never' ? [invalid(path, policy, 'only "Never" is supported when podFailurePolicy is specified')] : [];
 }
 

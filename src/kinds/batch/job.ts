@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type FieldError, invalid, invalidMap, required } from '../../meta/field-error.ts';
+import { type FieldError, invalid, invalidMap, required, toldAfter } from '../../meta/field-error.ts';
 import { isDnsLabel } from '../../meta/formats.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { humanDuration } from '../../meta/time.ts';
@@ -69,7 +69,7 @@ function validate(object: ApiObject, { dialect }: StrategyContext, old?: ApiObje
     ...validateGenerated(object, dialect, old),
     ...(spec.selector ? [] : [required('spec.selector')]),
     ...validateJobSpec(spec, 'spec', dialect),
-    ...validateSelected(spec.selector, templateOf(object), 'spec.template'),
+    ...toldAfter('spec.template', validateSelected(spec.selector, templateOf(object), 'spec.template')),
     ...validateHostname(object),
   ];
 }

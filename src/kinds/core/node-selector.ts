@@ -1,8 +1,8 @@
-import { always, enumOf, type Infer, list, opt, req, string, struct } from '../../schema/schema.ts';
+import { always, documentedEnum, type Infer, list, opt, string, struct } from '../../schema/schema.ts';
 
 const nodeSelectorRequirement = struct('api.core.v1.NodeSelectorRequirement', 'One test of a label or field of a node.', {
   key: always(1, string(), 'Label or field that is tested.'),
-  operator: req(2, enumOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'), 'How the value relates to the given values.'),
+  operator: always(2, documentedEnum('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'), 'How the value relates to the given values.'),
   values: opt(3, list(string()), 'Values to compare with; none for existence tests, exactly one number for `Gt` and `Lt`.'),
 });
 
@@ -20,9 +20,11 @@ export const nodeSelector = struct(
   'api.core.v1.NodeSelector',
   'Selects nodes that match at least one of its terms.',
   {
-    nodeSelectorTerms: req(1, list(nodeSelectorTerm, { itemsMin: 1 }), 'Terms, of which one must match.'),
+    nodeSelectorTerms: always(1, list(nodeSelectorTerm), 'Terms, of which one must match.', { documented: 'required' }),
   },
   { structType: 'atomic' },
 );
+
+export type NodeSelector = Infer<typeof nodeSelector>;
 
 export type NodeSelectorTerm = Infer<typeof nodeSelectorTerm>;

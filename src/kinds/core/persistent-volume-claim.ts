@@ -1,7 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { errorsOfEach, type FieldError, forbidden, invalid, notSupported, required } from '../../meta/field-error.ts';
-import { isDnsLabel, isDnsSubdomain, isQualifiedName } from '../../meta/formats.ts';
+import { errorsOfEach, type FieldError, forbidden, invalid, notSupported } from '../../meta/field-error.ts';
+import { isQualifiedName } from '../../meta/formats.ts';
 import { compareQuantity, parseQuantity } from '../../meta/quantity.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { equalValues } from '../../schema/equal-values.ts';
@@ -10,7 +10,8 @@ import { defineKind } from '../define-kind.ts';
 import type { Column, Kind } from '../kind.ts';
 import { statusView } from '../meta/status-view.ts';
 import { typed } from '../typed.ts';
-import { shownModes, validateAccessModes } from './access-modes.ts';
+import { shownModes } from './access-modes.ts';
+import { nanosOf, validateClaimSpec } from './claim-spec-errors.ts';
 import { type PersistentVolumeClaim, persistentVolumeClaimSchema as schema } from './persistent-volume-claim-schema.ts';
 import { fractionalStorage } from './pod/pod-warnings.ts';
 import { failing } from './pod/validation/field-checks.ts';
@@ -21,7 +22,6 @@ import { storageClassAnnotation, storageClassNameOf } from './storage-class-name
 type Claim = PersistentVolumeClaim;
 type Spec = NonNullable<Claim['spec']>;
 type Status = NonNullable<Claim['status']>;
-type Source = NonNullable<Spec['dataSourceRef']>;
 
 const specOf = (object: ApiObject): Spec => typed(schema, object).spec ?? {};
 const statusOf = (object: ApiObject): Status => typed(schema, object).status ?? {};
@@ -53,39 +53,6 @@ function dropFormerSource({ spec }: Claim, old: Claim | undefined, dialect: Dial
   if (!isKnown) delete spec.dataSource;
 }
 
-function validateSource(source: Source, path: string): FieldError[] {
-  const { name = '', kind = '', apiGroup = '', namespace = '' } = source;
-  return [
-    ...(name === '' ? [required(`${path}.name`)] : []),
-    ...(kind === '' ? [required(`${path}.kind`)] : []),
-    ...(apiGroup === '' && kind !== 'PersistentVolumeClaim' ? [invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")] : []),
-    ...(apiGroup === '' ? [] : failing(isDnsSubdomain, `${path}.apiGroup`, apiGroup)),
-    ...(namespace === '' ? [] : failing(isDnsLabel, `${path}.namespace`, namespace)),
-  ];
-}
-
-function validateSources({ dataSource, dataSourceRef }: Spec): FieldError[] {
-  const errors = [...(dataSource ? validateSource(dataSource, 'spec.dataSource') : []), ...(dataSourceRef ? validateSource(dataSourceRef, 'spec.dataSourceRef') : [])];
-  if (!dataSource || !dataSourceRef) return errors;
-  if (dataSourceRef.namespace) return [...errors, invalid('spec', 'spec.dataSource', 'may not be specified when dataSourceRef.namespace is specified')];
-  const { namespace: _none, ...ref } = dataSourceRef;
-  return equalValues(ref, dataSource) ? errors : [...errors, invalid('spec', 'spec.dataSource', 'must match dataSourceRef')];
-}
-
-function validate(object: ApiObject): FieldError[] {
-  const spec = specOf(object);
-  const storage = spec.resources?.requests?.['storage'];
-  return [
-    ...validateAccessModes(spec.accessModes ?? [], 'spec.accessModes', 'at least 1 access mode is required'),
-    ...(storage === undefined ? [required('spec.resources[storage]')] : []),
-    ...(storage !== undefined && nanosOf(storage) <= 0n ? [invalid('spec.resources[storage]', storage, 'must be greater than zero')] : []),
-    ...(spec.storageClassName ? failing(isDnsSubdomain, 'spec.storageClassName', spec.storageClassName) : []),
-    ...validateSources(spec),
-  ];
-}
-
-const nanosOf = (amount: string): bigint => parseQuantity(amount)?.nanos ?? 0n;
-
 /** What of the spec may not change: all but a name and a class that were open, and the size once there is a volume. */
 function frozen(spec: Spec, old: ApiObject): Spec {
   const before = specOf(old);
@@ -99,7 +66,7 @@ function frozen(spec: Spec, old: ApiObject): Spec {
 
 function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
   const [spec, before] = [specOf(object), specOf(old)];
-  const errors = validate(object);
+  const errors = validateClaimSpec(specOf(object), 'spec');
   if (!equalValues(frozen(spec, old), frozen(before, old))) {
     errors.push(forbidden('spec', 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'));
   }
@@ -181,7 +148,7 @@ export const persistentVolumeClaim = (dialect: Dialect): Kind =>
         dropFormerSource(typed(schema, object), undefined, dialect);
         fillSources(typed(schema, object));
       },
-      validateCreate: validate,
+      validateCreate: (object) => validateClaimSpec(specOf(object), 'spec'),
       prepareForUpdate: (object, old, { features }) => {
         dropForeignSource(typed(schema, object), typed(schema, old), features);
         dropFormerSource(typed(schema, object), typed(schema, old), dialect);

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { type FieldError, required } from '../../meta/field-error.ts';
+import { type FieldError, required, toldAfter } from '../../meta/field-error.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { always, type Infer, map, opt, ptr, string, struct } from '../../schema/schema.ts';
 import { wide } from '../columns.ts';
@@ -48,7 +48,7 @@ function validateTemplate(template: PodTemplateSpec, selector: Readonly<Record<s
   const path = 'spec.template';
   const labels = template.metadata?.labels;
   const selected = Object.entries(selector).every(([key, value]) => labels && Object.hasOwn(labels, key) && labels[key] === value);
-  return [...(selected ? [] : [notSelected(path, labels)]), ...validatePodTemplate(template, path, dialect), ...validateReplaced(template, path, 'ReplicationController')];
+  return [...(selected ? [] : [notSelected(path, labels)]), ...validatePodTemplate(template, path, dialect), ...toldAfter(path, validateReplaced(template, path, 'ReplicationController'))];
 }
 
 export const replicationController = (dialect: Dialect): Kind =>

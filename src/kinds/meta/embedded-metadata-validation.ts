@@ -30,7 +30,7 @@ export function validateTemplateMetadata(metadata: Readonly<Record<string, unkno
     ...validateAnnotations(annotations, `${path}.annotations`),
     ...validateLabels(labels, `${path}.labels`),
     ...Object.entries(others).flatMap(([name, value]) =>
-      value === null ? [] : [forbidden(`${path}.${name}`, 'cannot be set')],
+      value === null ? [] : [forbidden(`${path}.${name === 'uid' ? 'uID' : name}`, 'cannot be set')],
     ),
   ];
 }

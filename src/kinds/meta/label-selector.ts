@@ -19,12 +19,6 @@ export const labelSelector = struct(
   { structType: 'atomic', selects: 'labels' },
 );
 
-/** Dependency of fields that extend the `labelSelector` field next to them. */
-export const labelSelectorNeeded = {
-  fields: ['labelSelector'],
-  detail: 'must not be specified when labelSelector is not set',
-} as const;
-
 /** Parses a requirement; undefined if its operator is unknown. */
 export function readLabelRequirement({ key = '', operator = '', values = [] }: Infer<typeof labelSelectorRequirement>): Requirement | undefined {
   switch (operator) {

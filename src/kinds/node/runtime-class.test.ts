@@ -54,7 +54,14 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
     why: 'an unknown effect',
     sent: { handler: 'h', scheduling: { tolerations: [{ key: 'k', effect: 'x' }] } },
     errors: [
-      'scheduling.tolerations[0].effect: Unsupported value: "x": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
+      'scheduling.tolerations.tolerations[0].effect: Unsupported value: "x": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
+    ],
+  },
+  {
+    why: 'the same twice',
+    sent: { handler: 'h', scheduling: { tolerations: [1, 2].map(() => ({ key: 'k', operator: 'Exists' })) } },
+    errors: [
+      'scheduling.tolerations[1]: Duplicate value: core.Toleration{Key:"k", Operator:"Exists", Value:"", Effect:"", TolerationSeconds:(*int64)(nil)}',
     ],
   },
 ];

@@ -1,8 +1,9 @@
 import { deprecatedNodeLabel } from '../../dialect/deprecated-node-labels.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { errorsOfEach, type FieldError } from '../../meta/field-error.ts';
+import { duplicate, errorsOfEach, type FieldError } from '../../meta/field-error.ts';
 import { isDnsLabel, isLabelValue, isQualifiedName } from '../../meta/formats.ts';
+import { goText } from '../../schema/go-text.ts';
 import { always, type Infer, list, map, opt, ptr, quantity, string, struct } from '../../schema/schema.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import { toleration } from '../core/pod/toleration.ts';
@@ -48,7 +49,18 @@ const validateScheduling = ({ nodeSelector = {}, tolerations = [] }: Scheduling)
   ...errorsOfEach(Object.entries(nodeSelector), ([key, value]) => [...failing(isQualifiedName, 'scheduling.nodeSelector', key), ...failing(isLabelValue, 'scheduling.nodeSelector', value)]),
   // The published path names the field twice.
   ...validateTolerations(tolerations, 'scheduling.tolerations.tolerations'),
+  ...validateDifferent(tolerations, 'scheduling.tolerations'),
 ];
+
+function validateDifferent(tolerations: readonly Infer<typeof toleration>[], path: string): FieldError[] {
+  const seen = new Set<string>();
+  return errorsOfEach(tolerations, (each, index) => {
+    const text = goText(toleration, each);
+    const repeated = seen.has(text);
+    seen.add(text);
+    return repeated ? [{ ...duplicate(`${path}[${index}]`, each), shown: text }] : [];
+  });
+}
 
 function warnings(object: ApiObject, dialect: Dialect): string[] {
   const keys = Object.keys(asRuntimeClass(object).scheduling?.nodeSelector ?? {}).sort();

@@ -5,7 +5,7 @@ import { isCidr } from '../../meta/formats.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import type { Infer } from '../../schema/schema.ts';
 import { validateDriverName } from '../core/driver-name.ts';
-import { validateNodeTerm } from '../core/pod/validation/affinity-validation.ts';
+import { validateNodeSelector } from '../core/pod/validation/affinity-validation.ts';
 import { conditionsErrors } from '../meta/condition.ts';
 import { typed } from '../typed.ts';
 import { errorsOfSet, requestNames, validateConfiguration, validateDeviceName, validateParameters, validatePoolName, validateReferences, validateRequestReference } from './device-errors.ts';
@@ -89,7 +89,7 @@ function validateAllocated({ devices: { results = [], config = [] } = {}, nodeSe
       ];
     }),
     ...boundedCount(`${path}.devices.config`, config.length, 2 * limits.deviceListMax),
-    ...errorsOfEach(nodeSelector?.nodeSelectorTerms ?? [], (term, index) => validateNodeTerm(term, `${path}.nodeSelector.nodeSelectorTerms[${index}]`, { labelValues: true })),
+    ...(nodeSelector ? validateNodeSelector(nodeSelector, `${path}.nodeSelector`, { labelValues: true }) : []),
   ];
 }
 

@@ -4,7 +4,7 @@ import { errorsOfEach, type FieldError, invalid, required, tooLong } from '../..
 import { isDnsSubdomain } from '../../meta/formats.ts';
 import type { Infer } from '../../schema/schema.ts';
 import { validateDriverName } from '../core/driver-name.ts';
-import { validateNodeTerm } from '../core/pod/validation/affinity-validation.ts';
+import { validateNodeSelector } from '../core/pod/validation/affinity-validation.ts';
 import { typed } from '../typed.ts';
 import { errorsOfSet, validateDeviceName, validatePoolName, validateQualifiedName } from './device-errors.ts';
 import { betaSchemas } from './device-schemas.ts';
@@ -48,7 +48,7 @@ function validateNodes({ nodeName = '', nodeSelector, allNodes = false }: Spec):
   const count = [nodeName !== '', nodeSelector !== undefined, allNodes].filter(Boolean).length;
   return [
     ...(nodeName === '' ? [] : isDnsSubdomain(nodeName).map((problem) => invalid('spec.nodeName', nodeName, problem))),
-    ...errorsOfEach(terms, (term, index) => validateNodeTerm(term, `spec.nodeSelector.nodeSelectorTerms[${index}]`, { labelValues: true })),
+    ...(nodeSelector ? validateNodeSelector(nodeSelector, 'spec.nodeSelector', { labelValues: true }) : []),
     ...(nodeSelector && terms.length !== 1 ? [termsError(terms)] : []),
     ...(count === 0 ? [required('spec', oneOfThem)] : []),
     ...(count > 1 ? [invalid('spec', 'null', oneOfThem)] : []),

@@ -1,5 +1,6 @@
 import { applyConfiguration } from '../../apply/apply.ts';
 import { applyConflict } from '../../apply/conflict.ts';
+import { fieldElement } from '../../apply/fields/field-path.ts';
 import { parseStored, stringifyJson } from '../../codec/json.ts';
 import { replicasOf, scale, scaleOf, setReplicas, validateScale } from '../../kinds/autoscaling/scale.ts';
 import type { ScaleSubresource } from '../../kinds/kind.ts';
@@ -66,6 +67,12 @@ export async function writeScale(
   });
   return answerOf(readScale(parseStored(written.bytes) as ApiObject, subresource));
 }
+
+/** Conflicts are told as those of a Scale, wherever the object has its replicas. */
+const asScale = {
+  apiVersion: `${scale.group}/${scale.version}`,
+  path: [fieldElement('spec'), fieldElement('replicas')],
+};
 
 /** A Scale as the client wants it, and the object to be stored, whose replicas may still be the old ones. */
 interface Change {
@@ -139,7 +146,7 @@ function appliedChange(
     const result = await withConversions(served, request, 'throws', (convert) =>
       applyConfiguration({ ...writeSource(context, now, convert), live, config: own, force: options.force }),
     );
-    if (result.type === 'conflicts') throw applyConflict(result.conflicts);
+    if (result.type === 'conflicts') throw applyConflict(result.conflicts.map((each) => ({ ...each, ...asScale })));
     const object = decodeObject(result.object, served.kind, () => {});
     // Replicas that nobody wants any more are zero.
     const replicas = replicasOf(readScale(object, subresource)) ?? (replicasOf(old) === undefined ? undefined : 0);

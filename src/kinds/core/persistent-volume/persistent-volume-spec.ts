@@ -79,7 +79,7 @@ export const persistentVolumeSpec = struct(
   },
   {
     checkedFirst: ['accessModes', 'capacity', 'persistentVolumeReclaimPolicy', 'nodeAffinity', ...sourceNames],
-    union: { fields: sourceNames, shownAs: { cephfs: 'cephFS' }, title: 'volume', none: { type: 'required', detail: 'must specify a volume type' } },
+    union: { fields: sourceNames, shownAs: { cephfs: 'cephFS' }, title: 'volume' },
   },
 );
 

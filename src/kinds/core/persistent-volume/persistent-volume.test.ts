@@ -63,6 +63,53 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
     errors: ['spec.csi: Forbidden: may not specify more than 1 volume type'],
   },
   {
+    why: 'a second source, which is not looked at',
+    sent: of({ hostPath: { path: '/a' }, rbd: {}, nfs: {} }),
+    errors: [
+      'spec.nfs: Forbidden: may not specify more than 1 volume type',
+      'spec.rbd: Forbidden: may not specify more than 1 volume type',
+    ],
+  },
+  {
+    why: 'less than nothing',
+    sent: spec({ capacity: { storage: '-1' } }),
+    errors: [
+      'spec.capacity[storage]: Invalid value: -1: must be a valid resource quantity',
+      'spec.capacity[storage]: Invalid value: "-1": must be greater than zero',
+    ],
+  },
+  {
+    why: 'nodes by a value that no label has',
+    sent: spec({
+      nodeAffinity: {
+        required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'In', values: ['b c'] }] }] },
+      },
+    }),
+    errors: [],
+  },
+  {
+    why: 'a disk without name, told by the former path',
+    sent: of({ gcePersistentDisk: { partition: 256 } }),
+    errors: [
+      'spec.persistentDisk.pdName: Required value',
+      'spec.persistentDisk.partition: Invalid value: 256: must be between 1 and 255, inclusive',
+    ],
+  },
+  {
+    why: 'a secret by half',
+    sent: of({ csi: { driver: 'd', controllerPublishSecretRef: { name: 'A' } } }),
+    errors: [
+      'spec.csi.volumeHandle: Required value',
+      `spec.csi.controllerPublishSecretRef.name: Invalid value: "A": ${subdomain}`,
+      'spec.csi.controllerPublishSecretRef.namespace: Required value',
+    ],
+  },
+  {
+    why: 'endpoints in a bad namespace',
+    sent: of({ glusterfs: { endpoints: 'e', path: 'p', endpointsNamespace: 'a.b' } }),
+    errors: ['spec.glusterfs.endpointsNamespace: Invalid value: "a.b": must not contain dots'],
+  },
+  {
     why: 'the whole node, recycled',
     sent: of({ hostPath: { path: '/./' } }, { persistentVolumeReclaimPolicy: 'Recycle' }),
     errors: ["spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'"],

@@ -12,7 +12,7 @@ import { goText } from '../../../schema/go-text.ts';
 import { map, quantity } from '../../../schema/schema.ts';
 import { validateAccessModes } from '../access-modes.ts';
 import { validateDriverName } from '../driver-name.ts';
-import { validateNodeTerm } from '../pod/validation/affinity-validation.ts';
+import { validateNodeSelector } from '../pod/validation/affinity-validation.ts';
 import { failing, hasNoBacksteps } from '../pod/validation/field-checks.ts';
 import {
   validateAzureDisk,
@@ -20,13 +20,18 @@ import {
   validateScaleIO,
   validateStorageOS,
 } from '../pod/validation/former-sources.ts';
-import { validateFibreChannel, validateFlocker, validateIscsi } from '../pod/validation/volume-validation.ts';
+import {
+  validateFibreChannel,
+  validateFlocker,
+  validateGceDisk,
+  validateIscsi,
+} from '../pod/validation/volume-validation.ts';
 import { type PersistentVolumeSpec, type SourceName, sourceNames } from './persistent-volume-spec.ts';
 
 const reclaimPolicies = ['Delete', 'Recycle', 'Retain'];
 const volumeModes = ['Block', 'Filesystem'];
 
-/** The spec of a PersistentVolume. The schema requires exactly one source, and checks its required fields and ranges. */
+/** The spec of a PersistentVolume. The schema refuses a second source, and checks required fields and ranges of the first. */
 export function validateVolumeSpec(spec: PersistentVolumeSpec, path: string): FieldError[] {
   const {
     accessModes: modes = [],
@@ -42,6 +47,7 @@ export function validateVolumeSpec(spec: PersistentVolumeSpec, path: string): Fi
       : [notSupported(`${path}.persistentVolumeReclaimPolicy`, policy, reclaimPolicies)]),
     ...validateNodeAffinity(spec, `${path}.nodeAffinity`),
     ...validateSource(spec, path),
+    ...(firstSource(spec) ? [] : [required(path, 'must specify a volume type')]),
     ...(isRoot(spec.hostPath?.path) && policy === 'Recycle'
       ? [forbidden(`${path}.persistentVolumeReclaimPolicy`, "may not be 'recycle' for a hostPath mount of '/'")]
       : []),
@@ -94,22 +100,30 @@ function validateCapacity(capacity: Readonly<Record<string, string>> | undefined
   ];
 }
 
-const validatePositive = (amount: string, field: string): FieldError[] =>
-  (parseQuantity(amount)?.nanos ?? 1n) > 0n ? [] : [invalid(field, amount, 'must be greater than zero')];
+function validatePositive(amount: string, field: string): FieldError[] {
+  const nanos = parseQuantity(amount)?.nanos ?? 1n;
+  if (nanos > 0n) return [];
+  const whole = nanos / 1_000_000_000n;
+  return [
+    ...(whole < 0n ? [invalid(field, whole, 'must be a valid resource quantity')] : []),
+    invalid(field, amount, 'must be greater than zero'),
+  ];
+}
 
 const isRoot = (path: string | undefined): boolean => path !== undefined && /^\/[./]*$/.test(path);
 
 function validateNodeAffinity({ nodeAffinity, local }: PersistentVolumeSpec, path: string): FieldError[] {
   if (!nodeAffinity) return local ? [required(path, 'Local volume requires node affinity')] : [];
   if (!nodeAffinity.required) return [required(`${path}.required`, 'must specify required node constraints')];
-  return errorsOfEach(nodeAffinity.required.nodeSelectorTerms ?? [], (term, index) =>
-    validateNodeTerm(term, `${path}.required.nodeSelectorTerms[${index}]`, { labelValues: true }),
-  );
+  return validateNodeSelector(nodeAffinity.required, `${path}.required`, { labelValues: false });
 }
+
+const firstSource = (spec: PersistentVolumeSpec): SourceName | undefined =>
+  sourceNames.find((name) => spec[name] !== undefined);
 
 /** The first source alone. */
 function validateSource(spec: PersistentVolumeSpec, path: string): FieldError[] {
-  const first = sourceNames.find((name) => spec[name] !== undefined);
+  const first = firstSource(spec);
   return (first && checks[first]?.(spec, `${path}.${first}`)) ?? [];
 }
 
@@ -124,9 +138,8 @@ function validateSecret(secret: SecretReference | undefined, path: string): Fiel
   if (!secret) return [];
   const { name, namespace } = secret;
   return [
-    ...requireNames(secret, path),
-    ...(name ? failing(isDnsSubdomain, `${path}.name`, name) : []),
-    ...(namespace ? failing(isDnsLabel, `${path}.namespace`, namespace) : []),
+    ...(name ? failing(isDnsSubdomain, `${path}.name`, name) : [required(`${path}.name`)]),
+    ...(namespace ? failing(isDnsLabel, `${path}.namespace`, namespace) : [required(`${path}.namespace`)]),
   ];
 }
 
@@ -138,12 +151,22 @@ const checkedSecrets = [
   'nodeExpandSecretRef',
 ] as const;
 
+function validateEndpointsNamespace(namespace: string | undefined, field: string): FieldError[] {
+  if (namespace === undefined) return [];
+  return namespace === ''
+    ? [invalid(field, '', 'if the endpointnamespace is set, it must be a valid namespace name')]
+    : failing(isDnsLabel, field, namespace);
+}
+
 /** Rules of sources that the schema cannot express. */
 const checks: Readonly<Partial<Record<SourceName, (spec: PersistentVolumeSpec, path: string) => FieldError[]>>> = {
   hostPath: ({ hostPath }, path) => (hostPath?.path ? failing(hasNoBacksteps, `${path}.path`, hostPath.path) : []),
   local: ({ local }, path) => (local?.path ? failing(hasNoBacksteps, `${path}.path`, local.path) : []),
-  nfs: ({ nfs }, path) =>
-    nfs?.path && !nfs.path.startsWith('/') ? [invalid(`${path}.path`, nfs.path, 'must be an absolute path')] : [],
+  // The published path of its errors is that of a former name.
+  gcePersistentDisk: ({ gcePersistentDisk: disk }, path) =>
+    disk ? validateGceDisk(disk, path.replace(/[^.]*$/, 'persistentDisk')) : [],
+  nfs: ({ nfs: { path: at = '' } = {} }, path) =>
+    at.startsWith('/') ? [] : [invalid(`${path}.path`, at, 'must be an absolute path')],
   iscsi: ({ iscsi }, path) =>
     iscsi
       ? [
@@ -155,15 +178,7 @@ const checks: Readonly<Partial<Record<SourceName, (spec: PersistentVolumeSpec, p
   flocker: ({ flocker }, path) => (flocker ? validateFlocker(flocker, path) : []),
   cinder: ({ cinder }, path) => (cinder?.secretRef ? requireNames(cinder.secretRef, `${path}.secretRef`) : []),
   glusterfs: ({ glusterfs }, path) =>
-    glusterfs?.endpointsNamespace === ''
-      ? [
-          invalid(
-            `${path}.endpointsNamespace`,
-            '',
-            'if the endpointnamespace is set, it must be a valid namespace name',
-          ),
-        ]
-      : [],
+    validateEndpointsNamespace(glusterfs?.endpointsNamespace, `${path}.endpointsNamespace`),
   azureFile: ({ azureFile }, path) => (azureFile?.secretNamespace === '' ? [required(`${path}.secretNamespace`)] : []),
   azureDisk: ({ azureDisk }, path) => (azureDisk ? validateAzureDisk(azureDisk, path) : []),
   quobyte: ({ quobyte }, path) => (quobyte ? validateQuobyte(quobyte, path) : []),
@@ -174,6 +189,7 @@ const checks: Readonly<Partial<Record<SourceName, (spec: PersistentVolumeSpec, p
   ],
   csi: ({ csi }, path) => [
     ...validateDriverName(csi?.driver ?? '', `${path}.driver`),
+    ...(csi?.volumeHandle ? [] : [required(`${path}.volumeHandle`)]),
     ...checkedSecrets.flatMap((name) => validateSecret(csi?.[name], `${path}.${name}`)),
   ],
 };

@@ -36,7 +36,7 @@ export const cinderPersistentVolumeSource = struct('api.core.v1.CinderPersistent
 
 export const csiPersistentVolumeSource = struct('api.core.v1.CSIPersistentVolumeSource', 'A volume of a container storage interface driver.', {
   driver: always(1, string(), 'Name of the driver.'),
-  volumeHandle: req(2, string(), 'What the driver calls the volume.'),
+  volumeHandle: always(2, string(), 'What the driver calls the volume.'),
   readOnly: opt(3, bool(), 'Mount without permission to write.'),
   fsType: opt(4, string(), 'File system of the volume.'),
   volumeAttributes: opt(5, map(string()), 'Settings that the driver understands.'),

@@ -1,10 +1,10 @@
-import { type Infer, int32, list, opt, ptr, req, string, struct } from '../../../schema/schema.ts';
-import { labelSelector, labelSelectorNeeded } from '../../meta/label-selector.ts';
+import { always, type Infer, int32, list, opt, ptr, string, struct } from '../../../schema/schema.ts';
+import { labelSelector } from '../../meta/label-selector.ts';
 import { nodeSelector, nodeSelectorTerm } from '../node-selector.ts';
 
 const preferredSchedulingTerm = struct('api.core.v1.PreferredSchedulingTerm', 'A node term and what a match with it is worth.', {
-  weight: req(1, int32({ minimum: 1, maximum: 100 }), 'Worth of a match, from 1 to 100.'),
-  preference: req(2, nodeSelectorTerm, 'Term that is matched against the node.', { presence: 'always' }),
+  weight: always(1, int32(), 'Worth of a match, from 1 to 100.'),
+  preference: always(2, nodeSelectorTerm, 'Term that is matched against the node.', { documented: 'required' }),
 });
 
 const nodeAffinity = struct('api.core.v1.NodeAffinity', 'Node requirements and preferences of a pod.', {
@@ -15,15 +15,15 @@ const nodeAffinity = struct('api.core.v1.NodeAffinity', 'Node requirements and p
 const podAffinityTerm = struct('api.core.v1.PodAffinityTerm', 'A set of pods, and the topology domain in which they count as near.', {
   labelSelector: ptr(1, labelSelector, 'Selects pods by their labels.'),
   namespaces: opt(2, list(string()), 'Namespaces to look in; with no namespace selector either, that of this pod.'),
-  topologyKey: req(3, string({ format: 'qualifiedName' }), 'Label of nodes; nodes with the same value of it are near to each other.'),
+  topologyKey: always(3, string(), 'Label of nodes; nodes with the same value of it are near to each other.'),
   namespaceSelector: ptr(4, labelSelector, 'Selects namespaces to look in, added to those listed.'),
-  matchLabelKeys: opt(5, list(string()), 'Label keys whose values in this pod the selected pods must share.', { onlyWith: labelSelectorNeeded }),
-  mismatchLabelKeys: opt(6, list(string()), 'Label keys whose values in this pod the selected pods must not share.', { onlyWith: labelSelectorNeeded }),
+  matchLabelKeys: opt(5, list(string()), 'Label keys whose values in this pod the selected pods must share.'),
+  mismatchLabelKeys: opt(6, list(string()), 'Label keys whose values in this pod the selected pods must not share.'),
 });
 
 const weightedPodAffinityTerm = struct('api.core.v1.WeightedPodAffinityTerm', 'A pod affinity term and what meeting it is worth.', {
-  weight: req(1, int32({ minimum: 1, maximum: 100 }), 'Worth of the term, from 1 to 100.'),
-  podAffinityTerm: req(2, podAffinityTerm, 'Term that is matched.', { presence: 'always' }),
+  weight: always(1, int32(), 'Worth of the term, from 1 to 100.'),
+  podAffinityTerm: always(2, podAffinityTerm, 'Term that is matched.', { documented: 'required' }),
 });
 
 const podAffinity = struct('api.core.v1.PodAffinity', 'Which pods this one should share a topology domain with.', {

@@ -59,4 +59,4 @@ function profileOf(text: string): Profile | undefined {
   return localhostProfile.trim() === '' || localhostProfile !== localhostProfile.trim() ? undefined : { type: 'Localhost', localhostProfile };
 }
 
-const isSame = (one: Profile, other: Profile | undefined): boolean => one.type === other?.type && one.localhostProfile === other.localhostProfile;
+const isSame = (one: Profile, other: Profile | undefined): boolean => one.type === other?.type && one.localhostProfile === other?.localhostProfile;

@@ -1,7 +1,7 @@
-import { list, opt, ptr, req, string, struct } from '../../../schema/schema.ts';
+import { always, list, opt, ptr, string, struct } from '../../../schema/schema.ts';
 
 export const hostAlias = struct('api.core.v1.HostAlias', 'An address and the names that the hosts file maps to it.', {
-  ip: req(1, string({ format: 'ip' }), 'IP address of the line.'),
+  ip: always(1, string({ format: 'ip' }), 'IP address of the line.', { checkedEmpty: true }),
   hostnames: opt(2, list(string({ format: 'dnsSubdomain' })), 'Host names of the address.'),
 });
 

@@ -200,3 +200,7 @@ for (const { sent, podIP, podIPs } of addresses) {
     assert.deepEqual([status?.podIP, status?.podIPs?.map(({ ip }) => ip)], [podIP, podIPs]);
   });
 }
+
+test('a negative grace period is the shortest one', () => {
+  assert.equal(created(podWith({ terminationGracePeriodSeconds: -5 })).pod.spec?.terminationGracePeriodSeconds, 1);
+});

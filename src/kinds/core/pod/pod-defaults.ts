@@ -69,7 +69,7 @@ function requestLimits({ resources }: Container): void {
 
 /** With host networking, hostPort defaults to containerPort. */
 function exposePorts({ ports = [] }: Container): void {
-  for (const port of ports) port.hostPort ??= port.containerPort;
+  for (const port of ports) port.hostPort ??= port.containerPort ?? 0;
 }
 
 /**

@@ -27,11 +27,12 @@ export const podStrategy = (dialect: Dialect): Strategy => ({
   gracePeriodSeconds,
 });
 
-/** Resets status to Pending with the QoS class; a pod with scheduling gates gets the condition for them. */
+/** A negative grace period is the shortest one. Resets status to Pending with the QoS class; a pod with scheduling gates gets the condition for them. */
 function prepareForCreate(object: ApiObject, context: StrategyContext): void {
   const pod = asPod(object);
   const { spec = { containers: [] } } = pod;
   pod.status = { phase: 'Pending', qosClass: qosClass(spec) };
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   if (spec.schedulingGates?.length) {
     const message = 'Scheduling is blocked due to non-empty scheduling gates';
     setCondition(pod.status, { type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message }, null);

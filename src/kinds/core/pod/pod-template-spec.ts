@@ -1,6 +1,6 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid } from '../../../meta/field-error.ts';
+import { type FieldError, forbidden, invalid, toldAfter } from '../../../meta/field-error.ts';
 import { always, type Infer, struct } from '../../../schema/schema.ts';
 import { column, none } from '../../columns.ts';
 import type { Column } from '../../kind.ts';
@@ -35,7 +35,7 @@ export function validatePodTemplate(template: PodTemplateSpec, path: string, dia
     ...(counts.length > 0 ? counts : validatePodSpec({ metadata: {}, spec } as unknown as ApiObject, dialect, 'template')).map((error) =>
       error.field.startsWith('metadata') ? error : { ...error, field: `${path}.${error.field}` },
     ),
-    ...(ephemeral ? [forbidden(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template')] : []),
+    ...toldAfter(path, ephemeral ? [forbidden(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template')] : []),
   ];
 }
 

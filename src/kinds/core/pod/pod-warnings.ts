@@ -45,7 +45,7 @@ export function podWarnings({ metadata = {}, spec = { containers: [] } }: Warned
     ...volumeWarnings(spec, path),
     ...overlappingPaths(spec.volumes ?? []),
     ...repeated(
-      (spec.hostAliases ?? []).map(({ ip }) => ip),
+      (spec.hostAliases ?? []).map(({ ip = '' }) => ip),
       (value, index) => `${path}.hostAliases[${index}].ip: duplicate ip ${JSON.stringify(value)}`,
     ),
     ...repeated(

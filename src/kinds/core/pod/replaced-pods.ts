@@ -1,6 +1,6 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid, invalidMap, notSupported } from '../../../meta/field-error.ts';
+import { type FieldError, forbidden, invalid, invalidMap, notSupported, toldAfter } from '../../../meta/field-error.ts';
 import { equalValues } from '../../../schema/equal-values.ts';
 import { shownAsGo } from '../../../schema/go-text.ts';
 import { always, int32, int64, intOrString, mergeList, opt, ptr, struct } from '../../../schema/schema.ts';
@@ -19,7 +19,7 @@ export const validateReplacedTemplate = (
   template: PodTemplateSpec,
   selector: LabelSelector | undefined,
   { path, owner, dialect }: { readonly path: string; readonly owner: string; readonly dialect: Dialect },
-): FieldError[] => [...validateSelected(selector, template, path), ...validatePodTemplate(template, path, dialect), ...validateReplaced(template, path, owner)];
+): FieldError[] => [...validateSelected(selector, template, path), ...validatePodTemplate(template, path, dialect), ...toldAfter(path, validateReplaced(template, path, owner))];
 
 /** The same of deployments and replica sets, which say so if their selector cannot be read. */
 export const validateOwnTemplate: typeof validateReplacedTemplate = (template, selector, options) =>

@@ -1,15 +1,12 @@
-import type { Problem } from '../../../../schema/markers.ts';
 import { always, bool, type Infer, inline, opt, ptr, quantity, req, string, struct } from '../../../../schema/schema.ts';
 import { localObjectReference } from '../../references.ts';
-
-const choice = (detail: string): Problem => ({ type: 'invalid', detail });
 
 export const objectFieldSelector = struct(
   'api.core.v1.ObjectFieldSelector',
   'Points at a field of the object that it stands in.',
   {
     apiVersion: opt(1, string(), 'API version in which the path is to be read.', { default: 'v1' }),
-    fieldPath: req(2, string(), 'Path of the field.'),
+    fieldPath: always(2, string(), 'Path of the field.'),
   },
   { structType: 'atomic' },
 );
@@ -19,7 +16,7 @@ export const resourceFieldSelector = struct(
   'Points at a computing resource of a container.',
   {
     containerName: opt(1, string(), 'Container to look at; required in volumes.'),
-    resource: req(2, string(), 'Resource to read, such as `limits.cpu` or `requests.memory`.'),
+    resource: always(2, string(), 'Resource to read, such as `limits.cpu` or `requests.memory`.'),
     divisor: always(3, quantity(), 'Unit that the value is given in.', { default: '0' }),
   },
   { structType: 'atomic' },
@@ -47,23 +44,12 @@ const secretKeySelector = struct(
   { structType: 'atomic' },
 );
 
-const envVarSource = struct(
-  'api.core.v1.EnvVarSource',
-  'Source of the value of an environment variable; exactly one is set.',
-  {
-    fieldRef: ptr(1, objectFieldSelector, 'Field of the pod, such as `metadata.name` or `status.podIP`.'),
-    resourceFieldRef: ptr(2, resourceFieldSelector, 'Resource request or limit of a container.'),
-    configMapKeyRef: ptr(3, configMapKeySelector, 'Entry of a config map.'),
-    secretKeyRef: ptr(4, secretKeySelector, 'Entry of a secret.'),
-  },
-  {
-    union: {
-      fields: ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef'],
-      none: choice('must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`'),
-      several: choice('may not have more than one field specified at a time'),
-    },
-  },
-);
+const envVarSource = struct('api.core.v1.EnvVarSource', 'Source of the value of an environment variable; exactly one is set.', {
+  fieldRef: ptr(1, objectFieldSelector, 'Field of the pod, such as `metadata.name` or `status.podIP`.'),
+  resourceFieldRef: ptr(2, resourceFieldSelector, 'Resource request or limit of a container.'),
+  configMapKeyRef: ptr(3, configMapKeySelector, 'Entry of a config map.'),
+  secretKeyRef: ptr(4, secretKeySelector, 'Entry of a secret.'),
+});
 
 export const envVar = struct('api.core.v1.EnvVar', 'An environment variable of a container.', {
   name: req(1, string(), 'Name of the variable.'),

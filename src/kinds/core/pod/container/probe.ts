@@ -15,7 +15,7 @@ export const probe = struct('api.core.v1.Probe', 'A check of a container, and ho
   periodSeconds: opt(4, int32({ minimum: 0 }), 'Seconds between two checks.', { default: 10 }),
   successThreshold: opt(5, int32({ minimum: 0 }), 'Successes in a row after which a failed check counts as passed again.', { default: 1 }),
   failureThreshold: opt(6, int32({ minimum: 0 }), 'Failures in a row after which the check counts as failed.', { default: 3 }),
-  terminationGracePeriodSeconds: ptr(7, int64({ minimum: 1 }), 'Grace period after a failed check, in place of that of the pod.'),
+  terminationGracePeriodSeconds: ptr(7, int64(), 'Grace period after a failed check, in place of that of the pod.'),
 });
 
 export type Probe = Infer<typeof probe>;

@@ -1,4 +1,4 @@
-import { always, bool, enumOf, type Infer, int64, list, opt, ptr, req, string, struct, undocumentedEnum } from '../../../../schema/schema.ts';
+import { always, bool, documentedEnum, enumOf, type Infer, int64, list, opt, ptr, req, string, struct, undocumentedEnum } from '../../../../schema/schema.ts';
 
 /** Largest user or group ID. */
 export const idMax = 2 ** 31 - 1;
@@ -22,31 +22,36 @@ const sysctl = struct('api.core.v1.Sysctl', 'A kernel parameter.', {
   value: always(2, string(), 'Value of the parameter.'),
 });
 
-const seccompProfile = struct('api.core.v1.SeccompProfile', 'Filter for system calls.', {
-  type: req(1, enumOf('Unconfined', 'RuntimeDefault', 'Localhost'), 'Which kind of profile is used.'),
+export const seccompProfile = struct('api.core.v1.SeccompProfile', 'Filter for system calls.', {
+  type: always(1, documentedEnum('Unconfined', 'RuntimeDefault', 'Localhost'), 'Which kind of profile is used.'),
   localhostProfile: ptr(2, string(), 'File of the profile on the node; only and always with type `Localhost`.'),
 });
 
 const appArmorProfile = struct('api.core.v1.AppArmorProfile', 'AppArmor profile.', {
-  type: req(1, enumOf('Unconfined', 'RuntimeDefault', 'Localhost'), 'Which kind of profile is used.'),
+  type: always(1, documentedEnum('Unconfined', 'RuntimeDefault', 'Localhost'), 'Which kind of profile is used.'),
   localhostProfile: ptr(2, string(), 'Name of the profile on the node; only and always with type `Localhost`.'),
 });
 
-export const podSecurityContext = struct('api.core.v1.PodSecurityContext', 'Security settings of a pod, which are also defaults for its containers.', {
-  seLinuxOptions: ptr(1, seLinuxOptions, 'SELinux labels of all containers.'),
-  windowsOptions: ptr(8, windowsSecurityContextOptions, 'Settings for Windows containers.'),
-  runAsUser: ptr(2, int64({ minimum: 0, maximum: idMax }), 'User id of the programs.'),
-  runAsGroup: ptr(6, int64({ minimum: 0, maximum: idMax }), 'Group id of the programs.'),
-  runAsNonRoot: ptr(3, bool(), 'Refuse to start a container that would run as user 0.'),
-  supplementalGroups: opt(4, list(int64({ minimum: 0, maximum: idMax })), 'Further group ids of the programs.'),
-  supplementalGroupsPolicy: ptr(12, enumOf('Merge', 'Strict'), 'Whether group memberships that the image defines are added.', { gate: 'SupplementalGroupsPolicy' }),
-  fsGroup: ptr(5, int64({ minimum: 0, maximum: idMax }), 'Group id that owns the volumes which support it.'),
-  sysctls: opt(7, list(sysctl, { unique: { by: ['name'] } }), 'Kernel parameters of the pod.'),
-  fsGroupChangePolicy: ptr(9, enumOf('OnRootMismatch', 'Always'), "When the owner of a volume's files is changed to `fsGroup`."),
-  seccompProfile: ptr(10, seccompProfile, 'Filter for system calls.'),
-  appArmorProfile: ptr(11, appArmorProfile, 'AppArmor profile of the containers.'),
-  seLinuxChangePolicy: ptr(13, undocumentedEnum('MountOption', 'Recursive'), 'How SELinux labels get onto the volumes: `Recursive` or `MountOption`.', { gate: 'SELinuxChangePolicy' }),
-});
+export const podSecurityContext = struct(
+  'api.core.v1.PodSecurityContext',
+  'Security settings of a pod, which are also defaults for its containers.',
+  {
+    seLinuxOptions: ptr(1, seLinuxOptions, 'SELinux labels of all containers.'),
+    windowsOptions: ptr(8, windowsSecurityContextOptions, 'Settings for Windows containers.'),
+    runAsUser: ptr(2, int64({ minimum: 0, maximum: idMax }), 'User id of the programs.'),
+    runAsGroup: ptr(6, int64({ minimum: 0, maximum: idMax }), 'Group id of the programs.'),
+    runAsNonRoot: ptr(3, bool(), 'Refuse to start a container that would run as user 0.'),
+    supplementalGroups: opt(4, list(int64({ minimum: 0, maximum: idMax })), 'Further group ids of the programs.'),
+    supplementalGroupsPolicy: ptr(12, enumOf('Merge', 'Strict'), 'Whether group memberships that the image defines are added.', { gate: 'SupplementalGroupsPolicy' }),
+    fsGroup: ptr(5, int64({ minimum: 0, maximum: idMax }), 'Group id that owns the volumes which support it.'),
+    sysctls: opt(7, list(sysctl, { unique: { by: ['name'] } }), 'Kernel parameters of the pod.'),
+    fsGroupChangePolicy: ptr(9, enumOf('OnRootMismatch', 'Always'), "When the owner of a volume's files is changed to `fsGroup`."),
+    seccompProfile: ptr(10, seccompProfile, 'Filter for system calls.'),
+    appArmorProfile: ptr(11, appArmorProfile, 'AppArmor profile of the containers.'),
+    seLinuxChangePolicy: ptr(13, undocumentedEnum('MountOption', 'Recursive'), 'How SELinux labels get onto the volumes: `Recursive` or `MountOption`.', { gate: 'SELinuxChangePolicy' }),
+  },
+  { checkedFirst: ['fsGroup', 'runAsUser', 'runAsGroup', 'supplementalGroups', 'sysctls', 'fsGroupChangePolicy', 'seccompProfile', 'windowsOptions', 'appArmorProfile'] },
+);
 
 const capabilities = struct('api.core.v1.Capabilities', 'Capabilities that are added and dropped.', {
   add: opt(1, list(string()), 'Capabilities to add.'),
@@ -70,6 +75,8 @@ export const securityContext = struct('api.core.v1.SecurityContext', 'Security s
   seccompProfile: ptr(11, seccompProfile, 'Filter for system calls.'),
   appArmorProfile: ptr(12, appArmorProfile, 'AppArmor profile of the container.'),
 });
+
+export type WindowsOptions = Infer<typeof windowsSecurityContextOptions>;
 
 export type SecurityContext = Infer<typeof securityContext>;
 

@@ -1,16 +1,22 @@
-import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import {
+  duplicate,
+  errorsOfEach,
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+} from '../../../../meta/field-error.ts';
 import { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from '../../../../meta/formats.ts';
-import type { Infer } from '../../../../schema/schema.ts';
-import type { labelSelector } from '../../../meta/label-selector.ts';
-import type { NodeSelectorTerm } from '../../node-selector.ts';
+import type { LabelSelector } from '../../../meta/label-selector.ts';
+import type { NodeSelector, NodeSelectorTerm } from '../../node-selector.ts';
 import type { Affinity } from '../affinity.ts';
 import type { TopologySpreadConstraint } from '../topology-spread.ts';
 import { failing } from './field-checks.ts';
 
-type LabelSelector = Infer<typeof labelSelector>;
 type Requirement = NonNullable<NodeSelectorTerm['matchExpressions']>[number];
 
-/** The schema checks weights and topology keys. */
+/** The schema checks label selectors. */
 export function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }: Affinity, path: string): FieldError[] {
   return [
     ...validateNodeAffinity(nodeAffinity, `${path}.nodeAffinity`),
@@ -22,24 +28,40 @@ export function validateAffinity({ nodeAffinity, podAffinity, podAntiAffinity }:
 const hard = 'requiredDuringSchedulingIgnoredDuringExecution';
 const soft = 'preferredDuringSchedulingIgnoredDuringExecution';
 
+/** Values need not be valid label values: no node matches those that are not. */
 function validateNodeAffinity(affinity: Affinity['nodeAffinity'], path: string): FieldError[] {
-  const terms = affinity?.[hard]?.nodeSelectorTerms ?? [];
-  const preferences = affinity?.[soft] ?? [];
+  const selector = affinity?.[hard];
   return [
-    ...errorsOfEach(terms, (term, index) =>
-      validateNodeTerm(term, `${path}.${hard}.nodeSelectorTerms[${index}]`, { labelValues: true }),
-    ),
-    ...errorsOfEach(preferences, ({ preference }, index) =>
-      validateNodeTerm(preference ?? {}, `${path}.${soft}[${index}].preference`, { labelValues: false }),
-    ),
+    ...(selector ? validateNodeSelector(selector, `${path}.${hard}`, { labelValues: false }) : []),
+    ...errorsOfEach(affinity?.[soft] ?? [], ({ weight, preference = {} }, index) => [
+      ...validateWeight(weight, `${path}.${soft}[${index}].weight`),
+      ...validateNodeTerm(preference, `${path}.${soft}[${index}].preference`, { labelValues: false }),
+    ]),
   ];
 }
 
-/** Preferred terms may have values that are not valid label values, because a node need not match them. */
-export function validateNodeTerm(
+const validateWeight = (weight = 0, field: string): FieldError[] =>
+  weight >= 1 && weight <= 100 ? [] : [invalid(field, weight, 'must be in the range 1-100')];
+
+interface NodeSelectorRules {
+  /** Values of labels must be valid ones. */
+  readonly labelValues: boolean;
+}
+
+export function validateNodeSelector(
+  { nodeSelectorTerms = [] }: NodeSelector,
+  path: string,
+  rules: NodeSelectorRules,
+): FieldError[] {
+  const field = `${path}.nodeSelectorTerms`;
+  if (nodeSelectorTerms.length === 0) return [required(field, 'must have at least one node selector term')];
+  return errorsOfEach(nodeSelectorTerms, (term, index) => validateNodeTerm(term, `${field}[${index}]`, rules));
+}
+
+function validateNodeTerm(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   path: string,
-  { labelValues }: { readonly labelValues: boolean },
+  { labelValues }: NodeSelectorRules,
 ): FieldError[] {
   return [
     ...errorsOfEach(matchExpressions, (requirement, index) => {
@@ -57,8 +79,11 @@ export function validateNodeTerm(
   ];
 }
 
-/** Checks the number of values for an operator. */
-function validateCount({ operator, values = [] }: Requirement, path: string): FieldError[] {
+const unknownOperator = (path: string, operator: string): FieldError =>
+  invalid(`${path}.operator`, operator, 'not a valid selector operator');
+
+/** Checks the operator and the number of its values. */
+function validateCount({ operator = '', values = [] }: Requirement, path: string): FieldError[] {
   const field = `${path}.values`;
   switch (operator) {
     case 'In':
@@ -75,16 +100,15 @@ function validateCount({ operator, values = [] }: Requirement, path: string): Fi
         ? []
         : [required(field, "must be specified single value when `operator` is 'Lt' or 'Gt'")];
     default:
-      return [];
+      return [unknownOperator(path, operator)];
   }
 }
 
 /** The only field for selecting nodes is `metadata.name`. */
-function validateNodeField({ key = '', operator, values = [] }: Requirement, path: string): FieldError[] {
+function validateNodeField({ key = '', operator = '', values = [] }: Requirement, path: string): FieldError[] {
   const errors: FieldError[] = [];
-  if (operator !== 'In' && operator !== 'NotIn') {
-    errors.push(invalid(`${path}.operator`, operator, 'not a valid selector operator'));
-  } else if (values.length !== 1) {
+  if (operator !== 'In' && operator !== 'NotIn') errors.push(unknownOperator(path, operator));
+  else if (values.length !== 1) {
     const rule = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
     errors.push(required(`${path}.values`, rule));
   }
@@ -100,14 +124,16 @@ type PodAffinityTerm = NonNullable<NonNullable<PodAffinity>[typeof hard]>[number
 
 const validatePodTerms = (affinity: PodAffinity, path: string): FieldError[] => [
   ...errorsOfEach(affinity?.[hard] ?? [], (term, index) => validatePodTerm(term, `${path}.${hard}[${index}]`)),
-  ...errorsOfEach(affinity?.[soft] ?? [], ({ podAffinityTerm }, index) =>
-    podAffinityTerm ? validatePodTerm(podAffinityTerm, `${path}.${soft}[${index}].podAffinityTerm`) : [],
-  ),
+  ...errorsOfEach(affinity?.[soft] ?? [], ({ weight, podAffinityTerm = {} }, index) => [
+    ...validateWeight(weight, `${path}.${soft}[${index}].weight`),
+    ...validatePodTerm(podAffinityTerm, `${path}.${soft}[${index}].podAffinityTerm`),
+  ]),
 ];
 
 function validatePodTerm(term: PodAffinityTerm, path: string): FieldError[] {
-  const { namespaces = [], matchLabelKeys = [], mismatchLabelKeys = [], labelSelector } = term;
+  const { namespaces = [], matchLabelKeys = [], mismatchLabelKeys = [], labelSelector, topologyKey = '' } = term;
   const mismatched = new Set(mismatchLabelKeys);
+  const field = `${path}.topologyKey`;
   return [
     ...errorsOfEach(namespaces, (name) => failing(isDnsLabel, `${path}.namespace`, name)),
     ...validateLabelKeys(matchLabelKeys, `${path}.matchLabelKeys`, labelSelector),
@@ -117,26 +143,67 @@ function validatePodTerm(term: PodAffinityTerm, path: string): FieldError[] {
         ? [invalid(`${path}.matchLabelKeys[${index}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys')]
         : [],
     ),
+    // Both are told, as published.
+    ...(topologyKey === '' ? [required(field, 'can not be empty')] : []),
+    ...failing(isQualifiedName, field, topologyKey),
   ];
 }
 
-/** Checks label keys next to a selector. The schema forbids them without one. */
-const validateLabelKeys = (keys: readonly string[], path: string, selector: LabelSelector | undefined): FieldError[] =>
-  selector ? errorsOfEach(keys, (key, index) => failing(isQualifiedName, `${path}[${index}]`, key)) : [];
+/** Keys of labels that narrow a selector. */
+const validateLabelKeys = (
+  keys: readonly string[],
+  path: string,
+  selector: LabelSelector | undefined,
+): FieldError[] => [
+  ...(selector || keys.length === 0 ? [] : [forbidden(path, 'must not be specified when labelSelector is not set')]),
+  ...errorsOfEach(keys, (key, index) => failing(isQualifiedName, `${path}[${index}]`, key)),
+];
 
-/** The schema checks skews, topology keys and policies. */
+const actions = ['DoNotSchedule', 'ScheduleAnyway'];
+const policies = ['Honor', 'Ignore'];
+
+/** Of constraints for the same topology all but the last are in error. */
 export function validateTopologySpread(constraints: readonly TopologySpreadConstraint[], path: string): FieldError[] {
-  return errorsOfEach(constraints, (constraint, index) => {
-    const at = `${path}[${index}]`;
-    const { whenUnsatisfiable, labelSelector, matchLabelKeys = [], minDomains } = constraint;
-    const errors: FieldError[] = [];
-    if (minDomains !== undefined && whenUnsatisfiable !== 'DoNotSchedule') {
-      const rule = 'can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway';
-      errors.push(invalid(`${at}.minDomains`, minDomains, rule));
-    }
-    return [...errors, ...validateSpreadKeys(matchLabelKeys, `${at}.matchLabelKeys`, labelSelector)];
-  });
+  const lastOf = new Map(constraints.map((constraint, index) => [topologyOf(constraint), index]));
+  return errorsOfEach(constraints, (constraint, index) =>
+    validateConstraint(constraint, `${path}[${index}]`, { repeated: lastOf.get(topologyOf(constraint)) !== index }),
+  );
 }
+
+const topologyOf = ({ topologyKey = '', whenUnsatisfiable = '' }: TopologySpreadConstraint): string =>
+  `{${topologyKey}, ${whenUnsatisfiable}}`;
+
+const mustBePositive = (field: string, value: number): FieldError[] =>
+  value > 0 ? [] : [invalid(field, value, 'must be greater than zero')];
+
+function validateConstraint(
+  constraint: TopologySpreadConstraint,
+  path: string,
+  { repeated }: { readonly repeated: boolean },
+): FieldError[] {
+  const { maxSkew = 0, topologyKey = '', whenUnsatisfiable = '', minDomains, labelSelector } = constraint;
+  const { nodeAffinityPolicy, nodeTaintsPolicy, matchLabelKeys = [] } = constraint;
+  return [
+    ...mustBePositive(`${path}.maxSkew`, maxSkew),
+    ...(topologyKey === '' ? [required(`${path}.topologyKey`, 'can not be empty')] : []),
+    ...(actions.includes(whenUnsatisfiable)
+      ? []
+      : [notSupported(`${path}.whenUnsatisfiable`, whenUnsatisfiable, actions)]),
+    ...(repeated ? [duplicate(`${path}.{topologyKey, whenUnsatisfiable}`, topologyOf(constraint))] : []),
+    ...(minDomains === undefined ? [] : validateDomains(minDomains, whenUnsatisfiable, `${path}.minDomains`)),
+    ...Object.entries({ nodeAffinityPolicy, nodeTaintsPolicy }).flatMap(([name, policy]) =>
+      policy === undefined || policies.includes(policy) ? [] : [notSupported(`${path}.${name}`, policy, policies)],
+    ),
+    ...validateSpreadKeys(matchLabelKeys, `${path}.matchLabelKeys`, labelSelector),
+  ];
+}
+
+const validateDomains = (count: number, action: string, field: string): FieldError[] => [
+  ...mustBePositive(field, count),
+  ...(action === 'DoNotSchedule'
+    ? []
+    : [invalid(field, count, `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${action}`)]),
+];
 
 /** Unlike in pod affinity, a key may not also be in the selector. */
 function validateSpreadKeys(keys: readonly string[], path: string, selector: LabelSelector | undefined): FieldError[] {
@@ -145,9 +212,12 @@ function validateSpreadKeys(keys: readonly string[], path: string, selector: Lab
     ...(selector?.matchExpressions ?? []).map(({ key }) => key),
   ]);
   return [
-    ...validateLabelKeys(keys, path, selector),
-    ...errorsOfEach(keys, (key, index) =>
-      selected.has(key) ? [invalid(`${path}[${index}]`, key, 'exists in both matchLabelKeys and labelSelector')] : [],
-    ),
+    ...(selector || keys.length === 0 ? [] : [forbidden(path, 'must not be specified when labelSelector is not set')]),
+    ...errorsOfEach(keys, (key, index) => [
+      ...failing(isQualifiedName, `${path}[${index}]`, key),
+      ...(selected.has(key)
+        ? [invalid(`${path}[${index}]`, key, 'exists in both matchLabelKeys and labelSelector')]
+        : []),
+    ]),
   ];
 }

@@ -4,6 +4,7 @@ import {
   type FieldError,
   forbidden,
   invalid,
+  notSupported,
   required,
 } from '../../../../meta/field-error.ts';
 import type { Container } from '../container/container.ts';
@@ -53,13 +54,13 @@ export function validateInitContainers(
   const names = new Set((scope.spec.containers ?? []).map(({ name }) => name));
   return errorsOfEach(containers, (container, index) => {
     const at = `${path}[${index}]`;
+    const { restartPolicy: policy } = container;
     return [
       ...validateContainer(container, at, scope),
+      ...(policy === undefined || policy === 'Always' ? [] : [notSupported(`${at}.restartPolicy`, policy, ['Always'])]),
       ...validateName(container, at, names),
       ...validateHostPorts([container], path),
-      ...(container.restartPolicy === undefined
-        ? forbidProbes(container, at)
-        : validateProbes(container, at, graceSecondsOf(scope))),
+      ...(policy === 'Always' ? validateProbes(container, at, graceSecondsOf(scope)) : forbidProbes(container, at)),
     ];
   });
 }

@@ -27,8 +27,15 @@ function validateValueFrom({ value, valueFrom }: EnvVar, path: string): FieldErr
     errors.push(...validateResourceSelector(resourceFieldRef, `${path}.resourceFieldRef`, 'implied'));
   if (configMapKeyRef) errors.push(...validateKeySelector(configMapKeyRef, `${path}.configMapKeyRef`));
   if (secretKeyRef) errors.push(...validateKeySelector(secretKeyRef, `${path}.secretKeyRef`));
-  if (value !== undefined) errors.push(invalid(path, '', 'may not be specified when `value` is not empty'));
-  return errors;
+  const problem = choiceProblem(Object.values(valueFrom).length, value);
+  return problem === undefined ? errors : [...errors, invalid(path, '', problem)];
+}
+
+/** A variable has one source, or a value. `count` is that of the sources. */
+function choiceProblem(count: number, value: string | undefined): string | undefined {
+  if (count === 0) return 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`';
+  if (value !== undefined) return 'may not be specified when `value` is not empty';
+  return count > 1 ? 'may not have more than one field specified at a time' : undefined;
 }
 
 const validateKeySelector = (

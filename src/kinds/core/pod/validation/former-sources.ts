@@ -1,4 +1,4 @@
-import { type FieldError, invalid, notSupported, required } from '../../../../meta/field-error.ts';
+import { type FieldError, invalid, notSupported, required, toldAfter } from '../../../../meta/field-error.ts';
 import { isDnsLabel } from '../../../../meta/formats.ts';
 import type { Volume } from '../volumes/volume.ts';
 import { failing } from './field-checks.ts';
@@ -15,7 +15,7 @@ export function validateAzureDisk(
 ): FieldError[] {
   if (kind === undefined) return [];
   const [start, form] = kind === 'Managed' ? ['/subscriptions/', managedDisk] : ['https://', blobDisk];
-  return diskURI.startsWith(start) ? [] : [notSupported(`${path}.diskURI`, diskURI, [form])];
+  return diskURI.startsWith(start) ? [] : toldAfter(path, [notSupported(`${path}.diskURI`, diskURI, [form])]);
 }
 
 const registryRule = 'must be a host:port pair or multiple pairs separated by commas';
@@ -25,7 +25,7 @@ export function validateQuobyte(
   { registry = '', tenant = '' }: NonNullable<Volume['quobyte']>,
   path: string,
 ): FieldError[] {
-  if (registry === '') return [];
+  if (registry === '') return [required(`${path}.registry`, registryRule)];
   if (Buffer.byteLength(tenant) > tenantLengthMax) {
     return [required(`${path}.tenant`, 'must be a UUID and may not exceed a length of 64 characters')];
   }

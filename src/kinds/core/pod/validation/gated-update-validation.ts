@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { errorsOfEach, type FieldError, invalid } from '../../../../meta/field-error.ts';
+import { errorsOfEach, type FieldError, invalid, invalidMap } from '../../../../meta/field-error.ts';
 import type { NodeSelectorTerm } from '../../node-selector.ts';
 import type { PodSpec } from '../pod-spec.ts';
 
@@ -19,7 +19,7 @@ export function validateGatedScheduling(spec: PodSpec, old: PodSpec): FieldError
 function validateNodeSelector({ nodeSelector = {} }: PodSpec, old: PodSpec): FieldError[] {
   const kept = Object.entries(old.nodeSelector ?? {}).every(([key, value]) => nodeSelector[key] === value);
   const detail = 'only additions to spec.nodeSelector are allowed (no mutations or deletions)';
-  return kept ? [] : [invalid('spec.nodeSelector', nodeSelector, detail)];
+  return kept ? [] : [invalidMap('spec.nodeSelector', nodeSelector, detail)];
 }
 
 /** Required affinity may be set if absent; existing terms may only get more requirements. Preferences may change freely. */

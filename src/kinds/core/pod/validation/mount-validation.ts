@@ -1,4 +1,11 @@
-import { errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import {
+  errorsOfEach,
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+} from '../../../../meta/field-error.ts';
 import type { Container } from '../container/container.ts';
 import type { VolumeDevice, VolumeMount } from '../container/volume-mount.ts';
 import type { Volume } from '../volumes/volume.ts';
@@ -16,46 +23,61 @@ export function validateMounts(container: Container, volumes: VolumesByName, pat
   return errorsOfEach(volumeMounts, (mount, index) => {
     const at = `${path}[${index}]`;
     const { name = '', mountPath = '' } = mount;
-    const errors = validateMount(mount, container, volumes.get(name), at);
-    if (name !== '' && !volumes.has(name)) errors.push(notFound(`${at}.name`, name));
-    if (mountPath !== '' && paths.has(mountPath)) errors.push(invalid(`${at}.mountPath`, mountPath, 'must be unique'));
+    const repeated = paths.has(mountPath);
     paths.add(mountPath);
-    if (deviceNames.has(name)) {
-      errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeDevices'));
-    }
-    if (devicePaths.has(mountPath)) {
-      errors.push(invalid(`${at}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices'));
-    }
-    return errors;
+    return [
+      ...(name === '' ? [required(`${at}.name`)] : []),
+      ...(volumes.has(name) ? [] : [notFound(`${at}.name`, name)]),
+      ...(mountPath === '' ? [required(`${at}.mountPath`)] : []),
+      ...(repeated ? [invalid(`${at}.mountPath`, mountPath, 'must be unique')] : []),
+      ...(deviceNames.has(name) ? [invalid(`${at}.name`, name, 'must not already exist in volumeDevices')] : []),
+      ...(devicePaths.has(mountPath)
+        ? [invalid(`${at}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices')]
+        : []),
+      ...validateSubPaths(mount, volumes.get(name), { path, at }),
+      ...validatePropagation(mount, container, `${path}.mountPropagation`),
+      ...validateRecursiveReadOnly(mount, `${path}.recursiveReadOnly`),
+    ];
   });
 }
 
-function validateMount(
-  mount: VolumeMount,
-  container: Container,
+/** As published, errors of most fields name the list (`path`) and not the mount (`at`). */
+function validateSubPaths(
+  { subPath, subPathExpr }: VolumeMount,
   volume: Volume | undefined,
+  { path, at }: { readonly path: string; readonly at: string },
+): FieldError[] {
+  const both = 'subPathExpr and subPath are mutually exclusive';
+  return [
+    ...(subPath === undefined ? [] : failing(isDescendingPath, `${path}.subPath`, subPath)),
+    ...(subPath !== undefined && subPathExpr !== undefined ? [invalid(`${at}.subPathExpr`, subPathExpr, both)] : []),
+    ...(subPathExpr === undefined ? [] : failing(isDescendingPath, `${path}.subPathExpr`, subPathExpr)),
+    ...(volume?.image ? Object.entries({ subPath, subPathExpr }) : []).flatMap(([field, value]) =>
+      value === undefined ? [] : [invalid(`${at}.${field}`, value, 'not allowed in image volume sources')],
+    ),
+  ];
+}
+
+const propagations = ['Bidirectional', 'HostToContainer', 'None'];
+
+function validatePropagation(
+  { mountPropagation: mode }: VolumeMount,
+  container: Container,
   path: string,
 ): FieldError[] {
-  const { subPath, subPathExpr, mountPropagation } = mount;
-  const errors: FieldError[] = [];
-  for (const [field, value] of Object.entries({ subPath, subPathExpr })) {
-    if (value === undefined) continue;
-    errors.push(...failing(isDescendingPath, `${path}.${field}`, value));
-    if (volume?.image) errors.push(invalid(`${path}.${field}`, value, 'not allowed in image volume sources'));
-  }
-  if (subPath !== undefined && subPathExpr !== undefined) {
-    errors.push(invalid(`${path}.subPathExpr`, subPathExpr, 'subPathExpr and subPath are mutually exclusive'));
-  }
-  if (mountPropagation === 'Bidirectional' && container.securityContext?.privileged !== true) {
-    const rule = 'Bidirectional mount propagation is available only to privileged containers';
-    errors.push(forbidden(`${path}.mountPropagation`, rule));
-  }
-  return [...errors, ...validateRecursiveReadOnly(mount, `${path}.recursiveReadOnly`)];
+  if (mode === undefined) return [];
+  if (!propagations.includes(mode)) return [notSupported(path, mode, propagations)];
+  return mode === 'Bidirectional' && container.securityContext?.privileged !== true
+    ? [forbidden(path, 'Bidirectional mount propagation is available only to privileged containers')]
+    : [];
 }
+
+const recursiveModes = ['Disabled', 'Enabled', 'IfPossible'];
 
 function validateRecursiveReadOnly(mount: VolumeMount, path: string): FieldError[] {
   const { recursiveReadOnly: mode, readOnly = false, mountPropagation = 'None' } = mount;
-  if (mode !== 'Enabled' && mode !== 'IfPossible') return [];
+  if (mode === undefined || mode === 'Disabled') return [];
+  if (!recursiveModes.includes(mode)) return [notSupported(path, mode, recursiveModes)];
   return [
     ...(readOnly ? [] : [forbidden(path, 'may only be specified when readOnly is true')]),
     ...(mountPropagation === 'None'
@@ -76,18 +98,20 @@ export function validateDevices(
   const mountPaths = new Set(volumeMounts.map(({ mountPath }) => mountPath));
   return errorsOfEach(volumeDevices, ({ name = '', devicePath = '' }: VolumeDevice, index) => {
     const at = `${path}[${index}]`;
-    const errors = name === '' ? [] : validateDeviceVolume(name, volumes, `${at}.name`);
+    const errors: FieldError[] = [];
+    if (name === '') errors.push(required(`${at}.name`));
     if (names.has(name)) errors.push(invalid(`${at}.name`, name, 'must be unique'));
+    errors.push(...validateDeviceVolume(name, volumes, `${at}.name`));
+    if (devicePath === '') errors.push(required(`${at}.devicePath`));
     if (paths.has(devicePath)) errors.push(invalid(`${at}.devicePath`, devicePath, 'must be unique'));
-    names.add(name);
-    paths.add(devicePath);
-    errors.push(...failing(hasNoBacksteps, `${at}.devicePath`, devicePath));
-    if (mountNames.has(name)) {
-      errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeMounts'));
-    }
+    if (hasNoBacksteps(devicePath).length > 0) {
+      errors.push(invalid(`${at}.devicePath`, devicePath, "can not contain backsteps ('..')"));
+    } else paths.add(devicePath);
+    if (mountNames.has(name)) errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeMounts'));
     if (mountPaths.has(devicePath)) {
       errors.push(invalid(`${at}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts'));
     }
+    if (name !== '') names.add(name);
     return errors;
   });
 }

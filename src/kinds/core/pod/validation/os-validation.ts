@@ -1,4 +1,4 @@
-import { type FieldError, forbidden } from '../../../../meta/field-error.ts';
+import { type FieldError, forbidden, notSupported, required } from '../../../../meta/field-error.ts';
 import type { PodSpec } from '../pod-spec.ts';
 
 const podFields = ['hostUsers', 'hostPID', 'hostIPC', 'shareProcessNamespace'] as const;
@@ -31,6 +31,10 @@ const containerSecurityFields = [
 /** Forbids settings that are specific to the other operating system. */
 export function validateOs(spec: PodSpec, path: string): FieldError[] {
   switch (spec.os?.name) {
+    case undefined:
+      return [];
+    case '':
+      return [required(`${path}.os.name`, 'cannot be empty')];
     case 'linux':
       return forbidEach(spec, path, {
         pod: [],
@@ -44,7 +48,7 @@ export function validateOs(spec: PodSpec, path: string): FieldError[] {
         containerSecurity: containerSecurityFields,
       })('cannot be set for a windows pod');
     default:
-      return [];
+      return [notSupported(`${path}.os`, spec.os?.name, ['linux', 'windows'])];
   }
 }
 

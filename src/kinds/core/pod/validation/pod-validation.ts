@@ -1,7 +1,15 @@
 import { limits } from '../../../../base/limits.ts';
 import type { Dialect } from '../../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../../meta/api-object.ts';
-import { boundedCount, errorsOfEach, type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
+import {
+  boundedCount,
+  duplicate,
+  errorsOfEach,
+  type FieldError,
+  forbidden,
+  invalid,
+} from '../../../../meta/field-error.ts';
+import { isQualifiedName } from '../../../../meta/formats.ts';
 import { validateLabels } from '../../../meta/metadata-validation.ts';
 import { validateMirrorCreate } from '../mirror-pod.ts';
 import { asPod } from '../pod-schema.ts';
@@ -10,12 +18,14 @@ import { type Volume, volumeSources } from '../volumes/volume.ts';
 import { validateAffinity, validateTopologySpread } from './affinity-validation.ts';
 import { validateContainers, validateEphemeralContainers, validateInitContainers } from './container-validation.ts';
 import { validateDns } from './dns-validation.ts';
+import { failing } from './field-checks.ts';
 import { validateOs } from './os-validation.ts';
 import { validateHostNetworkPorts } from './port-validation.ts';
 import { validateAmounts } from './resources-validation.ts';
 import { validateHostUsers, validatePodSecurity } from './security-validation.ts';
 import { validateTolerations } from './toleration-validation.ts';
 import { validateImageVolumes, validateVolumes } from './volume-validation.ts';
+import { validateHostProcess } from './windows-validation.ts';
 
 const path = 'spec';
 
@@ -82,10 +92,15 @@ export function validatePodSpec(
     ...validateInitContainers(initContainers, `${path}.initContainers`, scope),
     ...validateEphemeralContainers(ephemeralContainers, `${path}.ephemeralContainers`, scope),
     ...(spec.hostNetwork ? validateHostNetworkPorts(containers, `${path}.containers`, within) : []),
+    ...validateLabels(spec.nodeSelector ?? {}, `${path}.nodeSelector`),
     ...validatePodSecurity(spec, `${path}.securityContext`),
-    ...validateScheduling(spec),
+    ...(spec.affinity ? validateAffinity(spec.affinity, `${path}.affinity`) : []),
     ...validateDns(spec, `${path}.dnsConfig`),
+    ...validateGates(spec.schedulingGates ?? [], `${path}.schedulingGates`),
+    ...validateTopologySpread(spec.topologySpreadConstraints ?? [], `${path}.topologySpreadConstraints`),
+    ...validateHostProcess(spec, path),
     ...validateHostUsers(spec, path),
+    ...validateTolerations(spec.tolerations ?? [], `${path}.tolerations`),
     ...validateAmounts(spec.overhead ?? {}, `${path}.overhead.limits`, dialect.domain),
     ...validateOs(spec, path),
     ...(within === 'pod' ? validateTokenVolumes(spec) : []),
@@ -100,12 +115,16 @@ function soundVolumes(volumes: readonly Volume[], errors: readonly FieldError[])
   );
 }
 
-const validateScheduling = (spec: PodSpec): FieldError[] => [
-  ...validateLabels(spec.nodeSelector ?? {}, `${path}.nodeSelector`),
-  ...(spec.affinity ? validateAffinity(spec.affinity, `${path}.affinity`) : []),
-  ...validateTopologySpread(spec.topologySpreadConstraints ?? [], `${path}.topologySpreadConstraints`),
-  ...validateTolerations(spec.tolerations ?? [], `${path}.tolerations`),
-];
+/** Errors name the gate, not its name. */
+function validateGates(gates: NonNullable<PodSpec['schedulingGates']>, path: string): FieldError[] {
+  const names = new Set<string>();
+  return errorsOfEach(gates, ({ name = '' }, index) => {
+    const at = `${path}[${index}]`;
+    const repeated = names.has(name);
+    names.add(name);
+    return [...failing(isQualifiedName, at, name), ...(repeated ? [duplicate(at, name)] : [])];
+  });
+}
 
 function validateResourceClaims({ resourceClaims = [] }: PodSpec): FieldError[] {
   return errorsOfEach(resourceClaims, (claim, index) => {

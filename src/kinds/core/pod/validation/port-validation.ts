@@ -1,12 +1,36 @@
-import { duplicate, errorsOfEach, type FieldError, invalid } from '../../../../meta/field-error.ts';
+import {
+  duplicate,
+  errorsOfEach,
+  type FieldError,
+  invalid,
+  notSupported,
+  required,
+} from '../../../../meta/field-error.ts';
 import type { Container, ContainerPort } from '../container/container.ts';
-import { failing, isPortName } from './field-checks.ts';
+import { failing, isPortName, validatePort } from './field-checks.ts';
 
-/** Port names of one container. The schema checks the numbers. */
+const protocols = ['SCTP', 'TCP', 'UDP'];
+
+/** The ports of one container. Names must be unique. */
 export function validatePorts(ports: readonly ContainerPort[], path: string): FieldError[] {
-  return errorsOfEach(ports, ({ name }, index) =>
-    name === undefined ? [] : failing(isPortName, `${path}[${index}].name`, name),
-  );
+  const names = new Set<string>();
+  return errorsOfEach(ports, ({ name, containerPort = 0, hostPort = 0, protocol = '' }, index) => {
+    const at = `${path}[${index}]`;
+    return [
+      ...(name === undefined ? [] : validatePortName(name, `${at}.name`, names)),
+      ...(containerPort === 0 ? [required(`${at}.containerPort`)] : validatePort(containerPort, `${at}.containerPort`)),
+      ...(hostPort === 0 ? [] : validatePort(hostPort, `${at}.hostPort`)),
+      ...(protocols.includes(protocol) ? [] : [notSupported(`${at}.protocol`, protocol, protocols)]),
+    ];
+  });
+}
+
+function validatePortName(name: string, field: string, names: Set<string>): FieldError[] {
+  const errors = failing(isPortName, field, name);
+  if (errors.length > 0) return errors;
+  if (names.has(name)) return [duplicate(field, name)];
+  names.add(name);
+  return [];
 }
 
 /** Containers that run at the same time may not share a hostPort. */
@@ -30,7 +54,7 @@ export const validateHostNetworkPorts = (
   within: 'pod' | 'template',
 ): FieldError[] =>
   errorsOfEach(containers, ({ ports = [] }, at) =>
-    errorsOfEach(ports, ({ hostPort = 0, containerPort }, index) =>
+    errorsOfEach(ports, ({ hostPort = 0, containerPort = 0 }, index) =>
       hostPort === containerPort || (hostPort === 0 && within === 'template')
         ? []
         : [

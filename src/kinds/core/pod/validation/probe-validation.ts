@@ -1,4 +1,11 @@
-import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
+import {
+  errorsOfEach,
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+} from '../../../../meta/field-error.ts';
 import type { FormatCheck } from '../../../../meta/formats.ts';
 import type { Container } from '../container/container.ts';
 import type { Lifecycle } from '../container/lifecycle.ts';
@@ -18,12 +25,16 @@ export function validateProbes(container: Container, path: string, graceSeconds:
 
 /** Liveness and startup probes: successThreshold must be 1. */
 function validateDecidingProbe(probe: Probe, path: string): FieldError[] {
-  const { successThreshold = 1 } = probe;
+  const { successThreshold = 1, terminationGracePeriodSeconds: seconds } = probe;
   return [
     ...validateHandler(probe, path),
+    ...validateGrace(seconds, `${path}.terminationGracePeriodSeconds`),
     ...(successThreshold === 1 ? [] : [invalid(`${path}.successThreshold`, successThreshold, 'must be 1')]),
   ];
 }
+
+const validateGrace = (seconds: number | undefined, field: string): FieldError[] =>
+  seconds !== undefined && seconds <= 0 ? [invalid(field, seconds, 'must be greater than 0')] : [];
 
 /** A readiness probe never stops the container, so it may not have a grace period. */
 function validateReadinessProbe(probe: Probe, path: string): FieldError[] {
@@ -31,29 +42,19 @@ function validateReadinessProbe(probe: Probe, path: string): FieldError[] {
   const field = `${path}.terminationGracePeriodSeconds`;
   return [
     ...validateHandler(probe, path),
+    ...validateGrace(seconds, field),
     ...(seconds === undefined ? [] : [invalid(field, seconds, 'must not be set for readinessProbes')]),
   ];
 }
 
 function validateLifecycle({ postStart, preStop }: Lifecycle, path: string, graceSeconds: number): FieldError[] {
   return [
-    ...(postStart ? validateAction(postStart, `${path}.postStart`, graceSeconds) : []),
-    ...(preStop ? validateAction(preStop, `${path}.preStop`, graceSeconds) : []),
+    ...(postStart ? validateHandler(postStart, `${path}.postStart`, graceSeconds) : []),
+    ...(preStop ? validateHandler(preStop, `${path}.preStop`, graceSeconds) : []),
   ];
 }
 
 type Action = NonNullable<Lifecycle['preStop']>;
-
-function validateAction(action: Action, path: string, graceSeconds: number): FieldError[] {
-  const errors = validateHandler(action, path);
-  const { sleep } = action;
-  const seconds = sleep?.seconds ?? 0;
-  if (sleep && (seconds <= 0 || seconds > graceSeconds)) {
-    const rule = `must be greater than 0 and less than terminationGracePeriodSeconds (${graceSeconds})`;
-    errors.push(invalid(`${path}.sleep`, seconds, rule));
-  }
-  return errors;
-}
 
 type Handler = Pick<Action & Probe, (typeof handlers)[number]>;
 
@@ -62,33 +63,43 @@ const handlers = ['exec', 'httpGet', 'tcpSocket', 'grpc', 'sleep'] as const sati
 
 /**
  * Exactly one handler must be set: the first is validated, any after it is in error. No rule of the schema, since handlers of
- * containers that may not have any are not looked at.
+ * containers that may not have any are not looked at. `graceSeconds` bounds a sleep, which no probe has.
  */
-function validateHandler(handler: Handler, path: string): FieldError[] {
+function validateHandler(handler: Handler, path: string, graceSeconds = 0): FieldError[] {
   const [first, ...more] = handlers.filter((name) => handler[name] !== undefined);
   if (first === undefined) return [required(path, 'must specify a handler type')];
   return [
-    ...validateFirst({ [first]: handler[first] }, path),
+    ...validateFirst({ [first]: handler[first] }, path, graceSeconds),
     ...more.map((name) => forbidden(`${path}.${name}`, 'may not specify more than 1 handler type')),
   ];
 }
 
-function validateFirst({ exec, httpGet, tcpSocket }: Handler, path: string): FieldError[] {
+function validateFirst(
+  { exec, httpGet, tcpSocket, grpc, sleep }: Handler,
+  path: string,
+  graceSeconds: number,
+): FieldError[] {
   if (exec) return exec.command ? [] : [required(`${path}.exec.command`)];
   if (httpGet) return validateHttpGet(httpGet, `${path}.httpGet`);
-  return tcpSocket ? validateKnownPort(tcpSocket.port, `${path}.tcpSocket.port`) : [];
+  if (tcpSocket) return validatePort(tcpSocket.port ?? 0, `${path}.tcpSocket.port`);
+  if (grpc) return validatePort(grpc.port ?? 0, `${path}.grpc.port`);
+  const seconds = sleep?.seconds ?? 0;
+  const rule = `must be greater than 0 and less than terminationGracePeriodSeconds (${graceSeconds})`;
+  return seconds > 0 && seconds <= graceSeconds ? [] : [invalid(`${path}.sleep`, seconds, rule)];
 }
 
-function validateHttpGet({ port, httpHeaders = [] }: NonNullable<Handler['httpGet']>, path: string): FieldError[] {
+const schemes = ['HTTP', 'HTTPS'];
+
+function validateHttpGet(
+  { port = 0, scheme = '', httpHeaders = [] }: NonNullable<Handler['httpGet']>,
+  path: string,
+): FieldError[] {
   return [
-    ...validateKnownPort(port, `${path}.port`),
-    ...errorsOfEach(httpHeaders, ({ name }) => (name ? failing(isHeaderName, `${path}.httpHeaders`, name) : [])),
+    ...validatePort(port, `${path}.port`),
+    ...(schemes.includes(scheme) ? [] : [notSupported(`${path}.scheme`, scheme, schemes)]),
+    ...errorsOfEach(httpHeaders, ({ name = '' }) => failing(isHeaderName, `${path}.httpHeaders`, name)),
   ];
 }
-
-/** Validates a port if present. The schema requires it. */
-const validateKnownPort = (port: number | string | undefined, field: string): FieldError[] =>
-  port === undefined ? [] : validatePort(port, field);
 
 const isHeaderName: FormatCheck = (value) =>
   /^[-A-Za-z0-9]+$/.test(value)

@@ -28,38 +28,48 @@ export const fileFields: readonly string[] = [
 /** A single label or annotation: `metadata.labels['key']`. */
 const subscripted = /^(.*)\['([^']*)'\]$/;
 
+/** Fields that field selectors know as well, but that no reference may name. */
+const selectableOnly = ['spec.restartPolicy', 'spec.schedulerName', 'status.phase'];
+
+const knownFields = new Set([...environmentFields, ...fileFields, ...selectableOnly]);
+
 /** Validates a downward API field reference. A path that is not a pod field is an error in any apiVersion. */
 export function validateFieldSelector(
   { apiVersion = '', fieldPath = '' }: ObjectFieldSelector,
   path: string,
   supported: readonly string[],
 ): FieldError[] {
-  if (apiVersion !== 'v1') {
-    return [
-      invalid(`${path}.fieldPath`, fieldPath, `error converting fieldPath: unsupported pod version: ${apiVersion}`),
-    ];
-  }
-  if (fieldPath === '') return [];
+  const at = `${path}.fieldPath`;
+  const unreadable = (detail: string): FieldError[] => [
+    invalid(at, fieldPath, `error converting fieldPath: ${detail}`),
+  ];
+  if (fieldPath === '') return [required(at)];
+  if (apiVersion !== 'v1') return unreadable(`unsupported pod version: ${apiVersion}`);
   const [, field, key = ''] = subscripted.exec(fieldPath) ?? [];
   switch (field) {
     case undefined:
-      return supported.includes(fieldPath) ? [] : [notSupported(`${path}.fieldPath`, fieldPath, supported)];
+      if (!knownFields.has(fieldPath)) return unreadable(`field label not supported: ${fieldPath}`);
+      return supported.includes(fieldPath) ? [] : [notSupported(at, fieldPath, supported)];
     case 'metadata.annotations':
       return failing(isQualifiedName, path, key.toLowerCase());
     case 'metadata.labels':
       return failing(isQualifiedName, path, key);
     default:
-      return [invalid(path, field, 'does not support subscript')];
+      return unreadable(`field label does not support subscript: ${fieldPath}`);
   }
 }
 
 const resources = ['cpu', 'memory', 'ephemeral-storage'];
 const resourceFields = ['limits', 'requests'].flatMap((which) => resources.map((name) => `${which}.${name}`));
-const processorDivisors = ['1m', '1'];
-const byteDivisors = [
-  '1',
-  ...['k', 'M', 'G', 'T', 'P', 'E'].flatMap((unit) => [`1${unit}`, `1${unit === 'k' ? 'K' : unit}i`]),
-];
+const byteDivisors = ['1', ...['1k', '1M', '1G', '1T', '1P', '1E'], ...['1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei']];
+
+/** The units of a resource, and what errors call both. */
+function divisorsOf(resource: string): { readonly units: readonly string[]; readonly text: string } {
+  const name = resource.slice(resource.indexOf('.') + 1);
+  if (name === 'cpu') return { units: ['1m', '1'], text: '1m and 1 are supported with the cpu' };
+  const shown = name.startsWith('hugepages-') ? 'hugepages' : name === 'memory' ? name : 'local ephemeral storage';
+  return { units: byteDivisors, text: `${byteDivisors.join(', ')} are supported with the ${shown}` };
+}
 
 /** `container`: containerName must be `named` (volumes), or is `implied` by the container that has the reference (env). */
 export function validateResourceSelector(
@@ -68,21 +78,16 @@ export function validateResourceSelector(
   container: 'named' | 'implied',
 ): FieldError[] {
   const errors: FieldError[] = [];
-  if (container === 'named' && containerName === undefined) errors.push(required(`${path}.containerName`));
   const hugePages = /^(limits|requests)\.hugepages-/.test(resource);
-  if (resource !== '' && !hugePages && !resourceFields.includes(resource)) {
-    errors.push(notSupported(`${path}.resource`, resource, resourceFields));
-  }
-  const divisors = resource.endsWith('.cpu') ? processorDivisors : byteDivisors;
-  if (divisor !== '0' && !divisors.includes(divisor)) {
-    const name = resource.slice(resource.indexOf('.') + 1);
-    errors.push(
-      invalid(
-        `${path}.divisor`,
-        divisor,
-        `only divisor's values ${divisors.join(', ')} are supported with the ${name} resource`,
-      ),
-    );
+  const known = hugePages || resourceFields.includes(resource);
+  if (container === 'named' && containerName === undefined) errors.push(required(`${path}.containerName`));
+  else if (resource === '') errors.push(required(`${path}.resource`));
+  else if (!known) errors.push(notSupported(`${path}.resource`, resource, resourceFields));
+  if (!known) return errors;
+  const { units, text } = divisorsOf(resource);
+  // The published error shows the resource, not the divisor.
+  if (divisor !== '0' && !units.includes(divisor)) {
+    errors.push(invalid(`${path}.divisor`, resource, `only divisor's values ${text} resource`));
   }
   return errors;
 }

@@ -1,8 +1,11 @@
 import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
 import { isDnsSubdomain } from '../../../../meta/formats.ts';
 import { parseQuantity } from '../../../../meta/quantity.ts';
-import { validateAccessModes } from '../../access-modes.ts';
-import type { ProjectedVolumeSource } from '../volumes/projected-volumes.ts';
+import { validateTemplateMetadata } from '../../../meta/embedded-metadata-validation.ts';
+import { validateClaimSpec } from '../../claim-spec-errors.ts';
+import { validateDriverName } from '../../driver-name.ts';
+import { partitionRange } from '../volumes/cloud-volumes.ts';
+import { fileModeRange, type ProjectedVolumeSource } from '../volumes/projected-volumes.ts';
 import { type Volume, volumeSources } from '../volumes/volume.ts';
 import { failing, hasNoBacksteps, isDescendingPath, isFilePath } from './field-checks.ts';
 import { validateAzureDisk, validateQuobyte, validateScaleIO, validateStorageOS } from './former-sources.ts';
@@ -35,6 +38,9 @@ type SourceName = ReturnType<typeof volumeSources>[number];
 const checks: Readonly<Partial<Record<SourceName, (volume: Volume, path: string) => FieldError[]>>> = {
   hostPath: ({ hostPath }, path) => (hostPath?.path ? failing(hasNoBacksteps, `${path}.path`, hostPath.path) : []),
   emptyDir: ({ emptyDir }, path) => validateSizeLimit(emptyDir?.sizeLimit, `${path}.sizeLimit`),
+  // The published path of its errors is that of a former name.
+  gcePersistentDisk: ({ gcePersistentDisk: disk }, path) =>
+    disk ? validateGceDisk(disk, path.replace(/[^.]*$/, 'persistentDisk')) : [],
   gitRepo: ({ gitRepo }, path) => failing(isDescendingPath, `${path}.directory`, gitRepo?.directory ?? ''),
   secret: ({ secret }, path) => [
     ...(secret?.secretName ? [] : [required(`${path}.secretName`)]),
@@ -46,8 +52,10 @@ const checks: Readonly<Partial<Record<SourceName, (volume: Volume, path: string)
   ],
   downwardAPI: ({ downwardAPI }, path) => validateFiles(downwardAPI?.items, path),
   projected: ({ projected }, path) => (projected ? validateProjected(projected, path) : []),
-  nfs: ({ nfs }, path) =>
-    nfs?.path && !nfs.path.startsWith('/') ? [invalid(`${path}.path`, nfs.path, 'must be an absolute path')] : [],
+  nfs: ({ nfs: { path: at = '' } = {} }, path) =>
+    at.startsWith('/') ? [] : [invalid(`${path}.path`, at, 'must be an absolute path')],
+  cinder: ({ cinder }, path) =>
+    cinder?.secretRef && !cinder.secretRef.name ? [required(`${path}.secretRef.name`)] : [],
   iscsi: ({ iscsi }, path) =>
     iscsi ? validateIscsi(iscsi, path, 'must be valid format starting with iqn, eui, or naa') : [],
   fc: ({ fc }, path) => (fc ? validateFibreChannel(fc, path) : []),
@@ -59,10 +67,22 @@ const checks: Readonly<Partial<Record<SourceName, (volume: Volume, path: string)
     ...(storageos?.secretRef && !storageos.secretRef.name ? [required(`${path}.secretRef.name`)] : []),
   ],
   flocker: ({ flocker }, path) => (flocker ? validateFlocker(flocker, path) : []),
-  csi: ({ csi }, path) =>
-    csi?.nodePublishSecretRef && !csi.nodePublishSecretRef.name ? [required(`${path}.nodePublishSecretRef.name`)] : [],
+  csi: ({ csi }, path) => [
+    ...validateDriverName(csi?.driver ?? '', `${path}.driver`),
+    ...(csi?.nodePublishSecretRef ? validatePublishSecret(csi.nodePublishSecretRef, path) : []),
+  ],
   ephemeral: ({ ephemeral }, path) => validateClaimTemplate(ephemeral, `${path}.volumeClaimTemplate`),
 };
+
+export function validateGceDisk(
+  { pdName, partition = 0 }: NonNullable<Volume['gcePersistentDisk']>,
+  path: string,
+): FieldError[] {
+  return [
+    ...(pdName ? [] : [required(`${path}.pdName`)]),
+    ...(partition < 0 || partition > 255 ? [invalid(`${path}.partition`, partition, partitionRange)] : []),
+  ];
+}
 
 function validateSizeLimit(limit: string | undefined, field: string): FieldError[] {
   const quantity = limit === undefined ? undefined : parseQuantity(limit);
@@ -76,6 +96,9 @@ interface PathItem {
 const validateItems = (items: readonly PathItem[] = [], path: string): FieldError[] =>
   errorsOfEach(items, (item, index) => validateFilePath(item, `${path}[${index}].path`));
 
+const validateNamedPath = (item: PathItem, field: string): FieldError[] =>
+  item.path ? validateFilePath(item, field) : [required(field)];
+
 const validateFilePath = ({ path = '' }: PathItem, field: string): FieldError[] => failing(isFilePath, field, path);
 
 type DownwardFile = NonNullable<NonNullable<Volume['downwardAPI']>['items']>[number];
@@ -85,8 +108,8 @@ const validateFiles = (files: readonly DownwardFile[] = [], path: string): Field
   errorsOfEach(files, (file) => validateFile(file, path));
 
 function validateFile(file: DownwardFile, path: string): FieldError[] {
-  const { fieldRef, resourceFieldRef } = file;
-  const errors = validateFilePath(file, `${path}.path`);
+  const { fieldRef, resourceFieldRef, mode = 0 } = file;
+  const errors = validateNamedPath(file, `${path}.path`);
   if (fieldRef) {
     errors.push(...validateFieldSelector(fieldRef, `${path}.fieldRef`, fileFields));
     if (resourceFieldRef) {
@@ -95,7 +118,7 @@ function validateFile(file: DownwardFile, path: string): FieldError[] {
   } else if (resourceFieldRef) {
     errors.push(...validateResourceSelector(resourceFieldRef, `${path}.resourceFieldRef`, 'named'));
   } else errors.push(required(path, 'one of fieldRef and resourceFieldRef is required'));
-  return errors;
+  return mode < 0 || mode > 0o777 ? [...errors, invalid(`${path}.mode`, mode, fileModeRange)] : errors;
 }
 
 type Projection = NonNullable<ProjectedVolumeSource['sources']>[number];
@@ -103,27 +126,35 @@ type Projection = NonNullable<ProjectedVolumeSource['sources']>[number];
 /** All sources are projected into one directory, so file paths must be unique across them. */
 function validateProjected({ sources = [] }: ProjectedVolumeSource, path: string): FieldError[] {
   const paths = new Set<string>();
-  return errorsOfEach(sources, (source, index) => [
-    ...validateProjection(source, `${path}.sources[${index}]`),
-    ...errorsOfEach(pathsOf(source), (file) => {
-      if (paths.has(file)) return [invalid(path, file, 'conflicting duplicate paths')];
-      paths.add(file);
-      return [];
-    }),
-  ]);
+  return errorsOfEach(sources, (source, index) => {
+    const at = `${path}.sources[${index}]`;
+    return [
+      ...validateProjection(source, at, path),
+      ...errorsOfEach(pathsOf(source), ({ file, owner }) => {
+        if (paths.has(file)) return [invalid(path, owner, 'conflicting duplicate paths')];
+        paths.add(file);
+        return [];
+      }),
+      ...(Object.keys(source).length > 1 ? [forbidden(at, 'may not specify more than 1 volume type per source')] : []),
+    ];
+  });
 }
 
-const pathsOf = ({ secret, configMap, downwardAPI, clusterTrustBundle }: Projection): readonly string[] =>
-  [
-    ...(secret?.items ?? []),
-    ...(configMap?.items ?? []),
-    ...(downwardAPI?.items ?? []),
-    ...(clusterTrustBundle ? [clusterTrustBundle] : []),
-  ]
-    .map(({ path }: PathItem) => path ?? '')
-    .filter((path) => path !== '');
+/** Files of a source, each with what an error shows of it. */
+function pathsOf(source: Projection): readonly { readonly file: string; readonly owner: string }[] {
+  const { secret, configMap, downwardAPI, clusterTrustBundle } = source;
+  const files = (items: readonly PathItem[] = [], owner?: string) =>
+    items.flatMap(({ path: file = '' }) => (file === '' ? [] : [{ file, owner: owner ?? file }]));
+  return [
+    ...files(secret?.items, secret?.name ?? ''),
+    ...files(configMap?.items, configMap?.name ?? ''),
+    ...files(downwardAPI?.items),
+    ...files(clusterTrustBundle ? [clusterTrustBundle] : []),
+  ];
+}
 
-function validateProjection(source: Projection, path: string): FieldError[] {
+/** Errors of the path of a token name the volume (`volumePath`), as published. */
+function validateProjection(source: Projection, path: string, volumePath: string): FieldError[] {
   const { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle } = source;
   const errors: FieldError[] = [];
   for (const [name, reference] of Object.entries({ secret, configMap })) {
@@ -132,7 +163,8 @@ function validateProjection(source: Projection, path: string): FieldError[] {
     errors.push(...validateItems(reference.items, `${path}.${name}.items`));
   }
   if (downwardAPI) errors.push(...validateFiles(downwardAPI.items, `${path}.downwardAPI`));
-  if (serviceAccountToken) errors.push(...validateToken(serviceAccountToken, `${path}.serviceAccountToken`));
+  if (serviceAccountToken)
+    errors.push(...validateToken(serviceAccountToken, `${path}.serviceAccountToken`, volumePath));
   if (clusterTrustBundle) errors.push(...validateTrustBundle(clusterTrustBundle, `${path}.clusterTrustBundle`));
   return errors;
 }
@@ -140,16 +172,20 @@ function validateProjection(source: Projection, path: string): FieldError[] {
 const tokenSecondsMin = 600;
 const tokenSecondsMax = 2 ** 32;
 
-function validateToken(token: NonNullable<Projection['serviceAccountToken']>, path: string): FieldError[] {
+function validateToken(
+  token: NonNullable<Projection['serviceAccountToken']>,
+  path: string,
+  volumePath: string,
+): FieldError[] {
   const { expirationSeconds: seconds = 3600 } = token;
-  const errors = validateFilePath(token, `${path}.path`);
+  const errors: FieldError[] = [];
   const field = `${path}.expirationSeconds`;
   if (seconds < tokenSecondsMin)
     errors.push(invalid(field, seconds, 'may not specify a duration less than 10 minutes'));
   if (seconds > tokenSecondsMax) {
     errors.push(invalid(field, seconds, 'may not specify a duration larger than 2^32 seconds'));
   }
-  return errors;
+  return [...errors, ...validateNamedPath(token, `${volumePath}.path`)];
 }
 
 function validateTrustBundle(bundle: NonNullable<Projection['clusterTrustBundle']>, path: string): FieldError[] {
@@ -180,7 +216,7 @@ export function validateIscsi(
   const { iqn, initiatorName } = iscsi;
   const errors: FieldError[] = [];
   for (const [field, name] of Object.entries({ iqn, initiatorname: initiatorName })) {
-    if (!name || qualifiedTarget.test(name)) continue;
+    if (name === undefined || (field === 'iqn' && name === '') || qualifiedTarget.test(name)) continue;
     errors.push(invalid(`${path}.${field}`, name, rule));
   }
   return errors;
@@ -209,13 +245,16 @@ export function validateFlocker(
   return datasetName?.includes('/') ? [invalid(`${path}.datasetName`, datasetName, "must not contain '/'")] : [];
 }
 
+/** An invalid name is told without the field that holds it, as published. */
+const validatePublishSecret = ({ name = '' }: { readonly name?: string }, path: string): FieldError[] =>
+  name === '' ? [required(`${path}.nodePublishSecretRef.name`)] : failing(isDnsSubdomain, `${path}.name`, name);
+
 function validateClaimTemplate(ephemeral: Volume['ephemeral'], path: string): FieldError[] {
   const template = ephemeral?.volumeClaimTemplate;
   if (!template) return [required(path)];
-  const { accessModes = [], resources } = template.spec ?? {};
   return [
-    ...validateAccessModes(accessModes, `${path}.spec.accessModes`, 'at least 1 access mode is required'),
-    ...(resources?.requests?.['storage'] === undefined ? [required(`${path}.spec.resources[storage]`)] : []),
+    ...validateTemplateMetadata(template.metadata ?? {}, `${path}.metadata`),
+    ...validateClaimSpec(template.spec ?? {}, `${path}.spec`),
   ];
 }
 

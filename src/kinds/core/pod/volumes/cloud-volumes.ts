@@ -1,17 +1,20 @@
-import { bool, enumOf, int32, opt, ptr, req, string, struct } from '../../../../schema/schema.ts';
+import { always, bool, enumOf, int32, opt, ptr, req, string, struct } from '../../../../schema/schema.ts';
 import { localObjectReference } from '../../references.ts';
 
+/** What an error says of a partition that is no number of one. 0 is none. */
+export const partitionRange = 'must be between 1 and 255, inclusive';
+
 export const gcePersistentDiskVolumeSource = struct('api.core.v1.GCEPersistentDiskVolumeSource', 'A persistent disk of Google Compute Engine.', {
-  pdName: req(1, string(), 'Name of the disk.'),
+  pdName: always(1, string(), 'Name of the disk.'),
   fsType: opt(2, string(), 'File system of the volume.'),
-  partition: opt(3, int32({ minimum: 0, maximum: 255 }), 'Number of the partition; 0 stands for the whole disk.'),
+  partition: opt(3, int32(), 'Number of the partition; 0 stands for the whole disk.'),
   readOnly: opt(4, bool(), 'Mount without permission to write.'),
 });
 
 export const awsElasticBlockStoreVolumeSource = struct('api.core.v1.AWSElasticBlockStoreVolumeSource', 'A block store disk of Amazon Web Services.', {
   volumeID: req(1, string(), 'Id of the disk.'),
   fsType: opt(2, string(), 'File system of the volume.'),
-  partition: opt(3, int32({ minimum: 0, maximum: 255 }), 'Number of the partition; 0 stands for the whole disk.'),
+  partition: opt(3, int32({ minimum: 0, maximum: 255, rangeText: partitionRange }), 'Number of the partition; 0 stands for the whole disk.'),
   readOnly: opt(4, bool(), 'Mount without permission to write.'),
 });
 

@@ -1,8 +1,8 @@
-import { bool, map, opt, ptr, req, string, struct } from '../../../../schema/schema.ts';
+import { always, bool, map, opt, ptr, req, string, struct } from '../../../../schema/schema.ts';
 import { localObjectReference } from '../../references.ts';
 
 export const csiVolumeSource = struct('api.core.v1.CSIVolumeSource', 'A volume of a container storage interface driver that lives as long as the pod.', {
-  driver: req(1, string(), 'Name of the driver.'),
+  driver: always(1, string(), 'Name of the driver.'),
   readOnly: ptr(2, bool(), 'Mount without permission to write.'),
   fsType: ptr(3, string(), 'File system of the volume; the driver chooses where it is not set.'),
   volumeAttributes: opt(4, map(string()), 'Settings that the driver understands.'),
@@ -23,7 +23,7 @@ export const flockerVolumeSource = struct('api.core.v1.FlockerVolumeSource', 'A 
 });
 
 export const quobyteVolumeSource = struct('api.core.v1.QuobyteVolumeSource', 'A Quobyte volume.', {
-  registry: req(1, string(), 'Addresses of the registry services, each as host and port.'),
+  registry: always(1, string(), 'Addresses of the registry services, each as host and port.'),
   volume: req(2, string(), 'Name of the volume.'),
   readOnly: opt(3, bool(), 'Mount without permission to write.'),
   user: opt(4, string(), 'User that owns the mounted files.'),
@@ -40,7 +40,7 @@ export const portworxVolumeSource = struct('api.core.v1.PortworxVolumeSource', '
 export const scaleIOVolumeSource = struct('api.core.v1.ScaleIOVolumeSource', 'A ScaleIO volume.', {
   gateway: req(1, string(), 'Address of the gateway.'),
   system: req(2, string(), 'Name of the storage system.'),
-  secretRef: req(3, localObjectReference, 'Secret with the credentials.'),
+  secretRef: ptr(3, localObjectReference, 'Secret with the credentials.', { documented: 'required' }),
   sslEnabled: opt(4, bool(), 'Use TLS to talk to the gateway.'),
   protectionDomain: opt(5, string(), 'Name of the protection domain.'),
   storagePool: opt(6, string(), 'Name of the storage pool.'),

@@ -59,7 +59,10 @@ export const volume = struct(
     name: req(1, string({ format: 'dnsLabel' }), 'Name of the volume, unique in the pod.'),
     ...inline(2, volumeSource),
   },
-  { union: { fields: sourceNames, shownAs: { cephfs: 'cephFS', downwardAPI: 'downwarAPI' }, none: { type: 'required', detail: 'must specify a volume type' } } },
+  {
+    checkedFirst: Object.keys(volumeSource.fields),
+    union: { fields: sourceNames, shownAs: { cephfs: 'cephFS', downwardAPI: 'downwarAPI' }, none: { type: 'required', detail: 'must specify a volume type' } },
+  },
 );
 
 export type Volume = Infer<typeof volume>;
