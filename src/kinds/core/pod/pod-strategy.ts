@@ -10,6 +10,7 @@ import { defaultPod } from './pod-defaults.ts';
 import { asPod } from './pod-schema.ts';
 import { nameWarnings, podWarnings } from './pod-warnings.ts';
 import { qosClass } from './qos-class.ts';
+import { validateAppArmorChange } from './validation/annotation-validation.ts';
 import { validatePodUpdate } from './validation/pod-update-validation.ts';
 import { validatePodCreate } from './validation/pod-validation.ts';
 
@@ -22,7 +23,10 @@ export const podStrategy = (dialect: Dialect): Strategy => ({
     object['status'] = old['status'];
   },
   validateUpdate: (object, old) => validatePodUpdate(object, old, dialect),
-  validateEveryUpdate: (object, old) => validateMirrorUpdate(object, old, dialect),
+  validateEveryUpdate: (object, old) => [
+    ...validateMirrorUpdate(object, old, dialect),
+    ...validateAppArmorChange(object.metadata.annotations ?? {}, old.metadata.annotations ?? {}, dialect),
+  ],
   warnings: (object, old) => (old ? [] : warningsOnCreate(object, dialect)),
   gracePeriodSeconds,
 });

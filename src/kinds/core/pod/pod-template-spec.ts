@@ -10,6 +10,7 @@ import { mirrorAnnotation } from './mirror-pod.ts';
 import { defaultPodSpec } from './pod-defaults.ts';
 import { podSpec } from './pod-spec.ts';
 import { podWarnings } from './pod-warnings.ts';
+import { validatePodAnnotations } from './validation/annotation-validation.ts';
 import { validateCounts, validatePodSpec } from './validation/pod-validation.ts';
 
 /** The template of which pods are made, in all kinds that make pods. */
@@ -47,6 +48,7 @@ export function validateTemplateMetadata({ metadata = {}, spec }: PodTemplateSpe
     ...validateLabels(labels, `${path}.labels`),
     ...validateAnnotations(annotations, `${path}.annotations`),
     ...(mirror === undefined || spec?.nodeName ? [] : [invalid(`${path}.annotations[${mirrorAnnotation(dialect)}]`, mirror, 'must set spec.nodeName if mirror pod annotation is set')]),
+    ...(spec ? validatePodAnnotations(annotations, spec, { path: `${path}.annotations`, dialect }) : []),
   ];
 }
 

@@ -6,6 +6,7 @@ import type { Container } from '../container/container.ts';
 import { asPod } from '../pod-schema.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import type { Toleration } from '../toleration.ts';
+import { validatePodAnnotations } from './annotation-validation.ts';
 import { validateGatedScheduling } from './gated-update-validation.ts';
 import { validatePodSpec } from './pod-validation.ts';
 
@@ -25,7 +26,11 @@ const updatable = [
 export function validatePodUpdate(object: ApiObject, old: ApiObject, dialect: Dialect): readonly FieldError[] {
   const spec = asPod(object).spec ?? { containers: [] };
   const oldSpec = asPod(old).spec ?? { containers: [] };
-  const errors = [...validatePodSpec(object, dialect)];
+  const [annotations, oldAnnotations] = [object.metadata.annotations ?? {}, old.metadata.annotations ?? {}];
+  const errors = [
+    ...validatePodAnnotations(annotations, spec, { path: 'metadata.annotations', dialect, old: oldAnnotations }),
+    ...validatePodSpec(object, dialect),
+  ];
   const changedLists = containerLists.filter((list) => (spec[list] ?? []).length !== (oldSpec[list] ?? []).length);
   if (changedLists.length > 0) {
     const detail = 'pod updates may not add or remove containers';

@@ -16,6 +16,7 @@ import { asPod } from '../pod-schema.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import { type Volume, volumeSources } from '../volumes/volume.ts';
 import { validateAffinity, validateTopologySpread } from './affinity-validation.ts';
+import { validatePodAnnotations } from './annotation-validation.ts';
 import { validateContainers, validateEphemeralContainers, validateInitContainers } from './container-validation.ts';
 import { validateDns } from './dns-validation.ts';
 import { failing } from './field-checks.ts';
@@ -36,8 +37,9 @@ export function validatePodCreate(object: ApiObject, dialect: Dialect): readonly
   const counts = validateCounts(spec);
   if (counts.length > 0) return counts;
   return [
-    ...validatePodSpec(object, dialect),
     ...validateMirrorCreate(object, dialect),
+    ...validatePodAnnotations(object.metadata.annotations ?? {}, spec, { path: 'metadata.annotations', dialect }),
+    ...validatePodSpec(object, dialect),
     ...(ephemeralContainers.length > 0 ? [forbidden(`${path}.ephemeralContainers`, 'cannot be set on create')] : []),
     ...(nodeName !== undefined && schedulingGates.length > 0
       ? [forbidden(`${path}.nodeName`, 'cannot be set until all schedulingGates have been cleared')]
