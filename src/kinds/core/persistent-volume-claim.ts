@@ -189,5 +189,6 @@ export const persistentVolumeClaim = (dialect: Dialect): Kind =>
       validateUpdate,
       warnings: (object) => warnings(object, dialect),
     },
+    deleteReturnsObject: true,
     subresources: [statusView((object) => validateStatus(object, dialect.domain))],
   });

@@ -167,5 +167,6 @@ export const resourceQuota = ({ domain }: Dialect): Kind =>
       validateCreate: (object) => validateSpec(specOf(object), domain),
       validateUpdate: (object, old) => validateUpdate(object, old, domain),
     },
+    deleteReturnsObject: true,
     subresources: [statusView((object) => validateStatus(statusOf(object), domain))],
   });

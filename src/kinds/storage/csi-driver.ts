@@ -94,5 +94,6 @@ export const csiDriver = (dialect: Dialect): Kind =>
       ageColumn,
     ],
     strategy: { validateCreate: validate, prepareForUpdate: countGeneration, validateUpdate },
+    deleteReturnsObject: true,
     unconditionalUpdate: false,
   });

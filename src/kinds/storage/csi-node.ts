@@ -78,5 +78,6 @@ export const csiNode = (dialect: Dialect): Kind =>
     schema,
     columns: [nameColumn, column('Drivers', 'Number of drivers.', countAt('.spec.drivers'), { type: 'integer' }), ageColumn],
     strategy: { validateCreate: validate, validateUpdate },
+    deleteReturnsObject: true,
     unconditionalUpdate: false,
   });

@@ -83,5 +83,6 @@ export const storageClass = (dialect: Dialect): Kind =>
     scope: 'Cluster',
     schema,
     columns: columns(dialect),
+    deleteReturnsObject: true,
     strategy: { validateCreate: validate, validateUpdate, warnings: (object) => warnings(object, dialect) },
   });

@@ -111,5 +111,6 @@ export const volumeAttachment = (dialect: Dialect): Kind =>
     ],
     strategy: { validateCreate, validateUpdate },
     subresources: [{ type: 'view', name: 'status', verbs: ['get', 'update', 'patch'], fields: ['status'], resetFields: [['spec'], ['metadata']], validateUpdate: validateStatus }],
+    deleteReturnsObject: true,
     unconditionalUpdate: false,
   });

@@ -44,6 +44,7 @@ export function volumeAttributesClass(dialect: Dialect): Kind[] {
     scope: 'Cluster',
     schema,
     offByDefault: true,
+    deleteReturnsObject: true,
     columns: [nameColumn, column('DriverName', 'Name of the driver of the volumes.', '.driverName'), ageColumn],
     strategy: { validateCreate: validate, validateUpdate },
   });

@@ -132,5 +132,6 @@ export const persistentVolume = (dialect: Dialect): Kind =>
       validateUpdate,
       warnings: (object) => warnings(object, dialect),
     },
+    deleteReturnsObject: true,
     subresources: [{ type: 'view', name: 'status', verbs: ['get', 'update', 'patch'], prepareForUpdate: prepareStatus }],
   });

@@ -22,15 +22,25 @@ const sysctl = struct('api.core.v1.Sysctl', 'A kernel parameter.', {
   value: always(2, string(), 'Value of the parameter.'),
 });
 
-const seccompProfile = struct('api.core.v1.SeccompProfile', 'Filter for system calls.', {
-  type: req(1, enumOf('Unconfined', 'RuntimeDefault', 'Localhost'), 'Which kind of profile is used.'),
-  localhostProfile: ptr(2, string(), 'File of the profile on the node; only and always with type `Localhost`.'),
-});
+const seccompProfile = struct(
+  'api.core.v1.SeccompProfile',
+  'Filter for system calls.',
+  {
+    type: req(1, enumOf('Unconfined', 'RuntimeDefault', 'Localhost'), 'Which kind of profile is used.'),
+    localhostProfile: ptr(2, string(), 'File of the profile on the node; only and always with type `Localhost`.'),
+  },
+  { documentedUnion: { discriminator: 'type', fields: ['localhostProfile'] } },
+);
 
-const appArmorProfile = struct('api.core.v1.AppArmorProfile', 'AppArmor profile.', {
-  type: req(1, enumOf('Unconfined', 'RuntimeDefault', 'Localhost'), 'Which kind of profile is used.'),
-  localhostProfile: ptr(2, string(), 'Name of the profile on the node; only and always with type `Localhost`.'),
-});
+const appArmorProfile = struct(
+  'api.core.v1.AppArmorProfile',
+  'AppArmor profile.',
+  {
+    type: req(1, enumOf('Unconfined', 'RuntimeDefault', 'Localhost'), 'Which kind of profile is used.'),
+    localhostProfile: ptr(2, string(), 'Name of the profile on the node; only and always with type `Localhost`.'),
+  },
+  { documentedUnion: { discriminator: 'type', fields: ['localhostProfile'] } },
+);
 
 export const podSecurityContext = struct('api.core.v1.PodSecurityContext', 'Security settings of a pod, which are also defaults for its containers.', {
   seLinuxOptions: ptr(1, seLinuxOptions, 'SELinux labels of all containers.'),
