@@ -39,7 +39,7 @@ async function documentsOf(dialect: Dialect): Promise<readonly Golden[]> {
   const resources = cachedResources(defaultScope, all);
   const cache = createWatchCache({ random: noJitter, store, clock: systemClock, logger: silentLogger, resources });
   const documents = new ApiDocuments(
-    { dialect, cbor: false },
+    { dialect, cbor: false, issuer: true },
     new ResourceRegistry(all, { cache, scope: defaultScope }),
     () => '127.0.0.1:6443',
   );

@@ -57,7 +57,7 @@ const isNothing = (value: unknown): boolean =>
   (typeof value === 'object' && Object.keys(value).length === 0);
 
 for (const dialect of [orch, kubernetes]) {
-  const documents = new ApiDocuments({ dialect, cbor: false }, withoutObjects(kinds(dialect)), () => '');
+  const documents = new ApiDocuments({ dialect, cbor: false, issuer: true }, withoutObjects(kinds(dialect)), () => '');
   const { paths } = JSON.parse(documents.openapiIndex().json.toString()) as {
     paths: Readonly<Record<string, unknown>>;
   };

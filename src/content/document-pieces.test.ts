@@ -11,7 +11,7 @@ import { documentPieces } from './document-pieces.ts';
 
 const message = 'openapi v2';
 const resources = [...withoutObjects(kinds(orch)).all()];
-const documentV2 = (): Entries => openapiV2(resources, { dialect: orch, cbor: false });
+const documentV2 = (): Entries => openapiV2(resources, { dialect: orch, cbor: false, issuer: true });
 
 /** The bytes of all pieces; `elsewhere` says which of the parts are encoded there. */
 async function written(document: Entries, form: string, elsewhere: (part: number) => boolean): Promise<Buffer> {

@@ -6,6 +6,8 @@ export interface Dialect {
   readonly name: 'orch' | 'kubernetes';
   /** Full name of an API group from its short name: '' (core) stays '', 'coordination' -> 'coordination.orch.io'. */
   group(short: string): string;
+  /** What `group` adds to most names: '.orch.io'. */
+  readonly groupSuffix: string;
   /** Domain of labels, annotations, signers, secret types and JWT claims: 'orch.io'. */
   readonly domain: string;
   /** Domains of which groups, and those below, need an approval annotation on their CustomResourceDefinitions. */

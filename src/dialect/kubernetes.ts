@@ -4,6 +4,7 @@ import type { Dialect } from './dialect.ts';
 export const kubernetes: Dialect = {
   name: 'kubernetes',
   group: (short) => (short === '' || unsuffixed.has(short) ? short : `${short}.k8s.io`),
+  groupSuffix: '.k8s.io',
   domain: 'kubernetes.io',
   protectedDomains: ['k8s.io', 'kubernetes.io'],
   namespaces: { system: 'kube-system', public: 'kube-public', nodeLease: 'kube-node-lease' },

@@ -4,6 +4,7 @@ import type { Dialect } from './dialect.ts';
 export const orch: Dialect = {
   name: 'orch',
   group: (short) => (short === '' || unsuffixed.has(short) ? short : `${short}.orch.io`),
+  groupSuffix: '.orch.io',
   domain: 'orch.io',
   protectedDomains: ['orch.io'],
   namespaces: { system: 'orch-system', public: 'orch-public', nodeLease: 'orch-node-lease' },

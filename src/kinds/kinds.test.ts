@@ -60,9 +60,9 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1', 'PodTemplate', 'podtemplates', '', 'Namespaced', '', '0111'],
     ['v1', 'ReplicationController', 'replicationcontrollers', 'rc', 'Namespaced', 'status,scale', '0101'],
     ['v1', 'LimitRange', 'limitranges', 'limits', 'Namespaced', '', '1100'],
-    ['v1', 'PersistentVolume', 'persistentvolumes', 'pv', 'Cluster', 'status', '0100'],
-    ['v1', 'PersistentVolumeClaim', 'persistentvolumeclaims', 'pvc', 'Namespaced', 'status', '0100'],
-    ['v1', 'ResourceQuota', 'resourcequotas', 'quota', 'Namespaced', 'status', '0100'],
+    ['v1', 'PersistentVolume', 'persistentvolumes', 'pv', 'Cluster', 'status', '0110'],
+    ['v1', 'PersistentVolumeClaim', 'persistentvolumeclaims', 'pvc', 'Namespaced', 'status', '0110'],
+    ['v1', 'ResourceQuota', 'resourcequotas', 'quota', 'Namespaced', 'status', '0110'],
     ['v1', 'ServiceAccount', 'serviceaccounts', 'sa', 'Namespaced', 'token', '1110'],
     ['v1', 'Service', 'services', 'svc', 'Namespaced', 'status,proxy', '1110'],
     ['v1', 'Endpoints', 'endpoints', 'ep', 'Namespaced', '', '1100'],
@@ -108,13 +108,13 @@ test('kinds: names, groups, scopes and verbs', () => {
     ['v1alpha1', 'MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', '', 'Cluster', '', '0001'],
     ['v1', 'PriorityClass', 'priorityclasses', 'pc', 'Cluster', '', '0100'],
     ['v1', 'RuntimeClass', 'runtimeclasses', '', 'Cluster', '', '1000'],
-    ['v1', 'StorageClass', 'storageclasses', 'sc', 'Cluster', '', '0100'],
-    ['v1', 'CSIDriver', 'csidrivers', '', 'Cluster', '', '0000'],
-    ['v1', 'CSINode', 'csinodes', '', 'Cluster', '', '0000'],
+    ['v1', 'StorageClass', 'storageclasses', 'sc', 'Cluster', '', '0110'],
+    ['v1', 'CSIDriver', 'csidrivers', '', 'Cluster', '', '0010'],
+    ['v1', 'CSINode', 'csinodes', '', 'Cluster', '', '0010'],
     ['v1', 'CSIStorageCapacity', 'csistoragecapacities', '', 'Namespaced', '', '0000'],
-    ['v1', 'VolumeAttachment', 'volumeattachments', '', 'Cluster', 'status', '0000'],
-    ['v1beta1', 'VolumeAttributesClass', 'volumeattributesclasses', 'vac', 'Cluster', '', '0100'],
-    ['v1alpha1', 'VolumeAttributesClass', 'volumeattributesclasses', 'vac', 'Cluster', '', '0100'],
+    ['v1', 'VolumeAttachment', 'volumeattachments', '', 'Cluster', 'status', '0010'],
+    ['v1beta1', 'VolumeAttributesClass', 'volumeattributesclasses', 'vac', 'Cluster', '', '0110'],
+    ['v1alpha1', 'VolumeAttributesClass', 'volumeattributesclasses', 'vac', 'Cluster', '', '0110'],
     ...[
       ['ResourceClaim', 'resourceclaims', '', 'Namespaced', 'status', '0100'],
       ['ResourceClaimTemplate', 'resourceclaimtemplates', '', 'Namespaced', '', '0100'],
@@ -330,4 +330,16 @@ test('core kinds and roles: finalizers in the metadata have a domain', () => {
   assert.deepEqual(create(kindOf('ServiceAccount'), sent).errors, [error]);
   assert.deepEqual(create(kindOf('Role'), sent).errors, [error]);
   assert.deepEqual(create(kindOf('Lease'), sent).errors, []);
+});
+
+test('kinds: conditions that strategic merge patches replace, although apply merges them, as published', () => {
+  const names = ['CertificateSigningRequestStatus', 'CustomResourceDefinitionStatus'];
+  const found = [...everyStruct].filter(({ name }) => names.includes(name.split('.').at(-1) ?? ''));
+  assert.deepEqual(
+    found.map(({ fields: { conditions } }) => {
+      const schema = conditions && schemaOf(conditions);
+      return schema?.type === 'list' && [schema.patchStrategy, schema.listType, schema.mapKeys];
+    }),
+    names.map(() => [undefined, 'map', ['type']]),
+  );
 });

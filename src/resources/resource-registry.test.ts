@@ -98,7 +98,7 @@ test('scopes with the same kinds share compiled schemas and documents', async ()
   const { cache, resources } = fixture;
   const other = await ResourceRegistry.open(fixture.kinds, { cache, scope: scopeNamed('b') });
   const documents = [resources, other].map(
-    (table) => new ApiDocuments({ dialect: orch, cbor: false }, table, () => ''),
+    (table) => new ApiDocuments({ dialect: orch, cbor: false, issuer: true }, table, () => ''),
   );
   const described = (index: number) => {
     const of = documents[index];
@@ -153,7 +153,7 @@ test('the cost of adding a resource does not depend on the number of others', as
   });
   await using fixture = await RegistryFixture.open({ store: counted });
   const { resources } = fixture;
-  const documents = new ApiDocuments({ dialect: orch, cbor: false }, resources, () => '');
+  const documents = new ApiDocuments({ dialect: orch, cbor: false, issuer: true }, resources, () => '');
   const pods = [documents.openapi('', 'v1'), documents.resourceList('', 'v1')];
   const told: number[] = [];
   resources.onChange(({ added, removed }) => told.push(added.length + removed.length));

@@ -76,6 +76,24 @@ for (const [version, refs] of [
   });
 }
 
+test('a union, and a list of which the published type names no merge type', () => {
+  const choice = struct(
+    'test.v1.Choice',
+    'A choice.',
+    { type: req(1, string(), ''), one: opt(2, list(string(), { typeUndocumented: true }), '') },
+    { documentedUnion: { discriminator: 'type', fields: ['one', 'theOther'] } },
+  );
+  const schemas = openapiSchemas({ roots: [choice], version: 2, prefix: 'io', extension: 'test' });
+  const { properties, ...rest } = schemas['io.test.v1.Choice'] as { properties: Record<string, unknown> };
+  assert.deepEqual(properties['one'], { description: '', type: 'array', items: { type: 'string' } });
+  assert.deepEqual(rest, {
+    description: 'A choice.',
+    type: 'object',
+    required: ['type'],
+    'x-test-unions': [{ discriminator: 'type', 'fields-to-discriminateBy': { one: 'One', theOther: 'TheOther' } }],
+  });
+});
+
 const kinds = new Map([[thing, [{ group: 'g', version: 'v1', kind: 'Thing', resource: 'things' }]]]);
 const document = (version: 2 | 3): Record<string, unknown> =>
   openapiSchemas({ roots: [thing], version, prefix: 'io.test', extension: 'test', kinds });
@@ -106,11 +124,11 @@ test('version 3', () => {
       description: 'A part.',
       type: 'object',
       properties: {
-        name: { description: 'Its name.', type: 'string' },
+        name: { description: 'Its name.', type: 'string', default: '' },
         parts: {
           description: 'Its own parts.',
           type: 'array',
-          items: ref('test.v1.Part'),
+          items: { allOf: [ref('test.v1.Part')], default: {} },
           'x-test-list-type': 'atomic',
         },
       },
@@ -122,7 +140,7 @@ test('version 3', () => {
       type: 'object',
       properties: {
         mode: { description: 'Mode.', type: 'string', enum: ['Off', 'On'], default: 'On' },
-        count: { description: 'Count.', type: 'integer', format: 'int64' },
+        count: { description: 'Count.', type: 'integer', format: 'int64', default: 0 },
         ratio: { description: 'Ratio.', type: 'number', format: 'double' },
         flag: { description: 'Flag.', type: 'boolean', deprecated: true },
         data: {
@@ -142,13 +160,18 @@ test('version 3', () => {
         parts: {
           description: 'Parts.',
           type: 'array',
-          items: ref('test.v1.Part'),
+          items: { allOf: [ref('test.v1.Part')], default: {} },
           'x-test-list-type': 'map',
           'x-test-list-map-keys': ['name'],
           'x-test-patch-strategy': 'merge',
           'x-test-patch-merge-key': 'name',
         },
-        words: { description: 'Words.', type: 'array', items: { type: 'string' }, 'x-test-list-type': 'set' },
+        words: {
+          description: 'Words.',
+          type: 'array',
+          items: { type: 'string', default: '' },
+          'x-test-list-type': 'set',
+        },
         part: {
           description: 'One.',
           allOf: [ref('test.v1.Part')],

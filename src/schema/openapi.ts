@@ -3,6 +3,7 @@ import type { Constraint } from './constraint.ts';
 import { nestedSchemas } from './nested-schemas.ts';
 import { structuralOpenapi } from './openapi-structural.ts';
 import {
+  type DocumentedUnion,
   type Field,
   type ListSchema,
   type MapSchema,
@@ -167,6 +168,7 @@ class Emitter {
         'embedded-resource': struct.embedded || undefined,
         'group-version-kind': this.#kindsOf(struct),
         'map-type': struct.structType === 'atomic' ? 'atomic' : undefined,
+        unions: struct.documentedUnion && [unionOf(struct.documentedUnion)],
       }),
     };
   }
@@ -175,7 +177,7 @@ class Emitter {
     const schema = schemaOf(field);
     const value = this.#whole(schema);
     const v3 = this.#options.version === 3;
-    const initial = field.default ?? (schema.type === 'struct' && field.presence === 'always' ? {} : undefined);
+    const initial = field.default ?? initialOf(field, schema);
     return {
       ...(field.description !== undefined && { description: field.description }),
       ...(v3 && '$ref' in value ? { allOf: [value] } : value),
@@ -183,6 +185,14 @@ class Emitter {
       ...(v3 && field.deprecated && { deprecated: true }),
       ...this.#extensions({ 'patch-strategy': field.patchStrategy, 'map-type': field.structType }),
     };
+  }
+
+  /** A value of a list or map. As in the documents of kube-apiserver, the default of null is the zero value. */
+  #part(schema: Schema): Json {
+    const value = this.#whole(schema);
+    const zero = this.#options.version === 3 && !schema.structural ? zeroOf(schema) : undefined;
+    if (zero === undefined) return value;
+    return { ...('$ref' in value ? { allOf: [value] } : value), default: zero };
   }
 
   /** A value with its assertions: nullable, constraint, CEL rules. */
@@ -244,17 +254,17 @@ class Emitter {
   #map({ values, mapType }: MapSchema): Json {
     return {
       type: 'object',
-      additionalProperties: this.#whole(values),
+      additionalProperties: this.#part(values),
       ...this.#extensions({ 'map-type': mapType === 'atomic' ? 'atomic' : undefined }),
     };
   }
 
-  #list({ items, listType, mapKeys, patchStrategy, patchMergeKey }: ListSchema): Json {
+  #list({ items, listType, mapKeys, typeUndocumented, patchStrategy, patchMergeKey }: ListSchema): Json {
     return {
       type: 'array',
-      items: this.#whole(items),
+      items: this.#part(items),
       ...this.#extensions({
-        'list-type': listType,
+        'list-type': typeUndocumented ? undefined : listType,
         'list-map-keys': listType === 'map' ? mapKeys : undefined,
         'patch-strategy': patchStrategy,
         'patch-merge-key': patchMergeKey,
@@ -315,6 +325,36 @@ function nameOf(schema: Schema): string | undefined {
       return 'apimachinery.pkg.api.resource.Quantity';
     case 'intOrString':
       return schema.structural ? undefined : 'apimachinery.pkg.util.intstr.IntOrString';
+    default:
+      return undefined;
+  }
+}
+
+const unionOf = ({ discriminator, fields }: DocumentedUnion): Json => ({
+  discriminator,
+  'fields-to-discriminateBy': Object.fromEntries(
+    fields.map((name) => [name, name.charAt(0).toUpperCase() + name.slice(1)]),
+  ),
+});
+
+/** The default of a field that names none: what is written of it if it is absent. */
+function initialOf(field: Field, schema: Schema): unknown {
+  const isWritten = schema.type === 'struct' ? field.presence === 'always' : isRequired(field);
+  return isWritten ? zeroOf(schema) : undefined;
+}
+
+/** The zero value of structs, strings, numbers and flags, which documents name. */
+function zeroOf({ type }: Schema): unknown {
+  switch (type) {
+    case 'struct':
+      return {};
+    case 'string':
+      return '';
+    case 'integer':
+    case 'number':
+      return 0;
+    case 'boolean':
+      return false;
     default:
       return undefined;
   }

@@ -125,6 +125,8 @@ export interface ListSchema<I extends Schema = Schema> extends Assertions {
   /** Merge type for server-side apply (spec section 4.7). Elements of `map` lists are matched by `mapKeys`. */
   readonly listType: 'atomic' | 'set' | 'map';
   readonly mapKeys?: readonly string[];
+  /** OpenAPI documents do not name the merge type: the published type has none, and is merged by the default. */
+  readonly typeUndocumented?: true;
   /** For strategic merge patch. `merge` matches elements by `patchMergeKey`, or merges scalars as a set. */
   readonly patchStrategy?: 'merge' | 'replace' | 'retainKeys' | 'merge,retainKeys';
   readonly patchMergeKey?: string;
@@ -159,11 +161,18 @@ export interface StructSchema<F extends Fields = Fields> extends Assertions {
   /** `atomic`: server-side apply owns and replaces the struct as a whole (spec section 4.7). */
   readonly structType: 'granular' | 'atomic';
   readonly union?: Union;
+  /** OpenAPI documents say that the value of one field tells which of others is set: its name in CamelCase. */
+  readonly documentedUnion?: DocumentedUnion;
   readonly freeze?: Freeze;
   /** `labels`: a label selector, whose `matchLabels` and `matchExpressions` are validated. */
   readonly selects?: 'labels';
   /** Fields that are checked before the others, in this order. Default: all in the order of the schema. */
   readonly checkedFirst?: readonly string[];
+}
+
+export interface DocumentedUnion {
+  readonly discriminator: string;
+  readonly fields: readonly string[];
 }
 
 /** Any JSON value, kept unchanged: RawExtension, FieldsV1, custom resources without a schema. */
@@ -381,7 +390,9 @@ export const struct = <const F extends Fields>(
   name: string,
   description: string,
   fields: F,
-  options: Partial<Pick<StructSchema, 'structType' | 'union' | 'freeze' | 'selects' | 'checkedFirst'>> = {},
+  options: Partial<
+    Pick<StructSchema, 'structType' | 'union' | 'documentedUnion' | 'freeze' | 'selects' | 'checkedFirst'>
+  > = {},
 ): StructSchema<F> => ({ type: 'struct', name, description, fields, structType: 'granular', ...options });
 
 /** True if values of the schema have no parts. */

@@ -140,7 +140,9 @@ describe('resources at run time', { timeout: 120_000 }, () => {
       (await send('GET', `/apis/${group}/v1`)).json.resources.map(({ name }) => name),
       ['lates'],
     );
-    const { [`apis/${group}/v1`]: described, ...unchanged } = (await send('GET', '/openapi/v3')).json.paths;
+    const { [`apis/${group}/v1`]: described, ...more } = (await send('GET', '/openapi/v3')).json.paths;
+    const { [`apis/${group}`]: itself, ...unchanged } = more;
+    assert.equal((await send('GET', itself?.serverRelativeURL ?? '')).status, 200);
     assert.deepEqual(unchanged, index, 'other documents are as they were');
     assert.equal((await send('GET', described?.serverRelativeURL ?? '')).status, 200);
     assert.ok(`${lates.replace('default', '{namespace}')}/{name}` in (await send('GET', '/openapi/v2')).json.paths);

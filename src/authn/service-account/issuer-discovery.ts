@@ -1,10 +1,7 @@
 import type { SignatureAlgorithm } from '../../pki/signature-algorithm.ts';
 import type { TokenKeySet } from '../../pki/token-key-files.ts';
 import type { TokenKey } from '../../pki/token-keys.ts';
-
-/** Paths of the documents for verifying this server's tokens (OpenID Connect Discovery 1.0, sections 3 and 4). */
-export const openidConfigurationPath = '/.well-known/openid-configuration';
-export const jwksPath = '/openid/v1/jwks';
+import { jwksPath } from '../../request/issuer-paths.ts';
 
 interface DiscoveryOptions {
   /** `iss` of new tokens. */

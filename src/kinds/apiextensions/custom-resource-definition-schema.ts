@@ -1,4 +1,4 @@
-import { always, bool, bytes, int32, list, mergeList, opt, ptr, req, type StructSchema, string, struct, time } from '../../schema/schema.ts';
+import { always, bool, bytes, int32, list, opt, ptr, req, type StructSchema, string, struct, time } from '../../schema/schema.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 
 const names = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionNames', 'Names of a custom resource.', {
@@ -86,7 +86,7 @@ const condition = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.Cust
 });
 
 const status = struct('apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionStatus', 'The state of a definition.', {
-  conditions: always(1, mergeList('type', condition, { duplicatesAllowed: true }), 'What is known about it.'),
+  conditions: always(1, list(condition, { listType: 'map', mapKeys: ['type'], duplicatesAllowed: true }), 'What is known about it.'),
   acceptedNames: always(2, names, 'The names that are in use.'),
   storedVersions: always(3, list(string()), 'Versions in which objects may have been stored. One that is here cannot be removed from the definition.'),
 });

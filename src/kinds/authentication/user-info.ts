@@ -6,7 +6,7 @@ export const userInfo = struct('api.authentication.v1.UserInfo', 'Who a caller i
   username: opt(1, string(), 'Names the user, uniquely among those that are active.'),
   uid: opt(2, string(), 'Tells users of the same name apart, over all time.'),
   groups: opt(3, list(string()), 'Groups that the user belongs to.'),
-  extra: opt(4, map(list(string())), 'What else the authenticator knows of the user.'),
+  extra: opt(4, map(list(string(), { typeUndocumented: true })), 'What else the authenticator knows of the user.'),
 });
 
 /** Converts a user to the API type, without empty fields. */

@@ -23,7 +23,7 @@ const subjectSpec = struct('api.authorization.v1.SubjectAccessReviewSpec', 'A re
   ...attributeFields,
   user: opt(3, string(), 'Name of the user. Without groups, a user that is in none.'),
   groups: opt(4, list(string()), 'Groups of the user.'),
-  extra: opt(5, map(list(string())), 'What else is known of the user.'),
+  extra: opt(5, map(list(string(), { typeUndocumented: true })), 'What else is known of the user.'),
   uid: opt(6, string(), 'Identity of the user.'),
 });
 

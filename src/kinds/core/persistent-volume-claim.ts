@@ -136,7 +136,6 @@ const columns = (dialect: Dialect): Column[] => [
 export const persistentVolumeClaim = (dialect: Dialect): Kind =>
   defineKind({
     kind: 'PersistentVolumeClaim',
-    deleteReturnsObject: true,
     shortNames: ['pvc'],
     schema,
     columns: columns(dialect),
@@ -157,5 +156,6 @@ export const persistentVolumeClaim = (dialect: Dialect): Kind =>
       validateUpdate,
       warnings: (object) => warnings(object, dialect),
     },
+    deleteReturnsObject: true,
     subresources: [statusView((object) => validateStatus(object, dialect.domain))],
   });

@@ -153,7 +153,6 @@ function shown(object: ApiObject, which: 'requests' | 'limits'): string {
 export const resourceQuota = ({ domain }: Dialect): Kind =>
   defineKind({
     kind: 'ResourceQuota',
-    deleteReturnsObject: true,
     shortNames: ['quota'],
     schema,
     columns: [
@@ -168,5 +167,6 @@ export const resourceQuota = ({ domain }: Dialect): Kind =>
       validateCreate: (object) => validateSpec(specOf(object), domain),
       validateUpdate: (object, old) => validateUpdate(object, old, domain),
     },
+    deleteReturnsObject: true,
     subresources: [statusView((object) => validateStatus(statusOf(object), domain))],
   });

@@ -30,12 +30,17 @@ const serviceAccountSubject = struct(nameOf('ServiceAccountSubject'), 'Service a
   namespace: always(1, string(), 'Namespace of the account.'),
   name: always(2, string(), 'Name of the account; `*` is every one of the namespace.'),
 });
-const subject = struct(nameOf('Subject'), 'Who makes a request.', {
-  kind: always(1, string(), '`User`, `Group` or `ServiceAccount`: which of the other fields is set.'),
-  user: ptr(2, userSubject, 'A user.'),
-  group: ptr(3, groupSubject, 'A group of users.'),
-  serviceAccount: ptr(4, serviceAccountSubject, 'A service account.'),
-});
+const subject = struct(
+  nameOf('Subject'),
+  'Who makes a request.',
+  {
+    kind: always(1, string(), '`User`, `Group` or `ServiceAccount`: which of the other fields is set.'),
+    user: ptr(2, userSubject, 'A user.'),
+    group: ptr(3, groupSubject, 'A group of users.'),
+    serviceAccount: ptr(4, serviceAccountSubject, 'A service account.'),
+  },
+  { documentedUnion: { discriminator: 'kind', fields: ['group', 'serviceAccount', 'user'] } },
+);
 
 const resourceRule = struct(nameOf('ResourcePolicyRule'), 'Requests for resources. All of its lists have to match.', {
   verbs: always(1, strings, 'Verbs; `*` alone is every one.', { documented: 'required' }),
@@ -84,10 +89,15 @@ const queuing = struct(nameOf('QueuingConfiguration'), 'How requests wait.', {
   handSize: always(2, int32(), 'Number of queues of one flow: a request goes to the shortest of them.', { default: 8, documented: 'optional' }),
   queueLengthLimit: always(3, int32(), 'Requests that may wait in a queue.', { default: 50, documented: 'optional' }),
 });
-const limitResponse = struct(nameOf('LimitResponse'), 'What is done with requests that cannot run at once.', {
-  type: always(1, string(), '`Queue` or `Reject`.'),
-  queuing: ptr(2, queuing, 'How they wait, with `Queue`.'),
-});
+const limitResponse = struct(
+  nameOf('LimitResponse'),
+  'What is done with requests that cannot run at once.',
+  {
+    type: always(1, string(), '`Queue` or `Reject`.'),
+    queuing: ptr(2, queuing, 'How they wait, with `Queue`.'),
+  },
+  { documentedUnion: { discriminator: 'type', fields: ['queuing'] } },
+);
 
 const shares = 'Share of the level in the seats of the server, relative to those of the other levels.';
 const lendable = 'Percent of the seats that other levels may borrow: 0 to 100.';
@@ -103,11 +113,16 @@ const exempt = struct(nameOf('ExemptPriorityLevelConfiguration'), 'Seats that a 
   lendablePercent: ptr(2, int32(), lendable, { default: 0 }),
 });
 
-export const levelSpec = struct(nameOf('PriorityLevelConfigurationSpec'), 'Whether, and how, requests are limited.', {
-  type: always(1, string(), '`Limited` or `Exempt`.'),
-  limited: ptr(2, limited, 'The limits, with `Limited`.'),
-  exempt: ptr(3, exempt, 'What an exempt level leaves to others.'),
-});
+export const levelSpec = struct(
+  nameOf('PriorityLevelConfigurationSpec'),
+  'Whether, and how, requests are limited.',
+  {
+    type: always(1, string(), '`Limited` or `Exempt`.'),
+    limited: ptr(2, limited, 'The limits, with `Limited`.'),
+    exempt: ptr(3, exempt, 'What an exempt level leaves to others.'),
+  },
+  { documentedUnion: { discriminator: 'type', fields: ['exempt', 'limited'] } },
+);
 
 export const priorityLevelConfiguration = kindSchema(nameOf('PriorityLevelConfiguration'), 'How many requests of a priority run at once, and what the others do.', {
   spec: always(2, levelSpec, 'Whether, and how, requests are limited.'),

@@ -9,7 +9,7 @@ const apiResource = struct('apimachinery.pkg.apis.meta.v1.APIResource', 'A resou
   version: opt(9, string(), 'Version of its objects; empty for that of the list.'),
   kind: req(3, string(), 'Kind of its objects.'),
   // In protobuf a message of its own, with the verbs as its only field.
-  verbs: { ...req(1, list(string()), 'What can be done with it.'), within: [4] },
+  verbs: { ...req(1, list(string(), { typeUndocumented: true }), 'What can be done with it.'), within: [4] },
   shortNames: opt(5, list(string()), 'Short names that clients may offer.'),
   categories: opt(7, list(string()), 'Names of groups of resources it is part of.'),
   storageVersionHash: opt(10, string(), 'Changes when the form in which its objects are stored does.'),

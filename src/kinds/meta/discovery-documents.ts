@@ -13,7 +13,7 @@ const serverAddress = struct(`${meta}.ServerAddressByClientCIDR`, 'An address of
 });
 
 /** Response of `GET /api`. */
-const apiVersions = struct(`${meta}.APIVersions`, 'The versions of the core group.', {
+export const apiVersions = struct(`${meta}.APIVersions`, 'The versions of the core group.', {
   ...typeMeta,
   versions: req(1, list(string()), 'Names of the versions, such as `v1`.'),
   serverAddressByClientCIDRs: req(2, list(serverAddress), 'Addresses of the server.'),
@@ -25,7 +25,7 @@ const groupVersion = struct(`${meta}.GroupVersionForDiscovery`, 'A version of a 
 });
 
 /** Response of `GET /apis/<group>`. */
-const apiGroup = struct(`${meta}.APIGroup`, 'A group of the API, and its versions.', {
+export const apiGroup = struct(`${meta}.APIGroup`, 'A group of the API, and its versions.', {
   ...typeMeta,
   name: req(1, string(), 'Name of the group.'),
   versions: req(2, list(groupVersion), 'The versions served.'),
@@ -34,7 +34,7 @@ const apiGroup = struct(`${meta}.APIGroup`, 'A group of the API, and its version
 });
 
 /** Response of `GET /apis`. */
-const apiGroupList = struct(`${meta}.APIGroupList`, 'The groups of the API.', {
+export const apiGroupList = struct(`${meta}.APIGroupList`, 'The groups of the API.', {
   ...typeMeta,
   groups: req(1, list(apiGroup), 'The groups.'),
 });
@@ -78,6 +78,19 @@ const apiGroupDiscoveryList = struct(`${aggregated}.APIGroupDiscoveryList`, 'All
   ...typeMeta,
   metadata: always(1, listMeta, 'Metadata of the list; empty.'),
   items: req(2, list(group), 'The groups.'),
+});
+
+/** Response of `GET /version`. It has no kind. */
+export const serverVersion = struct('apimachinery.pkg.version.Info', 'What the server was built from.', {
+  major: req(1, string(), 'Major version of the API release.'),
+  minor: req(2, string(), 'Minor version of the API release.'),
+  gitVersion: req(3, string(), 'The release and the build.'),
+  gitCommit: req(4, string(), 'Commit of the source; empty.'),
+  gitTreeState: req(5, string(), 'Whether the source had changes; empty.'),
+  buildDate: req(6, string(), 'When it was built.'),
+  goVersion: req(7, string(), 'Version of Go; empty.'),
+  compiler: req(8, string(), 'What compiles the program, and its version.'),
+  platform: req(9, string(), 'Operating system and processor.'),
 });
 
 /** Schemas of the discovery documents by kind, for formats that need one. */

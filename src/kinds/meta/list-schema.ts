@@ -18,7 +18,7 @@ export function listSchema(item: StructSchema): StructSchema {
   const schema: StructSchema = struct(`${item.name}List`, `A collection: ${item.description}`, {
     ...typeMeta,
     metadata: always(1, listMeta, 'Version and position of the list.'),
-    items: req(2, list(item), 'The objects of the collection.'),
+    items: req(2, list(item, { typeUndocumented: true }), 'The objects of the collection.'),
   });
   listSchemas.set(item, schema);
   return schema;

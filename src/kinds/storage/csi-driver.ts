@@ -81,7 +81,6 @@ export const csiDriver = (dialect: Dialect): Kind =>
   defineKind({
     group: dialect.group('storage'),
     kind: 'CSIDriver',
-    deleteReturnsObject: true,
     scope: 'Cluster',
     schema,
     columns: [
@@ -95,5 +94,6 @@ export const csiDriver = (dialect: Dialect): Kind =>
       ageColumn,
     ],
     strategy: { validateCreate: validate, prepareForUpdate: countGeneration, validateUpdate },
+    deleteReturnsObject: true,
     unconditionalUpdate: false,
   });

@@ -74,10 +74,10 @@ export const csiNode = (dialect: Dialect): Kind =>
   defineKind({
     group: dialect.group('storage'),
     kind: 'CSINode',
-    deleteReturnsObject: true,
     scope: 'Cluster',
     schema,
     columns: [nameColumn, column('Drivers', 'Number of drivers.', countAt('.spec.drivers'), { type: 'integer' }), ageColumn],
     strategy: { validateCreate: validate, validateUpdate },
+    deleteReturnsObject: true,
     unconditionalUpdate: false,
   });

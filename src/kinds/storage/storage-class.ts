@@ -78,11 +78,11 @@ export const storageClass = (dialect: Dialect): Kind =>
   defineKind({
     group: dialect.group('storage'),
     kind: 'StorageClass',
-    deleteReturnsObject: true,
     resource: 'storageclasses',
     shortNames: ['sc'],
     scope: 'Cluster',
     schema,
     columns: columns(dialect),
+    deleteReturnsObject: true,
     strategy: { validateCreate: validate, validateUpdate, warnings: (object) => warnings(object, dialect) },
   });

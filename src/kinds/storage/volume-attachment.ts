@@ -99,7 +99,6 @@ export const volumeAttachment = (dialect: Dialect): Kind =>
   defineKind({
     group: dialect.group('storage'),
     kind: 'VolumeAttachment',
-    deleteReturnsObject: true,
     scope: 'Cluster',
     schema,
     columns: [
@@ -112,5 +111,6 @@ export const volumeAttachment = (dialect: Dialect): Kind =>
     ],
     strategy: { validateCreate, validateUpdate },
     subresources: [{ type: 'view', name: 'status', verbs: ['get', 'update', 'patch'], fields: ['status'], resetFields: [['spec'], ['metadata']], validateUpdate: validateStatus }],
+    deleteReturnsObject: true,
     unconditionalUpdate: false,
   });

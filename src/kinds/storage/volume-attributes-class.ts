@@ -39,12 +39,12 @@ export function volumeAttributesClass(dialect: Dialect): Kind[] {
     group: dialect.group('storage'),
     version: 'v1beta1',
     kind: 'VolumeAttributesClass',
-    deleteReturnsObject: true,
     resource: 'volumeattributesclasses',
     shortNames: ['vac'],
     scope: 'Cluster',
     schema,
     offByDefault: true,
+    deleteReturnsObject: true,
     columns: [nameColumn, column('DriverName', 'Name of the driver of the volumes.', '.driverName'), ageColumn],
     strategy: { validateCreate: validate, validateUpdate },
   });

@@ -32,7 +32,7 @@ interface Variant {
 /** The documents of a server with one definition, and how often that was read. */
 async function serverWith({ revision = 'uid 1', cbor = false, dialect = orch, ...variant }: Variant = {}) {
   const resources = withoutObjects(kinds(dialect));
-  const documents = new ApiDocuments({ dialect, cbor }, resources, address);
+  const documents = new ApiDocuments({ dialect, cbor, issuer: true }, resources, address);
   const seen = { reads: 0 };
   const serve = async (plural: string, named: object = {}, its = revision) => {
     const version = {

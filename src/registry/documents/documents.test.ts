@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { limits } from '../../base/limits.ts';
-import { ManualClock } from '../../base/time/clock.ts';
+import { ManualClock, systemClock } from '../../base/time/clock.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { configMap } from '../../kinds/core/config-map.ts';
@@ -52,8 +52,14 @@ function* fieldsOf(path: string, schema: Described): Generator<readonly [path: s
   if (typeof schema.additionalProperties === 'object') yield* fieldsOf(`${path}{}`, schema.additionalProperties);
 }
 
+/** The name of the document at a path of the index. */
+function nameOf(path: string): OpenapiName {
+  const [, group = '', version] = path === 'api/v1' ? ['apis', '', 'v1'] : path.split('/');
+  return path.startsWith('api') && version !== undefined ? { type: 'v3', group, version } : { type: 'server', path };
+}
+
 for (const dialect of [orch, kubernetes]) {
-  const documents = new ApiDocuments({ dialect, cbor: false }, withoutObjects(kinds(dialect)), address);
+  const documents = new ApiDocuments({ dialect, cbor: false, issuer: true }, withoutObjects(kinds(dialect)), address);
   const leases = dialect.group('coordination');
 
   test(`the documents describe exactly what is served (${dialect.name})`, () => {
@@ -91,12 +97,12 @@ for (const dialect of [orch, kubernetes]) {
     assert.ok(!groupsOf('apis').includes(''));
   });
 
-  test(`OpenAPI describes every schema, field, operation and parameter (${dialect.name})`, () => {
+  test(`OpenAPI describes every schema, field, operation and parameter (${dialect.name})`, async () => {
     const { paths } = read(documents.openapiIndex()) as { readonly paths: object };
-    const all = Object.keys(paths).map((path) => {
-      const [group = '', version = ''] = path === 'api/v1' ? ['', 'v1'] : path.split('/').slice(1);
-      return [path, documents.openapi(group, version)] as const;
-    });
+    const all: [string, ApiDocument | undefined][] = [];
+    for (const path of Object.keys(paths)) {
+      all.push([path, await documents.openapiInSlices(nameOf(path), systemClock)]);
+    }
     let described = 0;
     for (const [name, document] of [['v2', documents.openapiV2()] as const, ...all]) {
       for (const [path, part] of partsOf(read(document))) {
@@ -105,6 +111,48 @@ for (const dialect of [orch, kubernetes]) {
       }
     }
     assert.ok(described > 4_000, `${described} parts`);
+  });
+
+  test(`what is no resource has documents of its own, which say no more than they need (${dialect.name})`, async () => {
+    const prefix = `${dialect.openapiPrefix}.apimachinery.pkg`;
+    for (const [path, schemas] of [
+      ['api', ['apis.meta.v1.APIVersions', 'apis.meta.v1.ServerAddressByClientCIDR']],
+      [
+        'apis/apps',
+        ['APIGroup', 'GroupVersionForDiscovery', 'ServerAddressByClientCIDR'].map((name) => `apis.meta.v1.${name}`),
+      ],
+      ['version', ['version.Info']],
+      ['.well-known/openid-configuration', []],
+    ] as const) {
+      const document = await documents.openapiInSlices({ type: 'server', path }, systemClock);
+      const { paths, components } = read(document);
+      assert.deepEqual(Object.keys(paths), [`/${path}/`]);
+      assert.deepEqual(
+        Object.keys(components.schemas),
+        schemas.map((name) => `${prefix}.${name}`),
+      );
+    }
+    for (const path of ['', 'apis/', 'apis/nosuch', 'api/', '__proto__']) {
+      assert.equal(documents.openapiInSlices({ type: 'server', path }, systemClock), undefined, path);
+    }
+    const withoutIssuer = new ApiDocuments(
+      { dialect, cbor: false, issuer: false },
+      withoutObjects(kinds(dialect)),
+      address,
+    );
+    assert.deepEqual(
+      Object.keys(read(documents.openapiV2()).paths).filter((path) => !(path in read(withoutIssuer.openapiV2()).paths)),
+      ['/.well-known/openid-configuration/', '/openid/v1/jwks/'],
+    );
+  });
+
+  test(`each operation has a tag and an id of its own (${dialect.name})`, () => {
+    const methods = Object.values<Record<string, { operationId: string; tags: string[] }>>(
+      read(documents.openapiV2()).paths,
+    );
+    const all = methods.flatMap((each) => Object.values(each));
+    assert.equal(new Set(all.map(({ operationId }) => operationId)).size, all.length);
+    assert.ok(all.every(({ tags }) => tags.length === 1 && /^[A-Za-z]+(_v\d\w*)?$/.test(tags[0] ?? '')));
   });
 
   test(`groups stand in the published order (${dialect.name})`, () => {
@@ -133,7 +181,7 @@ for (const dialect of [orch, kubernetes]) {
     ];
     const custom = ['a.example.com', 'b.example.com'].map((group): Kind => ({ ...configMap(dialect), group }));
     const all = [...custom.toReversed(), ...kinds(dialect)];
-    const served = new ApiDocuments({ dialect, cbor: false }, withoutObjects(all), address);
+    const served = new ApiDocuments({ dialect, cbor: false, issuer: true }, withoutObjects(all), address);
     const there = new Set(kinds(dialect).map(({ group }) => group));
     const expected = [
       ...short.map(dialect.group).filter((group) => there.has(group)),
@@ -154,17 +202,16 @@ for (const dialect of [orch, kubernetes]) {
     }
   });
 
-  test(`the index of OpenAPI names each document by the hash of its bytes (${dialect.name})`, () => {
+  test(`the index of OpenAPI names each document by the hash of its bytes (${dialect.name})`, async () => {
     const { paths } = read(documents.openapiIndex()) as {
       paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
     };
     const { groups } = read(documents.groupList()) as { groups: readonly { readonly versions: readonly unknown[] }[] };
-    // One for the core group, which is not in the list.
-    assert.equal(Object.keys(paths).length, groups.flatMap(({ versions }) => versions).length + 1);
+    // The core group is not in the list; five are of the root.
+    const listed = groups.flatMap(({ versions }) => [undefined, ...versions]);
+    assert.equal(Object.keys(paths).length, listed.length + 1 + 5);
     for (const [path, { serverRelativeURL }] of Object.entries(paths)) {
-      const [root, ...rest] = path.split('/');
-      const [group = '', version = ''] = root === 'api' ? ['', rest[0]] : rest;
-      const document = documents.openapi(group, version);
+      const document = await documents.openapiInSlices(nameOf(path), systemClock);
       assert.ok(document, path);
       const hash = createHash('sha512').update(document.json).digest('hex').toUpperCase();
       assert.equal(document.hash, hash);
@@ -177,7 +224,7 @@ const late = { ...configMap(orch), group: 'late.orch.io', kind: 'Late', listKind
 
 test('a document is built once, until what it describes changes', async () => {
   const resources = withoutObjects(kinds(orch));
-  const documents = new ApiDocuments({ dialect: orch, cbor: false }, resources, address);
+  const documents = new ApiDocuments({ dialect: orch, cbor: false, issuer: true }, resources, address);
   const leases = orch.group('coordination');
   const made = () => ({
     all: [documents.groupList(), documents.aggregated('apis', 'v2'), documents.openapiIndex(), documents.openapiV2()],
@@ -197,7 +244,7 @@ test('a document is built once, until what it describes changes', async () => {
   for (const [index, each] of before.others.entries()) assert.equal(changed.others[index], each, `other ${index}`);
   assert.deepEqual(
     paths().filter((path) => !pathsBefore.includes(path)),
-    ['apis/late.orch.io/v1'],
+    ['apis/late.orch.io', 'apis/late.orch.io/v1'],
   );
   assert.equal(read(documents.resourceList(late.group, 'v1')).resources[0].name, 'lates');
   resources.remove(resource);
@@ -210,7 +257,7 @@ test('a document is built once, until what it describes changes', async () => {
 test('the server address is read when the document is built', () => {
   let port = 0;
   const documents = new ApiDocuments(
-    { dialect: orch, cbor: false },
+    { dialect: orch, cbor: false, issuer: true },
     withoutObjects(kinds(orch)),
     () => `127.0.0.1:${port}`,
   );
@@ -254,7 +301,7 @@ for (const name of openapiNames) {
     // A kind of this test only: what other tests made is not shared.
     const own = { ...late, description: JSON.stringify(name) };
     await resources.add({ ...own, group: 'group' in name ? name.group : late.group });
-    const documents = new ApiDocuments({ dialect: orch, cbor: false }, resources, address);
+    const documents = new ApiDocuments({ dialect: orch, cbor: false, issuer: true }, resources, address);
     const asked = [documents.openapiInSlices(name, clock), documents.openapiInSlices(name, clock)];
     const turns = await turnsUntil(Promise.all(asked));
     assert.ok(turns > 10, `${turns} turns`);
@@ -279,13 +326,13 @@ for (const name of openapiNames) {
     const group = 'group' in name ? name.group : late.group;
     const first = { ...late, group };
     await resources.add({ ...first, resource: 'firsts', kind: 'First', listKind: 'FirstList' });
-    const documents = new ApiDocuments({ dialect: orch, cbor: false }, resources, address);
+    const documents = new ApiDocuments({ dialect: orch, cbor: false, issuer: true }, resources, address);
     const before = documents.openapiInSlices(name, clock);
     assert.ok(before instanceof Promise);
     await resources.add(first);
     const after = documents.openapiInSlices(name, clock);
     await Promise.all([before, after]);
-    const fresh = new ApiDocuments({ dialect: orch, cbor: false }, resources, address);
+    const fresh = new ApiDocuments({ dialect: orch, cbor: false, issuer: true }, resources, address);
     const made = await documents.openapiInSlices(name, clock);
     assert.equal(made, await after);
     assert.equal(made?.json.toString(), (await fresh.openapiInSlices(name, clock))?.json.toString());
@@ -294,7 +341,11 @@ for (const name of openapiNames) {
 }
 
 test('OpenAPI of what is not served is not made', () => {
-  const documents = new ApiDocuments({ dialect: orch, cbor: false }, withoutObjects(kinds(orch)), address);
+  const documents = new ApiDocuments(
+    { dialect: orch, cbor: false, issuer: true },
+    withoutObjects(kinds(orch)),
+    address,
+  );
   const none = documents.openapiInSlices({ type: 'v3', group: 'nosuch', version: 'v1' }, new HurriedClock());
   assert.equal(none, undefined);
 });
@@ -302,7 +353,7 @@ test('OpenAPI of what is not served is not made', () => {
 test('OpenAPI has the media types of CBOR only where it is enabled', () => {
   const resources = withoutObjects(kinds(orch));
   const texts = [false, true].map(
-    (cbor) => new ApiDocuments({ dialect: orch, cbor }, resources, address).openapiV2().json,
+    (cbor) => new ApiDocuments({ dialect: orch, cbor, issuer: true }, resources, address).openapiV2().json,
   );
   const [off, on] = texts.map(
     (text) => JSON.parse(text.toString()).paths['/api/v1/namespaces/{namespace}/configmaps/{name}'],

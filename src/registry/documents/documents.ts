@@ -23,15 +23,19 @@ import {
 } from './discovery.ts';
 import { groupOrder } from './group-order.ts';
 import { type Entries, jsonPieces } from './json-pieces.ts';
-import { type DescribedApi, openapiV2, openapiV3 } from './openapi.ts';
+import { type DescribedApi, describedGroups, openapiV2, openapiV3, openapiV3Of } from './openapi.ts';
+import type { Operation } from './operations.ts';
 import { RecentDocuments } from './recent-documents.ts';
+import { groupOperation, rootOperations } from './server-operations.ts';
 
-/** URL of the OpenAPI document of a group version with this hash. */
-export const openapiUrl = (group: string, version: string, hash: string): string =>
-  `/openapi/v3/${openapiPath(group, version)}?hash=${hash}`;
+/** URL of the OpenAPI document of this name with this hash. */
+export const openapiUrl = (name: OpenapiV3Name, hash: string): string =>
+  `/openapi/v3/${openapiPath(name)}?hash=${hash}`;
 
-const openapiPath = (group: string, version: string): string =>
-  group === '' ? `api/${version}` : `apis/${group}/${version}`;
+function openapiPath(name: OpenapiV3Name): string {
+  if (name.type === 'server') return name.path;
+  return name.group === '' ? `api/${name.version}` : `apis/${name.group}/${name.version}`;
+}
 
 /** The protobuf message of a document: the one that its `kind` names, or that of OpenAPI of a version. */
 export type DocumentMessage = 'discovery' | 'openapi v2' | 'openapi v3';
@@ -55,10 +59,13 @@ export interface StreamedDocument {
   readonly entries: Entries;
 }
 
-/** An OpenAPI document: the one of version 2, one of a group version in version 3, or the index of the latter. */
-export type OpenapiName =
-  | { readonly type: 'v2' | 'index' }
-  | { readonly type: 'v3'; readonly group: string; readonly version: string };
+/** An OpenAPI document of version 3: that of a group version, or of what else the server answers at a path: `apis/apps`. */
+type OpenapiV3Name =
+  | { readonly type: 'v3'; readonly group: string; readonly version: string }
+  | { readonly type: 'server'; readonly path: string };
+
+/** An OpenAPI document: the one of version 2, one in version 3, or the index of the latter. */
+export type OpenapiName = { readonly type: 'v2' | 'index' } | OpenapiV3Name;
 
 interface DocumentOptions {
   /** The only group that the document describes. Default: all. */
@@ -110,15 +117,15 @@ export class ApiDocuments {
 
   /** `aggregated`: called when aggregated discovery is made. */
   constructor(
-    { dialect, cbor }: DescribedApi,
+    api: DescribedApi,
     resources: ResourceRegistry,
     serverAddress: () => string,
     aggregated: () => void = () => {},
   ) {
     this.#aggregated = aggregated;
-    this.#dialect = dialect;
-    this.#groupOrder = groupOrder(dialect);
-    this.#api = { dialect, cbor };
+    this.#dialect = api.dialect;
+    this.#groupOrder = groupOrder(api.dialect);
+    this.#api = api;
     this.#resources = resources;
     this.#serverAddress = serverAddress;
     resources.onChange(({ added, removed }) => {
@@ -157,8 +164,9 @@ export class ApiDocuments {
   }
 
   *#shared(name: string, json: Iterable<string>, { of, message }: DocumentOptions): Making {
-    const { dialect, cbor } = this.#api;
-    const key = of && `${dialect.name} ${cbor ? 'cbor ' : ''}${name} ${of().map(contentOf).join()}`;
+    const { dialect, cbor, issuer } = this.#api;
+    const variant = `${dialect.name} ${cbor ? 'cbor ' : ''}${issuer ? 'issuer ' : ''}`;
+    const key = of && `${variant}${name} ${of().map(contentOf).join()}`;
     const known = key === undefined ? undefined : inUse.get(key);
     if (known) return known;
     const hash = createHash('sha512');
@@ -282,10 +290,10 @@ export class ApiDocuments {
    * change of the table has overtaken, the next waits: however fast the table changes, there is one at a time.
    */
   openapiInSlices(of: OpenapiName, clock: Clock): ApiDocument | undefined | Promise<ApiDocument | undefined> {
-    const isV3 = of.type === 'v3';
-    const name = isV3 ? `v3 ${of.group}/${of.version}` : of.type;
+    const isOne = of.type === 'v3' || of.type === 'server';
+    const name = isOne ? `v3 ${openapiPath(of)}` : of.type;
     const making = (): Steps<ApiDocument | undefined> => this.#makingOf(of);
-    return this.#inSlices({ name, group: isV3 ? of.group : undefined, making }, clock);
+    return this.#inSlices({ name, group: of.type === 'v3' ? of.group : undefined, making }, clock);
   }
 
   #inSlices(sliced: Sliced, clock: Clock): ApiDocument | undefined | Promise<ApiDocument | undefined> {
@@ -324,6 +332,8 @@ export class ApiDocuments {
         const resources = this.#resourcesOf(of.group, of.version);
         return resources && (yield* this.#hashingV3(of.group, of.version, resources));
       }
+      case 'server':
+        return (yield* this.#makingOfServer(of.path))?.hash;
     }
   }
 
@@ -335,7 +345,27 @@ export class ApiDocuments {
         return this.#makingIndex();
       case 'v3':
         return this.#makingV3(of.group, of.version);
+      case 'server':
+        return this.#makingOfServer(of.path);
     }
+  }
+
+  *#makingOfServer(path: string): Generator<void, ApiDocument | undefined> {
+    const operation = this.#serverOperations().get(path);
+    return operation && (yield* this.#makingOfOperation(path, operation));
+  }
+
+  *#makingOfOperation(path: string, operation: Operation): Making {
+    const options = { message: 'openapi v3', of: () => [] } as const;
+    return yield* this.#making(`/openapi/v3/${path}`, openapiV3Of(operation, this.#api), options);
+  }
+
+  /** What the server answers besides resources, by the path of its document. */
+  #serverOperations(): ReadonlyMap<string, Operation> {
+    const { dialect, issuer } = this.#api;
+    const groups = [...describedGroups(this.#everything())];
+    const ofGroups = groups.map((group) => [`apis/${group}`, groupOperation(group, dialect)] as const);
+    return new Map([...rootOperations(issuer), ...ofGroups]);
   }
 
   *#makingV2(): Making {
@@ -417,12 +447,18 @@ export class ApiDocuments {
     const known = this.#made.get(undefined)?.get(indexName);
     if (known) return known;
     const paths: Record<string, { readonly serverRelativeURL: string }> = {};
+    for (const [path, operation] of this.#serverOperations()) {
+      const { hash } = yield* this.#makingOfOperation(path, operation);
+      if (groups !== this.#groups()) return yield* this.#makingIndex();
+      paths[path] = { serverRelativeURL: openapiUrl({ type: 'server', path }, hash) };
+    }
     for (const { group, versions } of groups) {
       for (const { version, resources } of versions) {
         const hash = yield* this.#hashingV3(group, version, resources);
         // The table has changed: starts again, so that no index mixes two tables.
         if (hash === undefined || groups !== this.#groups()) return yield* this.#makingIndex();
-        paths[openapiPath(group, version)] = { serverRelativeURL: openapiUrl(group, version, hash) };
+        const name = { type: 'v3', group, version } as const;
+        paths[openapiPath(name)] = { serverRelativeURL: openapiUrl(name, hash) };
         yield;
       }
     }

@@ -4,8 +4,8 @@ import { subresourceKind } from '../../kinds/body-kind.ts';
 import { describedSchema, namedOutlineOf } from '../../kinds/documented-schema.ts';
 import { type GroupVersionKind, hasLists } from '../../kinds/kind.ts';
 import { isLazy } from '../../kinds/lazy-schema.ts';
-import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../../kinds/meta/delete-options.ts';
+import { discoveryDocuments, serverVersion } from '../../kinds/meta/discovery-documents.ts';
 import { listSchema } from '../../kinds/meta/list-schema.ts';
 import { patch } from '../../kinds/meta/request-options.ts';
 import { status } from '../../kinds/meta/status.ts';
@@ -15,8 +15,9 @@ import { type LaterStruct, openapiSchemaEntries, type SchemaEntry } from '../../
 import type { StructSchema } from '../../schema/schema.ts';
 import { Entries, jsonPieces } from './json-pieces.ts';
 import { KeptSchemas } from './kept-schemas.ts';
-import { type AnswerRef, type Operation, operations, type SchemaRef, versionOperations } from './operations.ts';
+import { type AnswerRef, type Operation, operations, type SchemaRef } from './operations.ts';
 import type { Parameter } from './parameters.ts';
+import { groupOperation, rootOperations, versionOperation } from './server-operations.ts';
 
 type Json = Record<string, unknown>;
 
@@ -33,21 +34,33 @@ export interface DescribedApi {
   readonly dialect: Dialect;
   /** Whether objects can also be sent and received in CBOR. */
   readonly cbor: boolean;
+  /** Whether the server has documents with which others can verify its tokens. */
+  readonly issuer: boolean;
 }
 
 /** The OpenAPI 3.0 document of one group version: `/openapi/v3/api/v1`. JSON, piece by piece. */
-export function openapiV3(resources: readonly ServedResource[], api: DescribedApi): Iterable<string> {
+export const openapiV3 = (resources: readonly ServedResource[], api: DescribedApi): Iterable<string> =>
+  documentV3(api, resources, (described) => paths(resources, described));
+
+/** The same of an operation that concerns no resources: `/openapi/v3/version`. */
+export const openapiV3Of = (operation: Operation, api: DescribedApi): Iterable<string> =>
+  documentV3(api, [], (described) => pathItems([operation], described));
+
+function documentV3(
+  api: DescribedApi,
+  resources: readonly ServedResource[],
+  items: (described: Described) => Iterable<PathItem | undefined>,
+): Iterable<string> {
   const { dialect } = api;
-  const form = formV3(api);
-  const used = new Set<string>();
+  const described: Described = { form: formV3(api), dialect, used: new Set() };
   return jsonPieces(
     entries({
       openapi: '3.0.0',
       info: { title: dialect.title, version: dialect.gitVersion },
-      paths: new Entries(paths(resources, { form, dialect, used })),
+      paths: new Entries(items(described)),
       components: entries({
         // One document is made anew with each change of its group, most of which concern one kind.
-        schemas: new Entries(schemas(resources, { form, dialect, used }, new KeptSchemas(dialect))),
+        schemas: new Entries(schemas(resources, described, new KeptSchemas(dialect))),
         securitySchemes: { BearerToken: bearerToken },
       }),
     }),
@@ -57,13 +70,12 @@ export function openapiV3(resources: readonly ServedResource[], api: DescribedAp
 /** The OpenAPI 2.0 document of all group versions: `/openapi/v2`. Its entries are made as they are asked for, once and in order. */
 export function openapiV2(resources: readonly ServedResource[], api: DescribedApi): Entries {
   const { dialect } = api;
-  const form = formV2(api);
-  const used = new Set<string>();
+  const described: Described = { form: formV2(api), dialect, used: new Set() };
   return entries({
     swagger: '2.0',
     info: { title: dialect.title, version: dialect.gitVersion },
-    paths: new Entries(paths(resources, { form, dialect, used })),
-    definitions: new Entries(schemas(resources, { form, dialect, used })),
+    paths: new Entries(allPaths(resources, described, api)),
+    definitions: new Entries(schemas(resources, described)),
     securityDefinitions: { BearerToken: bearerToken },
     security: [{ BearerToken: [] }],
   });
@@ -87,11 +99,31 @@ const bearerToken = {
 
 type PathItem = readonly [path: string, methods: Json];
 
+/** The groups that have a document of their own, which are, as in kube-apiserver, those with resources that are not custom. */
+export const describedGroups = (resources: readonly ServedResource[]): ReadonlySet<string> =>
+  new Set(resources.flatMap(({ kind }) => (kind.group === '' || isLazy(kind) ? [] : [kind.group])));
+
+/** The path items of the root, of groups, and then those of group versions. */
+function* allPaths(
+  resources: readonly ServedResource[],
+  described: Described,
+  { issuer }: DescribedApi,
+): Generator<PathItem | undefined, void> {
+  const { dialect } = described;
+  yield* pathItems([...rootOperations(issuer).values()], described);
+  yield* pathItems(
+    [...describedGroups(resources)].map((group) => groupOperation(group, dialect)),
+    described,
+  );
+  yield* paths(resources, described);
+}
+
 /** The path items of each group version, then those of its resources. No two resources have the same path. */
 function* paths(resources: readonly ServedResource[], described: Described): Generator<PathItem | undefined, void> {
   const versions = new Map(resources.map(({ kind }) => [`${kind.group}/${kind.version}`, kind]));
-  for (const version of versions.values()) yield* pathItems(versionOperations(version), described);
-  for (const resource of resources) yield* pathItems(operations(resource), described);
+  const { dialect } = described;
+  for (const version of versions.values()) yield* pathItems([versionOperation(version, dialect)], described);
+  for (const resource of resources) yield* pathItems(operations(resource, dialect), described);
 }
 
 /** In order of first appearance. */
@@ -107,6 +139,7 @@ function* pathItems(
       operation.method,
       {
         description: operation.description,
+        tags: [operation.tag],
         operationId: operation.id,
         ...form.operation(operation),
         ...(operation.of && {
@@ -149,13 +182,16 @@ function* schemas(
   const ofEach = (kind: string): readonly GroupVersionKind[] =>
     [...groupVersions.values()].map((each) => ({ ...gvk(each), kind }));
   const ofCore = (kind: string): readonly GroupVersionKind[] => [{ group: '', version: 'v1', kind }];
-  if (names.has(apiResourceList.name)) kinds.set(apiResourceList, ofCore('APIResourceList'));
-  if (names.has(patch.name)) kinds.set(patch, []);
+  for (const schema of [serverVersion, patch]) if (names.has(schema.name)) kinds.set(schema, []);
   if (names.has(watchEvent.name)) kinds.set(watchEvent, ofEach('WatchEvent'));
-  kinds.set(status, ofCore('Status'));
-  kinds.set(deleteOptions, ofEach('DeleteOptions'));
+  if (names.has(status.name)) kinds.set(status, ofCore('Status'));
+  if (names.has(deleteOptions.name)) kinds.set(deleteOptions, ofEach('DeleteOptions'));
+  const answers = [...discoveryDocuments.values()].filter(({ name }) => names.has(name));
+  const roots = [...kinds.keys(), ...answers];
+  // Some are within others, too.
+  for (const [kind, schema] of discoveryDocuments) kinds.set(schema, ofCore(kind));
   const entries = openapiSchemaEntries({
-    roots: [...kinds.keys()],
+    roots,
     later,
     whole: new Set(later.flatMap(({ name }) => [name, `${name}List`])),
     version,
@@ -190,7 +226,7 @@ function formV3(api: DescribedApi): Form {
       ...(operation.body && {
         requestBody: {
           content: content(operation.body.schema, consumed(operation, api)),
-          ...(operation.body.required && { required: true }),
+          ...requiredIf(operation.body),
         },
       }),
       responses: responses(operation, (schema) => ({ content: content(schema, produced(operation, api)) })),
@@ -220,7 +256,7 @@ function formV2(api: DescribedApi): Form {
       ...ofAny('parameters', [
         ...operation.parameters.map(parameter),
         ...(operation.body
-          ? [{ name: 'body', in: 'body', required: operation.body.required, schema: ref(operation.body.schema) }]
+          ? [{ name: 'body', in: 'body', ...requiredIf(operation.body), schema: ref(operation.body.schema) }]
           : []),
       ]),
       responses: responses(operation, (schema) => ({ schema: schema === 'text' ? text : ref(schema) })),
@@ -231,13 +267,17 @@ function formV2(api: DescribedApi): Form {
 /** A list, omitted if empty: protobuf cannot represent an empty list. */
 const ofAny = (name: string, list: readonly unknown[]): object => (list.length > 0 ? { [name]: list } : {});
 
+const requiredIf = ({ required }: { readonly required: boolean }): object => (required ? { required } : {});
+
 const consumed = ({ body, method, protobuf }: Operation, { dialect, cbor }: DescribedApi): readonly string[] => [
   ...(body?.mediaTypes ?? []),
   ...(protobuf && method !== 'patch' ? [dialect.protobufMediaType] : []),
   ...(cbor && body ? [method === 'patch' ? cborTypes.apply : cborTypes.item] : []),
 ];
 
-function produced({ streams, protobuf, of, carries }: Operation, { dialect, cbor }: DescribedApi): readonly string[] {
+function produced(operation: Operation, { dialect, cbor }: DescribedApi): readonly string[] {
+  const { streams, protobuf, of, carries, fixedTypes } = operation;
+  if (fixedTypes) return fixedTypes;
   if (carries === 'anything') return ['*/*'];
   const inCbor = cbor && of !== undefined;
   const inProtobuf = protobuf ? [dialect.protobufMediaType] : [];

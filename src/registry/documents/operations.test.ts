@@ -7,14 +7,15 @@ import { connects, parseRequestInfo } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { allowedVerbs, checkRequest } from '../registry.ts';
 import { withoutObjects } from '../registry-fixture.ts';
-import { type Operation, operations, versionOperations } from './operations.ts';
+import { type Operation, operations } from './operations.ts';
 import { parameterSets } from './parameters.ts';
+import { groupOperation, rootOperations, versionOperation } from './server-operations.ts';
 
 const served = withoutObjects(kinds(orch));
 const of = (resource: string): readonly Operation[] => {
   const found = [...served.all()].find(({ kind }) => kind.resource === resource);
   assert.ok(found, resource);
-  return operations(found);
+  return operations(found, orch);
 };
 const texts = (list: readonly Operation[]): readonly string[] =>
   list.map(({ method, path, id }) => `${method} ${path} ${id}`).sort();
@@ -30,7 +31,7 @@ test('of a namespaced kind of core, with subresources', () => {
       'get /api/v1/watch/namespaces/{namespace}/pods/{name} watchCoreV1NamespacedPod',
       `get ${namespaced} listCoreV1NamespacedPod`,
       `post ${namespaced} createCoreV1NamespacedPod`,
-      `delete ${namespaced} deleteCollectionCoreV1NamespacedPod`,
+      `delete ${namespaced} deleteCoreV1CollectionNamespacedPod`,
       `get ${namespaced}/{name} readCoreV1NamespacedPod`,
       `put ${namespaced}/{name} replaceCoreV1NamespacedPod`,
       `patch ${namespaced}/{name} patchCoreV1NamespacedPod`,
@@ -76,10 +77,44 @@ test('of a group version itself', () => {
     { group: '', version: 'v1' },
     { group: 'farm.orch.io', version: 'v1beta1' },
   ];
-  assert.deepEqual(texts(versions.flatMap(versionOperations)), [
+  const all = versions.map((version) => versionOperation(version, orch));
+  assert.deepEqual(texts(all), [
     'get /api/v1/ getCoreV1APIResources',
     'get /apis/farm.orch.io/v1beta1/ getFarmV1beta1APIResources',
   ]);
+  assert.deepEqual(
+    all.map(({ tag }) => tag),
+    ['core_v1', 'farm_v1beta1'],
+  );
+});
+
+test('of groups and of the root', () => {
+  const groups = ['apps', 'rbac.authorization.k8s.io', '1st.my-things.example.com'];
+  const all = [...rootOperations(true).values(), ...groups.map((group) => groupOperation(group, kubernetes))];
+  assert.deepEqual(
+    all.map(({ path, tag, id }) => `${path} ${tag} ${id}`),
+    [
+      '/api/ core getCoreAPIVersions',
+      '/apis/ apis getAPIVersions',
+      '/version/ version getCodeVersion',
+      '/.well-known/openid-configuration/ WellKnown getServiceAccountIssuerOpenIDConfiguration',
+      '/openid/v1/jwks/ openid getServiceAccountIssuerOpenIDKeyset',
+      '/apis/apps/ apps getAppsAPIGroup',
+      '/apis/rbac.authorization.k8s.io/ rbacAuthorization getRbacAuthorizationAPIGroup',
+      '/apis/1st.my-things.example.com/ StMyThingsExampleCom getStMyThingsExampleComAPIGroup',
+    ],
+  );
+  assert.deepEqual([...rootOperations(false).keys()], ['api', 'apis', 'version'], 'without an issuer');
+});
+
+test('each of a group version has its tag, in the words of the group without the suffix of the dialect', () => {
+  for (const dialect of [orch, kubernetes]) {
+    const registry = withoutObjects(kinds(dialect));
+    const tags = new Set([...registry.all()].flatMap((each) => operations(each, dialect).map(({ tag }) => tag)));
+    for (const tag of ['core_v1', 'apps_v1', 'rbacAuthorization_v1', 'flowcontrolApiserver_v1', 'autoscaling_v2']) {
+      assert.ok(tags.has(tag), tag);
+    }
+  }
 });
 
 test('of a kind in a group', () => {
@@ -147,6 +182,17 @@ describe('input and output of operations on service accounts', () => {
     assert.deepEqual(Object.values(deletion?.responses ?? {}).map(named), ['Status', 'Status']);
   });
 
+  test('what else is asked of a pod is named in types that a query has', () => {
+    const optionsOf = (name: string): Readonly<Record<string, string>> => {
+      const { parameters = [] } =
+        of('pods').find(({ path, method }) => path.endsWith(`/${name}`) && method === 'get') ?? {};
+      return Object.fromEntries(parameters.filter((each) => each.in === 'query').map((each) => [each.name, each.type]));
+    };
+    assert.equal(optionsOf('portforward')['ports'], 'integer');
+    assert.equal(optionsOf('exec')['command'], 'string');
+    assert.deepEqual([optionsOf('log')['sinceSeconds'], optionsOf('log')['sinceTime']], ['integer', undefined]);
+  });
+
   test('a patch may come in every format of the spec (section 4.6)', () => {
     assert.deepEqual(of('serviceaccounts').find(({ of: its }) => its?.action === 'patch')?.body?.mediaTypes, [
       'application/json-patch+json',
@@ -175,7 +221,7 @@ for (const dialect of [orch, kubernetes]) {
 
     test('every operation is served with its verb', () => {
       for (const resource of all) {
-        for (const operation of operations(resource)) {
+        for (const operation of operations(resource, dialect)) {
           const info = requestOf(operation);
           assert.ok(info.type === 'resource', operation.path);
           assert.equal(registry.find(info.group, info.version, info.resource), resource, operation.path);
@@ -190,7 +236,7 @@ for (const dialect of [orch, kubernetes]) {
     test('every verb that is served has an operation', () => {
       const verbsOf = (resource: ServedResource, subresource: string, name: boolean): ReadonlySet<string> =>
         new Set(
-          operations(resource).flatMap((operation) => {
+          operations(resource, dialect).flatMap((operation) => {
             const info = requestOf(operation);
             if (info.type !== 'resource' || info.watchPath !== undefined) return [];
             if (info.subresource !== subresource || (info.name !== '') !== name) return [];
@@ -209,7 +255,7 @@ for (const dialect of [orch, kubernetes]) {
     });
 
     test('no two have one id, or one method of one path', () => {
-      const list = all.flatMap(operations);
+      const list = all.flatMap((each) => operations(each, dialect));
       assert.equal(new Set(list.map(({ id }) => id)).size, list.length);
       assert.equal(new Set(list.map(({ method, path }) => `${method} ${path}`)).size, list.length);
     });

@@ -1,10 +1,10 @@
 import { cborTypes } from '../../codec/cbor/format.ts';
 import { hasMessage } from '../../codec/protobuf/message.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
 import { type BodyKind, subresourceKind } from '../../kinds/body-kind.ts';
 import { namedOutlineOf } from '../../kinds/documented-schema.ts';
 import type { ConnectSubresource, GroupVersionKind, Kind, Subresource } from '../../kinds/kind.ts';
 import { isLazy } from '../../kinds/lazy-schema.ts';
-import { apiResourceList } from '../../kinds/meta/api-resource-list.ts';
 import { deleteOptions } from '../../kinds/meta/delete-options.ts';
 import { patch } from '../../kinds/meta/request-options.ts';
 import { status } from '../../kinds/meta/status.ts';
@@ -13,6 +13,7 @@ import type { ResourceVerb } from '../../request/request-info.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { allowedVerbs } from '../registry.ts';
 import { patchMediaTypes } from '../write/patch-formats.ts';
+import { capital, versionNames } from './operation-names.ts';
 import { optionParameters, type Parameter, parameterSets, pathParameters } from './parameters.ts';
 
 /** A schema in the documents, by its struct name. */
@@ -29,7 +30,10 @@ export type AnswerRef = SchemaRef | 'text';
 export interface Operation {
   readonly path: string;
   readonly method: 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete';
+  /** No other operation has it: clients that are generated name a function by it. */
   readonly id: string;
+  /** Clients that are generated have a class for each. */
+  readonly tag: string;
   readonly description: string;
   /** The OpenAPI action (`x-...-action`) and the kind of the objects; undefined if there are no objects. */
   readonly of?: {
@@ -54,6 +58,8 @@ export interface Operation {
   readonly streams: boolean;
   /** Of answers that are no objects: text, or what somebody else answers. */
   readonly carries?: 'text' | 'anything';
+  /** Media types of the answers, whatever is asked for. */
+  readonly fixedTypes?: readonly string[];
   /** Whether the objects can also be sent and received as protobuf. Patches cannot. */
   readonly protobuf: boolean;
 }
@@ -65,8 +71,20 @@ const patchTypesOf = ({ withoutPatches = [] }: Kind): readonly string[] =>
     .filter(({ patch, mediaType }) => !withoutPatches.some((each) => each === patch) && mediaType !== cborTypes.apply)
     .map(({ mediaType }) => mediaType);
 
+/** An operation without what is named after its group and version. The id is verb, group, version and rest. */
+type Unnamed = Omit<Operation, 'id' | 'tag'> & { readonly verb: string; readonly rest: string };
+
 /** All operations of a kind. */
-export function operations(served: ServedResource): readonly Operation[] {
+export function operations(served: ServedResource, dialect: Dialect): readonly Operation[] {
+  const names = versionNames(served.kind, dialect);
+  return unnamedOperations(served).map(({ verb, rest, ...operation }) => ({
+    ...operation,
+    id: names.id(verb, rest),
+    tag: names.tag,
+  }));
+}
+
+function unnamedOperations(served: ServedResource): readonly Unnamed[] {
   const { kind } = served;
   const verbs = allowedVerbs(served, '', false);
   const collection = collectionPath(served);
@@ -83,10 +101,8 @@ export function operations(served: ServedResource): readonly Operation[] {
   return verbs.includes('watch') ? [...list, ...watchOperations(served)] : list;
 }
 
-const rootOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
+const root = ({ kind: { group, version } }: ServedResource): string =>
   group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-
-const root = ({ kind }: ServedResource): string => rootOf(kind);
 
 const collectionPath = (served: ServedResource, before = root(served)): string =>
   served.kind.scope === 'Namespaced'
@@ -103,16 +119,18 @@ interface Draft extends Pick<Operation, 'path' | 'method' | 'description'> {
   readonly responses: Operation['responses'];
   /** Default: that of the objects. */
   readonly kind?: BodyKind;
+  readonly prefix?: string;
   readonly suffix?: string;
   readonly streams?: boolean;
 }
 
-function operation({ kind }: ServedResource, draft: Draft): Operation {
+function operation({ kind }: ServedResource, draft: Draft): Unnamed {
   const scope = draft.path.includes('{namespace}') ? 'Namespaced' : '';
   return {
     path: draft.path,
     method: draft.method,
-    id: `${draft.verb}${groupId(kind)}${scope}${kind.kind}${draft.suffix ?? ''}`,
+    verb: draft.verb,
+    rest: `${draft.prefix ?? ''}${scope}${kind.kind}${draft.suffix ?? ''}`,
     description: draft.description,
     of: { action: draft.action, kind: draft.kind ?? kind },
     parameters: [...pathParameters(draft.path), ...parameterSets[draft.set]],
@@ -123,35 +141,12 @@ function operation({ kind }: ServedResource, draft: Draft): Operation {
   };
 }
 
-/** Operations on a group version itself: its list of resources. */
-export const versionOperations = (version: Pick<Kind, 'group' | 'version'>): readonly Operation[] => [
-  {
-    path: `${rootOf(version)}/`,
-    method: 'get',
-    id: `get${groupId(version)}APIResources`,
-    description: 'list the resources of this version',
-    parameters: [],
-    body: undefined,
-    responses: { 200: { struct: apiResourceList.name } },
-    streams: false,
-    protobuf: false,
-  },
-];
-
-/** `CoreV1`, `CoordinationV1`. */
-function groupId({ group, version }: Pick<Kind, 'group' | 'version'>): string {
-  const short = group === '' ? 'core' : (group.split('.')[0] ?? group);
-  return `${capital(short)}${capital(version)}`;
-}
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
 const objectRef = (body: BodyKind): SchemaRef => ({ struct: namedOutlineOf(body).name, isWhole: isLazy(body) });
 const listRef = (kind: Kind): SchemaRef => ({ struct: `${namedOutlineOf(kind).name}List`, isWhole: isLazy(kind) });
 const statusRef: SchemaRef = { struct: status.name };
 const deleteOptionsRef: SchemaRef = { struct: deleteOptions.name };
 
-function collectionOperations(served: ServedResource, path: string): readonly Operation[] {
+function collectionOperations(served: ServedResource, path: string): readonly Unnamed[] {
   const { kind } = served;
   const all = [
     listOperation(served, path, ''),
@@ -168,7 +163,8 @@ function collectionOperations(served: ServedResource, path: string): readonly Op
     operation(served, {
       path,
       method: 'delete',
-      verb: 'deleteCollection',
+      verb: 'delete',
+      prefix: 'Collection',
       action: 'deletecollection',
       description: `delete all ${kind.resource} that the parameters select`,
       set: 'deleteCollection',
@@ -193,7 +189,7 @@ const verbOf = {
   deletecollection: 'deletecollection',
 } as const satisfies Record<Action, ResourceVerb>;
 
-function listOperation(served: ServedResource, path: string, suffix: string): Operation {
+function listOperation(served: ServedResource, path: string, suffix: string): Unnamed {
   const watched = allowedVerbs(served, '', false).includes('watch');
   return operation(served, {
     path,
@@ -208,15 +204,15 @@ function listOperation(served: ServedResource, path: string, suffix: string): Op
   });
 }
 
-const acrossNamespaces = (served: ServedResource): Operation =>
+const acrossNamespaces = (served: ServedResource): Unnamed =>
   listOperation(served, `${root(served)}/${served.kind.resource}`, 'ForAllNamespaces');
 
 /** Watches at the deprecated `/watch` paths; the parameter `watch` of lists has replaced them. */
-function watchOperations(served: ServedResource): readonly Operation[] {
+function watchOperations(served: ServedResource): readonly Unnamed[] {
   const { kind } = served;
   const before = `${root(served)}/watch`;
   const collection = collectionPath(served, before);
-  const watch = (path: string, action: 'watch' | 'watchlist', suffix: string): Operation =>
+  const watch = (path: string, action: 'watch' | 'watchlist', suffix: string): Unnamed =>
     operation(served, {
       path,
       method: 'get',
@@ -235,7 +231,7 @@ function watchOperations(served: ServedResource): readonly Operation[] {
   ];
 }
 
-function objectOperations(served: ServedResource, path: string): readonly Operation[] {
+function objectOperations(served: ServedResource, path: string): readonly Unnamed[] {
   const { kind } = served;
   const deleted = kind.deleteReturnsObject ? objectRef(kind) : statusRef;
   const verbs = allowedVerbs(served, '', true);
@@ -260,7 +256,7 @@ function viewOperations(
   path: string,
   verbs: readonly string[],
   view?: Subresource,
-): readonly Operation[] {
+): readonly Unnamed[] {
   const kind = view ? subresourceKind(served.kind, view) : served.kind;
   const suffix = capital(view?.name ?? '');
   const what = view ? `${view.name} of a ${served.kind.kind}` : kind.kind;
@@ -307,7 +303,7 @@ function viewOperations(
   return drafts.filter(({ allow }) => verbs.includes(allow)).map((draft) => operation(served, draft));
 }
 
-function subresourceOperations(served: ServedResource, path: string, subresource: Subresource): readonly Operation[] {
+function subresourceOperations(served: ServedResource, path: string, subresource: Subresource): readonly Unnamed[] {
   if (subresource.type === 'connect') return connectOperations(served, path, subresource);
   if (subresource.type !== 'action') {
     return viewOperations(served, path, allowedVerbs(served, subresource.name, true), subresource);
@@ -338,7 +334,7 @@ const methodsOf = {
 } as const satisfies Readonly<Record<string, readonly Operation['method'][]>>;
 
 /** A text is read; anything else is asked of somebody else by the methods of the verbs, those of a proxy at any path below too. */
-function connectOperations(served: ServedResource, path: string, connect: ConnectSubresource): readonly Operation[] {
+function connectOperations(served: ServedResource, path: string, connect: ConnectSubresource): readonly Unnamed[] {
   const { kind } = served;
   const isNamespaced = kind.scope === 'Namespaced';
   const what = `${isNamespaced ? 'Namespaced' : ''}${kind.kind}${capital(connect.name)}`;
@@ -348,7 +344,7 @@ function connectOperations(served: ServedResource, path: string, connect: Connec
     return [
       {
         ...common,
-        ...{ path, method: 'get', id: `read${groupId(kind)}${what}` },
+        ...{ path, method: 'get', verb: 'read', rest: what },
         description: `read the ${connect.name} of a ${kind.kind}`,
         of: { action: 'get', kind },
         parameters: [...pathParameters(path), ...options, ...parameterSets.get],
@@ -364,7 +360,7 @@ function connectOperations(served: ServedResource, path: string, connect: Connec
       .map((method) => ({
         ...common,
         ...{ path: at, method },
-        id: `connect${groupId(kind)}${capital(method)}${what}${at === path ? '' : 'WithPath'}`,
+        ...{ verb: 'connect', rest: `${capital(method)}${what}${at === path ? '' : 'WithPath'}` },
         description: `connect ${method.toUpperCase()} requests to ${connect.name} of a ${kind.kind}`,
         of: { action: 'connect', kind: connect.options },
         parameters: [...pathParameters(at), ...options],

@@ -25,17 +25,12 @@ const parametersOf = (...schemas: readonly StructSchema[]): readonly Parameter[]
 export const optionParameters = ({ fields }: StructSchema): readonly Parameter[] =>
   Object.entries(fields).flatMap(([name, field]) => parameterOf(name, field));
 
+/** As in kube-apiserver, of a list the type of its items, and nothing of what is neither text, number nor flag, as times. */
 function parameterOf(name: string, field: Field): readonly Parameter[] {
-  const { type } = schemaOf(field);
-  if (field.number === 0 || type === 'struct') return [];
-  return [
-    {
-      name,
-      in: 'query',
-      type: type === 'integer' || type === 'boolean' ? type : 'string',
-      description: field.description ?? '',
-    },
-  ];
+  const schema = schemaOf(field);
+  const { type } = schema.type === 'list' ? schema.items : schema;
+  if (field.number === 0 || (type !== 'string' && type !== 'integer' && type !== 'boolean')) return [];
+  return [{ name, in: 'query', type, description: field.description ?? '' }];
 }
 
 const watchOnly = ['allowWatchBookmarks', 'watch'];

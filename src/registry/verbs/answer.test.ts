@@ -265,13 +265,19 @@ describe('discovery and OpenAPI of a kind that is answered', () => {
 
   it('OpenAPI has one operation each, and no lists', () => {
     assert.deepEqual(
-      served.flatMap(operations).map(({ method, path: at, id }) => [method, at, id]),
+      served.flatMap((each) => operations(each, orch)).map(({ method, path: at, id }) => [method, at, id]),
       [
-        ['post', `/apis/${group}/v1/namespaces/{namespace}/localquestions`, 'createQuestionsV1NamespacedQuestion'],
-        ['post', path, 'createQuestionsV1Question'],
+        [
+          'post',
+          `/apis/${group}/v1/namespaces/{namespace}/localquestions`,
+          'createQuestionsExampleV1NamespacedQuestion',
+        ],
+        ['post', path, 'createQuestionsExampleV1Question'],
       ],
     );
-    const { components } = JSON.parse([...openapiV3(served, { dialect: orch, cbor: false })].join('')) as {
+    const { components } = JSON.parse(
+      [...openapiV3(served, { dialect: orch, cbor: false, issuer: true })].join(''),
+    ) as {
       components: { schemas: Record<string, unknown> };
     };
     const named = Object.keys(components.schemas).filter((name) => name.includes('Question'));

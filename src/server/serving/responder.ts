@@ -86,7 +86,7 @@ export class Responder {
     this.#watches = new WatchStreams({ clock: parts.clock, logger: parts.config.logger });
     this.#watchMetrics = new WatchMetrics(parts.metrics);
     this.#deprecatedApis = new DeprecatedApis(parts.metrics);
-    const described = { dialect, cbor: features[cborGate] };
+    const described = { dialect, cbor: features[cborGate], issuer: parts.issuerDiscovery !== undefined };
     const aggregated = discoveryMetrics(parts.metrics);
     const documents = new ApiDocuments(described, parts.resources, parts.serverAddress, aggregated);
     this.#audited = new AuditedObjects({ ...parts, representation: this.#representation });

@@ -29,7 +29,7 @@ const health = new Health({
   writeProblem: () => undefined,
 });
 health.started();
-const documents = new ApiDocuments({ dialect: orch, cbor: false }, withoutObjects(kinds(orch)), () => '');
+const documents = new ApiDocuments({ dialect: orch, cbor: false, issuer: true }, withoutObjects(kinds(orch)), () => '');
 /** Forms of documents that were made elsewhere. */
 const elsewhere: string[] = [];
 const router = routes({
@@ -101,6 +101,9 @@ describe('what is served', () => {
     ['/openapi/v3/api/v1', 'application/json', /"openapi":"3\.0\.0"/],
     ['/openapi/v3/api/v1?hash=', 'application/json', /"openapi":"3\.0\.0"/],
     ['/openapi/v3/apis/coordination.orch.io/v1', 'application/json', /"openapi":"3\.0\.0"/],
+    ['/openapi/v3/apis/coordination.orch.io', 'application/json', /"getCoordinationAPIGroup"/],
+    ['/openapi/v3/api', 'application/json', /"getCoreAPIVersions"/],
+    ['/openapi/v3/version', 'application/json', /"getCodeVersion"/],
   ] as const) {
     test(target, async () => {
       const { status, headers, text: body } = await get(target);
@@ -122,10 +125,10 @@ describe('what is served', () => {
     '/apis/coordination.orch.io/v2',
     '/apis/coordination.orch.io/v1/x/y',
     '/openapi',
-    '/openapi/v3/api',
+    '/openapi/v3/v2',
     '/openapi/v3/api/v2',
     '/openapi/v3/api/v1/x',
-    '/openapi/v3/apis/coordination.orch.io',
+    '/openapi/v3/apis/nosuch',
     '/openapi/v3/apis//v1',
     '/openapi/v3/nosuch/coordination.orch.io/v1',
     '/openapi/v3/__proto__/v1',

@@ -1,9 +1,4 @@
-import {
-  type DiscoveryDocument,
-  type IssuerDiscovery,
-  jwksPath,
-  openidConfigurationPath,
-} from '../../authn/service-account/issuer-discovery.ts';
+import type { DiscoveryDocument, IssuerDiscovery } from '../../authn/service-account/issuer-discovery.ts';
 import { limits } from '../../base/limits.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { Semaphore } from '../../base/semaphore.ts';
@@ -32,6 +27,7 @@ import {
   openapiUrl,
   type StreamedDocument,
 } from '../../registry/documents/documents.ts';
+import { jwksPath, openidConfigurationPath } from '../../request/issuer-paths.ts';
 import type { Health } from '../upkeep/health.ts';
 import { type FlowTable, isFlowTable } from './flow-control/flow-tables.ts';
 import type { HeavyWork } from './heavy/heavy-work.ts';
@@ -94,9 +90,7 @@ export function routes(parts: RouteParts): PathRouter {
     .exact('/openapi/v2', get, (exchange) => sendOpenapi(parts, exchange, { type: 'v2' }))
     .exact('/openapi/v3', get, (exchange) => sendOpenapi(parts, exchange, { type: 'index' }))
     .prefix('/openapi/v3/', get, (exchange, path) =>
-      path === '/openapi/v3/'
-        ? sendOpenapi(parts, exchange, { type: 'index' })
-        : sendOpenapiVersion(parts, exchange, path),
+      path === '/openapi/v3/' ? sendOpenapi(parts, exchange, { type: 'index' }) : sendOpenapiV3(parts, exchange, path),
     );
 }
 
@@ -116,9 +110,17 @@ function routeDiscovery(router: PathRouter, { issuerDiscovery }: RouteParts): vo
     exchange.setHeader('cache-control', headers['cache-control']);
     sendBytes(exchange, { status: 200, contentType: headers['content-type'], body });
   };
-  router
-    .exact(openidConfigurationPath, ['GET'], (exchange) => send(exchange, issuerDiscovery.configuration()))
-    .exact(jwksPath, ['GET'], (exchange) => send(exchange, issuerDiscovery.keySet()));
+  // As in kube-apiserver, with a slash at the end, too, which is how OpenAPI has it.
+  const serve = (at: string, document: () => DiscoveryDocument): void => {
+    router
+      .exact(at, ['GET'], (exchange) => send(exchange, document()))
+      .prefix(`${at}/`, ['GET'], (exchange, path) => {
+        if (path !== `${at}/`) throw noSuchPath();
+        return send(exchange, document());
+      });
+  };
+  serve(openidConfigurationPath, () => issuerDiscovery.configuration());
+  serve(jwksPath, () => issuerDiscovery.keySet());
 }
 
 /** As in kube-apiserver, tables for people, which `/` does not list. Any value of the parameter asks for details. */
@@ -227,7 +229,7 @@ function sendOpenapi(parts: RouteParts, exchange: Exchange, of: OpenapiName, ask
   const { documents, clock, negotiator } = parts;
   const isOther = (hash: string): boolean => asked !== '' && hash !== asked;
   const redirect = (hash: string): void => {
-    if (of.type === 'v3') exchange.respond(301, { location: openapiUrl(of.group, of.version, hash) });
+    if (of.type === 'v3' || of.type === 'server') exchange.respond(301, { location: openapiUrl(of, hash) });
   };
   const makeWhole = (): void | Promise<void> =>
     whenMade(exchange, documents.openapiInSlices(of, clock), (document) => {
@@ -282,15 +284,20 @@ async function sendStreamed(parts: RouteParts, exchange: Exchange, document: Str
 }
 
 const openapiMessage = ({ type }: OpenapiName): DocumentMessage | undefined =>
-  type === 'index' ? undefined : `openapi ${type}`;
+  type === 'index' ? undefined : type === 'v2' ? 'openapi v2' : 'openapi v3';
 
-/** The OpenAPI document of a group version. */
-function sendOpenapiVersion(parts: RouteParts, exchange: Exchange, path: string): void | Promise<void> {
-  const [root, ...rest] = path.slice('/openapi/v3/'.length).split('/');
+/** An OpenAPI document of version 3. */
+function sendOpenapiV3(parts: RouteParts, exchange: Exchange, path: string): void | Promise<void> {
+  const name = openapiNameOf(path.slice('/openapi/v3/'.length));
+  return sendOpenapi(parts, exchange, name, queryOf(exchange).get('hash') ?? '');
+}
+
+/** The document at a path: `api/v1` and `apis/apps/v1` are those of group versions. */
+function openapiNameOf(path: string): OpenapiName {
+  const [root, ...rest] = path.split('/');
   const [group, version] = root === 'api' ? ['', rest[0]] : [rest[0] ?? '', rest[1]];
-  const isPlace = root === 'api' ? rest.length === 1 : root === 'apis' && group !== '' && rest.length === 2;
-  if (!isPlace || version === undefined) throw noSuchPath();
-  return sendOpenapi(parts, exchange, { type: 'v3', group, version }, queryOf(exchange).get('hash') ?? '');
+  const isVersion = root === 'api' ? rest.length === 1 : root === 'apis' && group !== '' && rest.length === 2;
+  return isVersion && version !== undefined ? { type: 'v3', group, version } : { type: 'server', path };
 }
 
 function forGood({ clock }: RouteParts, exchange: Exchange): void {

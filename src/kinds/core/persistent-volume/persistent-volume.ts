@@ -121,7 +121,6 @@ const columns = (dialect: Dialect): Column[] => [
 export const persistentVolume = (dialect: Dialect): Kind =>
   defineKind({
     kind: 'PersistentVolume',
-    deleteReturnsObject: true,
     shortNames: ['pv'],
     scope: 'Cluster',
     schema,
@@ -133,5 +132,6 @@ export const persistentVolume = (dialect: Dialect): Kind =>
       validateUpdate,
       warnings: (object) => warnings(object, dialect),
     },
+    deleteReturnsObject: true,
     subresources: [{ type: 'view', name: 'status', verbs: ['get', 'update', 'patch'], prepareForUpdate: prepareStatus }],
   });

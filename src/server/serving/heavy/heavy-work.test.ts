@@ -557,7 +557,7 @@ describe('forms of documents', async () => {
   const side = new Side('thread');
   await side.cache.ready();
   after(() => side[Symbol.asyncDispose]());
-  const documents = new ApiDocuments({ dialect: orch, cbor: false }, side.resources, () => '');
+  const documents = new ApiDocuments({ dialect: orch, cbor: false, issuer: true }, side.resources, () => '');
   for (const [what, document] of [
     ['OpenAPI 2', documents.openapiV2()],
     ['OpenAPI 3', documents.openapi('', 'v1')],

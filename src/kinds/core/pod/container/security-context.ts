@@ -22,15 +22,25 @@ const sysctl = struct('api.core.v1.Sysctl', 'A kernel parameter.', {
   value: always(2, string(), 'Value of the parameter.'),
 });
 
-export const seccompProfile = struct('api.core.v1.SeccompProfile', 'Filter for system calls.', {
-  type: always(1, documentedEnum('Unconfined', 'RuntimeDefault', 'Localhost'), 'Which kind of profile is used.'),
-  localhostProfile: ptr(2, string(), 'File of the profile on the node; only and always with type `Localhost`.'),
-});
+export const seccompProfile = struct(
+  'api.core.v1.SeccompProfile',
+  'Filter for system calls.',
+  {
+    type: always(1, documentedEnum('Unconfined', 'RuntimeDefault', 'Localhost'), 'Which kind of profile is used.'),
+    localhostProfile: ptr(2, string(), 'File of the profile on the node; only and always with type `Localhost`.'),
+  },
+  { documentedUnion: { discriminator: 'type', fields: ['localhostProfile'] } },
+);
 
-const appArmorProfile = struct('api.core.v1.AppArmorProfile', 'AppArmor profile.', {
-  type: always(1, documentedEnum('Unconfined', 'RuntimeDefault', 'Localhost'), 'Which kind of profile is used.'),
-  localhostProfile: ptr(2, string(), 'Name of the profile on the node; only and always with type `Localhost`.'),
-});
+const appArmorProfile = struct(
+  'api.core.v1.AppArmorProfile',
+  'AppArmor profile.',
+  {
+    type: always(1, documentedEnum('Unconfined', 'RuntimeDefault', 'Localhost'), 'Which kind of profile is used.'),
+    localhostProfile: ptr(2, string(), 'Name of the profile on the node; only and always with type `Localhost`.'),
+  },
+  { documentedUnion: { discriminator: 'type', fields: ['localhostProfile'] } },
+);
 
 export const podSecurityContext = struct(
   'api.core.v1.PodSecurityContext',
