@@ -53,6 +53,7 @@ import { annotate, type RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
 import { requiredSchema } from './schema-readiness.ts';
 import { ReceivedRequest, ServedRequest } from './served-request.ts';
+import { serializeAttributes } from './tracing/request-tracer.ts';
 import { WatchStreams } from './watch-stream.ts';
 
 interface ResponderParts {
@@ -262,7 +263,7 @@ export class Responder {
     if (!verbSpan) return this.#send(context, reply, presentation);
     verbSpan.event('About to write a response');
     const { mediaType } = presentation.negotiated;
-    const span = verbSpan.child('SerializeObject', { mediaType });
+    const span = verbSpan.child('SerializeObject', serializeAttributes(context, mediaType));
     const end = (): void => {
       span.end();
       verbSpan.event('Writing http response done');
