@@ -4,6 +4,7 @@ import type { Caller } from '../../base/caller.ts';
 import { defaultServiceRanges, servicePools } from '../../kinds/core/service/service-pools.ts';
 import type { KindServices } from '../../kinds/services.ts';
 import { kindCounters } from '../../registry/kind-counters.ts';
+import { ruleTimes } from '../../registry/rule-times.ts';
 import type { RegistryParts } from '../../registry/verb.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
@@ -41,6 +42,7 @@ export function registryParts(
     requireUnsafeDelete: (info, user, request) => requireUnsafeDelete(authorizer, info, user, request),
     pools: servicePools(config.serviceRanges ?? defaultServiceRanges),
     count: kindCounters(metrics),
+    timeRules: ruleTimes(metrics, clock),
     inline: true,
     features,
     storeName: config.storage.backend,
