@@ -388,7 +388,7 @@ describe('a trace goes on', () => {
     const asked = ['HTTP POST'];
     const answered = ['List', ['priorityandfairness'], ['SerializeObject']];
     assert.deepEqual(treeOf(trace), [
-      pattern,
+      `GET ${pattern}`,
       ['authentication', asked],
       ['impersonation'],
       ['authorization', asked],
