@@ -1,5 +1,5 @@
 import { anonymousUser, type UserInfo } from '../request/user-info.ts';
-import { type Authenticator, type Credentials, unauthorized } from './authenticator.ts';
+import { type Authenticator, type Credentials, NoCredential, unauthorized } from './authenticator.ts';
 
 /** Last authenticator in the chain: returns a user or throws. */
 export interface FinalAuthenticator {
@@ -37,7 +37,7 @@ export function withAnonymous(
   const current = typeof policy === 'function' ? policy : () => policy;
   const anonymous = ({ target }: Credentials): UserInfo => {
     if (allows(current(), target)) return anonymousUser;
-    throw unauthorized(new Error('no credential was presented'));
+    throw unauthorized(new NoCredential());
   };
   return {
     authenticate(credentials) {

@@ -69,6 +69,14 @@ export interface TokenAuthenticator<Identity extends TokenIdentity = TokenIdenti
 export const unauthorized = (cause: unknown): StatusError =>
   new StatusError('Unauthorized', 'Unauthorized', { cause, headers: { 'www-authenticate': 'Bearer' } });
 
+/** The cause of the response to a request without any credential, where nobody may be anonymous. */
+export class NoCredential extends Error {
+  constructor() {
+    super('no credential was presented');
+    this.name = 'NoCredential';
+  }
+}
+
 /**
  * Adds the group of authenticated users (spec section 5.1), except to an anonymous user that a front proxy asserted.
  */

@@ -50,6 +50,8 @@ export interface Histogram<Name extends string> {
 /** One series of a histogram. */
 export interface HistogramSeries {
   observe(value: number): void;
+  /** The same value so many times: for what is counted on the path of every request and observed when it is looked at. */
+  observeTimes(value: number, times: number): void;
 }
 
 export interface MetricDefinition<Name extends string> {
@@ -211,15 +213,19 @@ export class Metrics implements Closable {
     name,
     deprecatedIn,
     of,
+    stability,
   }: {
     readonly name: string;
     readonly deprecatedIn: string;
     readonly of: string;
+    /** Default: that of the other name. */
+    readonly stability?: Stability;
   }): void {
     const metric = this.#metrics.get(of);
     if (!metric) throw new Error(`metric ${of} is not defined`);
     if (this.#whole && this.#metrics.has(name)) return;
-    this.#define({ ...metric, deprecatedIn, definition: { ...metric.definition, name } });
+    const former = { ...metric, deprecatedIn, definition: { ...metric.definition, name } };
+    this.#define(stability ? { ...former, stability } : former);
   }
 
   /** Defines metrics about the metrics, with the names of kube-apiserver. */
@@ -489,12 +495,16 @@ class HistogramState implements HistogramSeries {
   }
 
   observe(value: number): void {
-    this.count += 1;
-    this.sum += value;
+    this.observeTimes(value, 1);
+  }
+
+  observeTimes(value: number, times: number): void {
+    this.count += times;
+    this.sum += value * times;
     const bounds = this.#bounds;
     for (let at = 0; at < bounds.length; at++) {
       if (value > (bounds[at] as number)) continue;
-      this.counts[at] = (this.counts[at] as number) + 1;
+      this.counts[at] = (this.counts[at] as number) + times;
       return;
     }
   }

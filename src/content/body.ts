@@ -8,6 +8,7 @@ import type { RequestBody } from '../registry/verb.ts';
 import type { PatchFormat } from '../registry/write/patch-formats.ts';
 import type { ResourceRequest } from '../request/request-info.ts';
 import type { ServedResource } from '../resources/resource.ts';
+import { isRecord } from '../schema/own-property.ts';
 import type { ExpectedBody, Format } from './formats/format.ts';
 import { formatNamed } from './formats/formats.ts';
 import { json } from './formats/json.ts';
@@ -70,6 +71,12 @@ export function parseBody(
 export function formatOf(form: BodyForm, bytes: Uint8Array): Format {
   const format = formatNamed(form.format);
   return form.type === 'patch' && format === yaml && bytes[0] === openBrace ? json : format;
+}
+
+/** True if a body says that it is of another kind than the path takes: it is refused, whatever is in it. */
+export function saysOtherKind(value: unknown, { info, served }: Addressed): boolean {
+  const kind = isRecord(value) ? (value['kind'] ?? '') : '';
+  return kind !== '' && kind !== expectedBody(served, info).kind;
 }
 
 function expectedBody({ kind }: Pick<ServedResource, 'kind'>, { verb, subresource }: ResourceRequest): ExpectedBody {

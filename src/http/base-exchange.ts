@@ -67,6 +67,7 @@ export abstract class BaseExchange implements Exchange {
   #hidden: ((name: string) => boolean) | undefined;
   local: boolean | undefined = undefined;
   annotate: ((key: string, value: string) => void) | undefined = undefined;
+  answersObject: ((json: Uint8Array) => void) | undefined = undefined;
   span: Span | undefined = undefined;
   auditId: string | undefined = undefined;
   beforeResponse: ((status: number) => Promise<unknown> | undefined) | undefined = undefined;

@@ -124,6 +124,8 @@ export interface Exchange {
   local?: boolean | undefined;
   /** Adds an audit annotation. Set if the request is recorded. */
   annotate?: ((key: string, value: string) => void) | undefined;
+  /** Told of an API object that a path is answered with, as JSON in one line. Set if answers are recorded. */
+  answersObject?: ((json: Uint8Array) => void) | undefined;
   /** The operation under way, if the request is traced. */
   span?: Span | undefined;
   /** The ID that log lines about the request carry. Assigned by the pipeline. */

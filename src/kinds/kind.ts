@@ -31,6 +31,8 @@ export interface StrategyContext {
   readonly now: number;
   /** Others wait for this thread: validation may throw LongWork, and is then called on another one. */
   readonly inline?: boolean | undefined;
+  /** See `RegistryParts`. */
+  readonly timeRules?: ((work: RuleWork) => () => void) | undefined;
   /** Enabled feature gates. Default: none. Fields of others are dropped before. */
   readonly features?: ReadonlySet<string>;
   /** Adds a `Warning` header, in `prepareForCreate`: of what the object shows no more when it has been prepared. Equal ones are one. */
@@ -38,6 +40,9 @@ export interface StrategyContext {
   /** The version that the client writes. The objects passed to the strategy are in the stored form. */
   readonly requested: Pick<GroupVersionKind, 'group' | 'version'>;
 }
+
+/** What takes time with expressions of custom resources. */
+export type RuleWork = 'compilation' | 'evaluation';
 
 /** An increase of one of a kind's own counters by one. Plain data, as it may come from another thread. */
 export interface Counted {

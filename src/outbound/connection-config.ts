@@ -1,7 +1,7 @@
 /** Address and credential for a server, from a kubeconfig or the environment of a pod. PEM texts are complete. */
 export interface ConnectionConfig {
   /**
-   * `https://host:port`, with a path if the API is not served at the root. A query is used only if the URL is the
+   * `https://host:port`, of a webhook `http:` too, with a path if the API is not served at the root. A query is used only if the URL is the
    * complete target, as for webhooks.
    */
   readonly server: URL;

@@ -17,7 +17,7 @@ export interface OpenOptions {
   readonly address: string;
   readonly port: number;
   /** Default: plain TCP. `serverName` is the name or address that the certificate must be for. */
-  readonly tls?: Omit<ConnectOptions, 'keepAlive' | 'http2'> & { readonly serverName: string };
+  readonly tls?: Omit<ConnectOptions, 'keepAlive' | 'http2' | 'plain'> & { readonly serverName: string };
   readonly signal: AbortSignal;
 }
 
@@ -34,6 +34,8 @@ export interface ConnectOptions {
   readonly keepAlive: boolean;
   /** HTTP/2 is spoken with servers that offer it (ALPN, RFC 7301). Default: HTTP/1.1 only. */
   readonly http2?: boolean;
+  /** HTTP/1.1 without TLS: no certificate is looked at or shown. Default: TLS. */
+  readonly plain?: boolean;
 }
 
 export interface HttpsConnections extends Closable {

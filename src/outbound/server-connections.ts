@@ -44,7 +44,8 @@ export class ServerConnections implements Closable {
   }
 
   #optionsFor(certificate: KeyPairPem | undefined): ConnectOptions {
-    const { authorities, serverName, insecure } = this.#connection;
+    const { server, authorities, serverName, insecure } = this.#connection;
+    if (server.protocol === 'http:') return { keepAlive: true, plain: true };
     return {
       keepAlive: true,
       http2: this.#http2,

@@ -110,8 +110,9 @@ class Sender implements Closable {
 
   /** The span has no path: that of a webhook may hold a secret. */
   #askWithin(span: Span, question: Question): Promise<WebhookAnswer> {
-    const { hostname, port } = this.#server;
-    const peer = { 'net.peer.name': hostname, 'net.peer.port': Number(port === '' ? httpsPort : port) };
+    const { hostname, port, protocol } = this.#server;
+    const ofScheme = protocol === 'http:' ? httpPort : httpsPort;
+    const peer = { 'net.peer.name': hostname, 'net.peer.port': Number(port === '' ? ofScheme : port) };
     const call = span.child('HTTP POST', { 'http.method': 'POST', ...peer }, 'client');
     return spanning(call, async () => {
       try {
@@ -157,6 +158,7 @@ class Sender implements Closable {
   }
 }
 
+const httpPort = 80;
 const httpsPort = 443;
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;

@@ -7,7 +7,7 @@ import type { WatchCache } from '../cache/cache.ts';
 import type { ParsedJson } from '../codec/json.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ValuePool } from '../kinds/allocation.ts';
-import type { Counted } from '../kinds/kind.ts';
+import type { Counted, RuleWork } from '../kinds/kind.ts';
 import type { KindServices } from '../kinds/services.ts';
 import type { Admission } from '../request/admission.ts';
 import type { AnnotationLevel } from '../request/audit-annotations.ts';
@@ -38,6 +38,8 @@ export interface RegistryParts {
   readonly pools: () => readonly ValuePool[];
   /** Increases a counter of a kind. */
   readonly count: (counted: Counted) => void;
+  /** Starts the clock for expressions of custom resources; call the result at the end. Default: nobody looks. */
+  readonly timeRules?: ((work: RuleWork) => () => void) | undefined;
   /**
    * Others wait for this thread: a write whose checks would hold it too long rejects with LongWork before anything is written,
    * and is done on another one. What its admission has asked others is asked again there.

@@ -55,7 +55,7 @@ before(() => {
     'cel.json': config({ jwt: [jwt({}, { claimMappings: { username: { expression: 'claims.sub +' } } })] }),
     'email.json': config({ jwt: [jwt({}, { claimMappings: { username: { expression: 'claims.email' } } })] }),
     'many.json': config({ jwt: Array.from({ length: 65 }, (_, n) => jwt({ url: `https://issuer-${n}.example.com` })) }),
-    'http.kubeconfig': connection({ server: 'http://127.0.0.1:1' }),
+    'ftp.kubeconfig': connection({ server: 'ftp://127.0.0.1:1' }),
     'both.kubeconfig': connection({ server: 'https://a' }, { token: 'a-secret', username: 'b', password: 'c' }),
     'exec.kubeconfig': connection({ server: 'https://a' }, { exec: { command: 'x', apiVersion: 'v1' } }),
   })) {
@@ -147,7 +147,7 @@ const refused: readonly (readonly [flags: string, message: RegExp])[] = [
     /--authentication-token-webhook-config-file: .*nowhere: cannot/,
   ],
   ['--authentication-token-webhook-config-file=@garbage', /--authentication-token-webhook-config-file: .*garbage: /],
-  ['--authentication-token-webhook-config-file=@http.kubeconfig', /-webhook-config-file: .*not of the form https/],
+  ['--authentication-token-webhook-config-file=@ftp.kubeconfig', /-webhook-config-file: .*not of the form https/],
   ['--authentication-token-webhook-config-file=@both.kubeconfig', /-webhook-config-file: .*exclude each other/],
   ['--authentication-token-webhook-config-file=@exec.kubeconfig', /-webhook-config-file: .*apiVersion/],
   [

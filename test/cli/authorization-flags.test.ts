@@ -53,8 +53,8 @@ const rows: readonly (readonly [what: string, flags: readonly string[], ...expec
     /absent/,
   ],
   [
-    'a webhook without TLS',
-    [`${mode}=Webhook`, `--authorization-webhook-config-file=${folder.write('k2', kubeconfig('http://127.0.0.1:1'))}`],
+    'a webhook that is not asked by HTTP',
+    [`${mode}=Webhook`, `--authorization-webhook-config-file=${folder.write('k2', kubeconfig('ftp://127.0.0.1:1'))}`],
     /--authorization-webhook-config-file/,
     /k2/,
     /https/,

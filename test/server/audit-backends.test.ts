@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { until } from '../../src/base/waits-fixture.ts';
@@ -172,6 +176,31 @@ describe('the audit webhook', () => {
     '--audit-webhook-initial-backoff=10ms',
     ...flags.map((flag) => `--audit-webhook-${flag}`),
   ];
+
+  it('may be without TLS, which the log tells', async () => {
+    const seen: { readonly url: string; readonly headers: IncomingHttpHeaders; readonly kind: unknown }[] = [];
+    const plain = createServer(async (request, response) => {
+      const { kind } = (await json(request)) as { kind: unknown };
+      seen.push({ url: request.url ?? '', headers: request.headers, kind });
+      response.end('{}');
+    });
+    await once(plain.listen(0, '127.0.0.1'), 'listening');
+    const { port } = plain.address() as AddressInfo;
+    await using webhook = await AuditWebhook.start();
+    const file = webhook.connectionFile({ server: `http://127.0.0.1:${port}/audit?x=1` }, { token: 'shown' });
+    await using server = await AuditedServer.start(policy, [
+      `--audit-webhook-config-file=${file}`,
+      '--audit-webhook-batch-max-wait=10ms',
+    ]);
+    await read(server, 'plain');
+    await until(() => seen.length > 0, 'no event');
+    const [{ url, headers, kind } = assert.fail()] = seen;
+    assert.deepEqual([url, headers.authorization, kind], ['/audit?x=1', 'Bearer shown', 'EventList']);
+    assert.match(server.process.log, /a webhook is asked without TLS: .*credential/);
+    assert.doesNotMatch(server.process.log, /shown/);
+    plain.close();
+    plain.closeAllConnections();
+  });
 
   it('gets events in batches', async () => {
     await using webhook = await AuditWebhook.start();

@@ -67,6 +67,10 @@ describe('custom objects that break rules', () => {
       'FieldValueInvalid spec.class: Invalid value: "string": class is immutable',
     ]);
     assert.deepEqual(await refusal(merge({ spec: { min: 1, max: 3 } })), []);
+    const shown = (await client().getBytes('/metrics')).toString();
+    for (const work of ['compilation', 'evaluation']) {
+      assert.match(shown, new RegExp(`^apiserver_cel_${work}_duration_seconds_count [1-9]`, 'm'));
+    }
   });
 
   it('definitions with rules that do not compile, or cost too much, are refused', async () => {

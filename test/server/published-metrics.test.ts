@@ -22,6 +22,7 @@ import { ControllerMetrics } from '../../src/controllers/controller-metrics.ts';
 import { kubernetes } from '../../src/dialect/kubernetes.ts';
 import { honoredDurations, requestedDurations } from '../../src/kinds/certificates/requested-duration.ts';
 import { addressMetrics, portMetrics } from '../../src/kinds/core/service/service-metrics.ts';
+import { ruleTimes } from '../../src/registry/rule-times.ts';
 import { conversionMetrics } from '../../src/server/definitions/conversion-metrics.ts';
 import { documentMetrics } from '../../src/server/definitions/document-metrics.ts';
 import { accessMetrics } from '../../src/server/serving/access-metrics.ts';
@@ -133,6 +134,12 @@ const published: Readonly<Record<string, Described>> = {
   apiserver_flowcontrol_request_queue_length_after_enqueue: histogram(level, [0, 10, 25, 50, 100, 250, 500, 1000]),
   apiserver_flowcontrol_dispatched_requests_total: counter(level, 'BETA'),
   apiserver_flowcontrol_current_executing_requests: gauge(level, 'BETA'),
+  apiserver_cel_compilation_duration_seconds: histogram([], seconds, 'BETA'),
+  apiserver_cel_evaluation_duration_seconds: histogram([], seconds, 'BETA'),
+  apiserver_flowcontrol_request_concurrency_limit: { ...gauge(['priority_level']), deprecatedIn: '1.30' },
+  apiserver_flowcontrol_request_concurrency_in_use: { ...gauge(level), deprecatedIn: '1.31' },
+  kube_apiserver_pod_logs_pods_logs_insecure_backend_total: { ...counter(['usage']), deprecatedIn: '1.27' },
+  kube_apiserver_pod_logs_pods_logs_backend_tls_failure_total: { ...counter([]), deprecatedIn: '1.27' },
   apiserver_flowcontrol_current_executing_seats: gauge(level, 'BETA'),
   apiserver_flowcontrol_current_inqueue_requests: gauge(level, 'BETA'),
   apiserver_flowcontrol_current_inqueue_seats: gauge(level),
@@ -381,7 +388,8 @@ class DescribedMetrics extends Metrics {
 
   override formerName: Metrics['formerName'] = (former) => {
     const { name, deprecatedIn, of } = former;
-    this.described[name] = { ...(this.described[of] as Described), deprecatedIn };
+    const { stability = this.described[of]?.stability } = former;
+    this.described[name] = { ...(this.described[of] as Described), deprecatedIn, ...(stability && { stability }) };
     super.formerName(former);
   };
 
@@ -415,6 +423,7 @@ describe('metrics of published servers', () => {
   webhookTokenMetrics(metrics);
   oidcMetrics({ metrics, clock: systemClock, serverId: '' });
   logMetrics(metrics);
+  ruleTimes(metrics, systemClock);
   metrics.counter(requestedDurations);
   metrics.counter(honoredDurations);
   for (const { allocations, failures, held, free } of [addressMetrics, portMetrics]) {
@@ -479,7 +488,7 @@ describe('flags of metrics (spec section 9)', { timeout: 120_000 }, () => {
     const { text } = await server.get('/metrics');
     assert.ok(!text.includes(former));
     assert.match(text, /^nodejs_gc_duration_seconds_count\{kind="minor"\} [1-9]/m);
-    assert.equal(sampleOf(text, 'hidden_metrics_total'), '2');
+    assert.equal(sampleOf(text, 'hidden_metrics_total'), '6');
     assert.equal(sampleOf(text, 'disabled_metrics_total'), '0');
   });
 
@@ -497,6 +506,10 @@ describe('flags of metrics (spec section 9)', { timeout: 120_000 }, () => {
     const { text } = await server.get('/metrics');
     assert.match(text, new RegExp(`^# HELP ${former} \\[ALPHA\\] \\(Deprecated from 1\\.28\\) `, 'm'));
     assert.match(text, new RegExp(`^${former}\\{endpoint="sqlite-0"\\} [1-9]`, 'm'));
+    for (const name of ['request_concurrency_limit', 'request_concurrency_in_use']) {
+      assert.match(text, new RegExp(`^apiserver_flowcontrol_${name}\\{priority_level="[^}]*\\} \\d+$`, 'm'));
+    }
+    assert.match(text, /^# TYPE kube_apiserver_pod_logs_pods_logs_insecure_backend_total counter$/m);
     assert.doesNotMatch(text, /apiserver_storage_objects|nodejs_eventloop_lag_seconds/);
     assert.equal(sampleOf(text, 'disabled_metrics_total'), '2');
     assert.equal(sampleOf(text, 'hidden_metrics_total'), '0');

@@ -54,63 +54,63 @@ const rows: readonly Row[] = [
     what: 'create',
     request: ['POST', configMaps, { body: one }],
     status: 201,
-    tree: [pattern, ...filters, ['Create', ['priorityandfairness'], ['Create sqlite'], ['SerializeObject']]],
+    tree: [`POST ${pattern}`, ...filters, ['Create', ['priorityandfairness'], ['Create sqlite'], ['SerializeObject']]],
     verb: { ...ofOne, name: '', scope: 'resource', verb: 'POST', url: configMaps },
   },
   {
     what: 'get',
     request: ['GET', `${configMaps}/one`],
     status: 200,
-    tree: [`${pattern}/{:name}`, ...filters, ['Get', ['priorityandfairness'], ['SerializeObject']]],
+    tree: [`GET ${pattern}/{:name}`, ...filters, ['Get', ['priorityandfairness'], ['SerializeObject']]],
     verb: { ...ofOne, scope: 'resource', verb: 'GET', url: `${configMaps}/one`, protocol: 'HTTP/1.1' },
   },
   {
     what: 'list',
     request: ['GET', configMaps],
     status: 200,
-    tree: [pattern, ...filters, ['List', ['priorityandfairness'], ['SerializeObject']]],
+    tree: [`GET ${pattern}`, ...filters, ['List', ['priorityandfairness'], ['SerializeObject']]],
     verb: { ...ofOne, name: '', scope: 'namespace', verb: 'LIST' },
   },
   {
     what: 'list of the cluster',
     request: ['GET', '/api/v1/configmaps'],
     status: 200,
-    tree: ['/api/v1/configmaps', ...filters, ['List', ['priorityandfairness'], ['SerializeObject']]],
+    tree: ['GET /api/v1/configmaps', ...filters, ['List', ['priorityandfairness'], ['SerializeObject']]],
     verb: { ...ofOne, name: '', namespace: '', scope: 'cluster', verb: 'LIST' },
   },
   {
     what: 'watch',
     request: ['GET', `${configMaps}?watch=true&timeoutSeconds=1&resourceVersion=0`],
     status: 200,
-    tree: [pattern, ...filters, ['List', ['priorityandfairness'], ['SerializeObject']]],
+    tree: [`GET ${pattern}`, ...filters, ['List', ['priorityandfairness'], ['SerializeObject']]],
     verb: { ...ofOne, name: '', scope: 'namespace', verb: 'WATCH' },
   },
   {
     what: 'watch of one by its path',
     request: ['GET', '/api/v1/watch/namespaces/default/configmaps/one?timeoutSeconds=1&resourceVersion=0'],
     status: 200,
-    tree: [`${pattern}/{:name}`, ...filters, ['List', ['priorityandfairness'], ['SerializeObject']]],
+    tree: [`GET ${pattern}/{:name}`, ...filters, ['List', ['priorityandfairness'], ['SerializeObject']]],
     verb: { ...ofOne, scope: 'resource', verb: 'WATCH' },
   },
   {
     what: 'list of one by a selector',
     request: ['GET', `${configMaps}?fieldSelector=metadata.name%3Done`],
     status: 200,
-    tree: [pattern, ...filters, ['List', ['priorityandfairness'], ['SerializeObject']]],
+    tree: [`GET ${pattern}`, ...filters, ['List', ['priorityandfairness'], ['SerializeObject']]],
     verb: { ...ofOne, name: '', scope: 'namespace', verb: 'LIST' },
   },
   {
     what: 'a revision that does not come',
     request: ['GET', `${configMaps}?resourceVersion=999999999&resourceVersionMatch=NotOlderThan`],
     status: 504,
-    tree: [pattern, ...filters, ['List', ['priorityandfairness']]],
+    tree: [`GET ${pattern}`, ...filters, ['List', ['priorityandfairness']]],
   },
   {
     what: 'update',
     request: ['PUT', `${configMaps}/one`, { body: { ...one, data: { a: '1' } } }],
     status: 200,
     tree: [
-      `${pattern}/{:name}`,
+      `PUT ${pattern}/{:name}`,
       ...filters,
       ['Update', ['priorityandfairness'], ['GuaranteedUpdate sqlite'], ['SerializeObject']],
     ],
@@ -121,7 +121,7 @@ const rows: readonly Row[] = [
     request: ['PATCH', `${configMaps}/one`, { body: { data: { a: '2' } }, headers: merge }],
     status: 200,
     tree: [
-      `${pattern}/{:name}`,
+      `PATCH ${pattern}/{:name}`,
       ...filters,
       ['Patch', ['priorityandfairness'], ['GuaranteedUpdate sqlite'], ['SerializeObject']],
     ],
@@ -132,7 +132,7 @@ const rows: readonly Row[] = [
     request: ['DELETE', `${configMaps}/one`],
     status: 200,
     tree: [
-      `${pattern}/{:name}`,
+      `DELETE ${pattern}/{:name}`,
       ...filters,
       ['Delete', ['priorityandfairness'], ['Delete sqlite'], ['SerializeObject']],
     ],
@@ -142,14 +142,14 @@ const rows: readonly Row[] = [
     what: 'delete of a collection',
     request: ['DELETE', `${configMaps}?labelSelector=none`],
     status: 200,
-    tree: [pattern, ...filters, ['Delete', ['priorityandfairness'], ['SerializeObject']]],
+    tree: [`DELETE ${pattern}`, ...filters, ['Delete', ['priorityandfairness'], ['SerializeObject']]],
     verb: { ...ofOne, name: '', scope: 'namespace', verb: 'DELETE' },
   },
   {
     what: 'a write on the thread for heavy work',
     request: ['POST', configMaps, { body: large }],
     status: 201,
-    tree: [pattern, ...filters, ['Create', ['priorityandfairness'], ['Create sqlite'], ['SerializeObject']]],
+    tree: [`POST ${pattern}`, ...filters, ['Create', ['priorityandfairness'], ['Create sqlite'], ['SerializeObject']]],
     verb: { ...ofOne, name: '', scope: 'resource', verb: 'POST' },
   },
   {
@@ -157,7 +157,7 @@ const rows: readonly Row[] = [
     request: ['GET', '/api/v1/namespaces/default/status'],
     status: 200,
     tree: [
-      '/api/v1/namespaces/{:namespace}/namespaces/{:name}/status',
+      'GET /api/v1/namespaces/{:namespace}/namespaces/{:name}/status',
       ...filters,
       ['Get', ['priorityandfairness'], ['SerializeObject']],
     ],
@@ -168,25 +168,25 @@ const rows: readonly Row[] = [
     what: 'what is not there',
     request: ['GET', `${configMaps}/absent`],
     status: 404,
-    tree: [`${pattern}/{:name}`, ...filters, ['Get', ['priorityandfairness']]],
+    tree: [`GET ${pattern}/{:name}`, ...filters, ['Get', ['priorityandfairness']]],
   },
   {
     what: 'a body that cannot be read',
     request: ['POST', configMaps, { body: '{' }],
     status: 400,
-    tree: [pattern, ...filters, ['Create', ['priorityandfairness']]],
+    tree: [`POST ${pattern}`, ...filters, ['Create', ['priorityandfairness']]],
   },
   {
     what: 'a refusal',
     request: ['GET', configMaps, { as: 'anonymous' }],
     status: 403,
-    tree: [pattern, ...filters],
+    tree: [`GET ${pattern}`, ...filters],
   },
   {
     what: 'a credential that does not hold',
     request: ['GET', configMaps, { as: { token: 'wrong' } }],
     status: 401,
-    tree: [pattern, ['authentication']],
+    tree: [`GET ${pattern}`, ['authentication']],
   },
 ];
 
@@ -220,6 +220,9 @@ describe('the trace of a request', () => {
       assert.equal(attributes['http.method'], request[0]);
       assert.equal(attributes['http.target'], request[1].split('?', 1)[0]);
       assert.equal(attributes['http.wrote_bytes'], answer.bytes.length);
+      assert.equal(attributes['http.response_content_length'], answer.bytes.length);
+      assert.equal(attributes['net.host.name'], '127.0.0.1');
+      assert.ok(Number(attributes['net.host.port']) > 0);
       assert.equal(attributes['user_agent.original'], 'tester/1');
       assert.equal(attributes['net.sock.peer.addr'], '127.0.0.1');
       if (!verb) return;
@@ -234,6 +237,12 @@ describe('the trace of a request', () => {
     const body = JSON.stringify({ ...one, metadata: { name: 'of-known-length' } });
     const { trace } = await send(['POST', configMaps, { body }], 'body');
     const { events } = named(trace, 'Create');
+    assert.equal(root(trace).attributes['http.request_content_length'], body.length);
+    const { attributes } = named(trace, 'SerializeObject');
+    assert.deepEqual(attributes, {
+      ...{ 'audit-id': 'body', method: 'POST', url: configMaps, protocol: 'HTTP/1.1' },
+      mediaType: 'application/json',
+    });
     assert.deepEqual(events[0], { name: 'limitedReadBody succeeded', attributes: { len: body.length } });
     const later = events.slice(1).map(({ name }) => name);
     assert.deepEqual(later, ['About to write a response', 'Writing http response done']);
@@ -379,7 +388,7 @@ describe('a trace goes on', () => {
     const asked = ['HTTP POST'];
     const answered = ['List', ['priorityandfairness'], ['SerializeObject']];
     assert.deepEqual(treeOf(trace), [
-      pattern,
+      `GET ${pattern}`,
       ['authentication', asked],
       ['impersonation'],
       ['authorization', asked],

@@ -138,14 +138,17 @@ export class AuditWebhook implements AsyncDisposable {
   }
 
   /** Writes a file that says how to reach it; its path. */
-  connectionFile(cluster: Readonly<Record<string, unknown>> = {}): string {
+  connectionFile(
+    cluster: Readonly<Record<string, unknown>> = {},
+    user: Readonly<Record<string, unknown>> = {},
+  ): string {
     const file = join(this.fixture.directory, 'audit.kubeconfig');
     const server = `https://127.0.0.1:${this.fixture.port}/events`;
     const authorities = Buffer.from(this.fixture.authorities).toString('base64');
     const reached = { server, 'tls-server-name': 'api.example.com', 'certificate-authority-data': authorities };
     const document = {
       clusters: [{ name: 'webhook', cluster: { ...reached, ...cluster } }],
-      users: [{ name: 'server', user: {} }],
+      users: [{ name: 'server', user }],
       contexts: [{ name: 'c', context: { cluster: 'webhook', user: 'server' } }],
       'current-context': 'c',
     };

@@ -71,7 +71,7 @@ function notNegative(flag: string, value: number): number {
 function readWebhook(values: ServerFlagValues, dialect: Dialect): AuditConfig['webhook'] {
   const file = values['audit-webhook-config-file'];
   if (file === undefined) return undefined;
-  named('audit-webhook-config-file', () => readKubeconfig(file, dialect, systemFiles));
+  named('audit-webhook-config-file', () => readKubeconfig(file, dialect, systemFiles, { allowsHttp: true }));
   const initialBackoffMs = values['audit-webhook-batch-initial-backoff'] ?? values['audit-webhook-initial-backoff'];
   return { ...readBackend('webhook', values, dialect), file, initialBackoffMs };
 }

@@ -137,7 +137,9 @@ function readConfiguration(values: ServerFlagValues, path: string): FileContent 
 function readTokenWebhook(values: ServerFlagValues): AuthenticationConfig['tokenWebhook'] {
   const file = values['authentication-token-webhook-config-file'];
   if (file === undefined) return undefined;
-  named('authentication-token-webhook-config-file', () => readKubeconfig(file, dialects[values.dialect], systemFiles));
+  named('authentication-token-webhook-config-file', () =>
+    readKubeconfig(file, dialects[values.dialect], systemFiles, { allowsHttp: true }),
+  );
   return {
     file,
     version: values['authentication-token-webhook-version'],

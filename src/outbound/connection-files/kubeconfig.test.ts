@@ -35,10 +35,10 @@ after(() => rmSync(directory, { recursive: true }));
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-function read(text: string, dialect = orch) {
+function read(text: string, dialect = orch, options = {}) {
   const file = join(directory, 'config');
   writeFileSync(file, text);
-  return readKubeconfig(file, dialect, systemFiles);
+  return readKubeconfig(file, dialect, systemFiles, options);
 }
 
 /** A kubeconfig with one cluster and one user. */
@@ -64,6 +64,16 @@ describe('a kubeconfig', () => {
       credential: { type: 'stored', certificate: { certificate, key } },
       impersonation: undefined,
     });
+  });
+
+  it('of a webhook, without TLS', () => {
+    const allowsHttp = { allowsHttp: true };
+    assert.equal(read(file("server: 'http://h:1/a?b=c'", ''), orch, allowsHttp).server.href, 'http://h:1/a?b=c');
+    for (const text of ['http://u:secret@h:1', 'ftp://h:1', 'h:1']) {
+      assert.throws(() => read(file(`server: '${text}'`, ''), orch, allowsHttp), {
+        message: /the server is not of the form https:\/\/HOST:PORT or http:\/\/HOST:PORT$/,
+      });
+    }
   });
 
   it('with relative files', () => {

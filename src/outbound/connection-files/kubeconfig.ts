@@ -5,17 +5,27 @@ import type { ConnectionConfig } from '../connection-config.ts';
 import { ConnectionFile, type Fields } from './connection-file.ts';
 import { readCredential, readImpersonation } from './kubeconfig-user.ts';
 
+interface KubeconfigOptions {
+  /** Takes a server without TLS, as kube-apiserver does of webhooks. Default: such a file is refused. */
+  readonly allowsHttp?: boolean;
+}
+
 /**
  * Reads the current context of a kubeconfig and the files it refers to, relative to its directory. The dialect gives
  * the names for credential plugins. Throws ConnectionFileError.
  */
-export function readKubeconfig(file: string, dialect: Dialect, files: Files): ConnectionConfig {
+export function readKubeconfig(
+  file: string,
+  dialect: Dialect,
+  files: Files,
+  options: KubeconfigOptions = {},
+): ConnectionConfig {
   const document = new ConnectionFile(file, files);
   const context = document.entry('contexts', 'context', document.text(document.root, 'current-context'));
   const cluster = document.entry('clusters', 'cluster', document.text(context, 'cluster'));
   const userName = document.text(context, 'user');
   const user = userName === undefined ? {} : document.entry('users', 'user', userName);
-  const server = readServer(document, cluster);
+  const server = readServer(document, cluster, options);
   return {
     ...server,
     credential: readCredential({ document, user, dialect, cluster, authorities: server.authorities }),
@@ -25,8 +35,8 @@ export function readKubeconfig(file: string, dialect: Dialect, files: Files): Co
 
 type Server = Pick<ConnectionConfig, 'server' | 'authorities' | 'serverName' | 'insecure'>;
 
-function readServer(document: ConnectionFile, cluster: Fields): Server {
-  const server = readUrl(document, cluster);
+function readServer(document: ConnectionFile, cluster: Fields, options: KubeconfigOptions): Server {
+  const server = readUrl(document, cluster, options);
   if (document.text(cluster, 'proxy-url') !== undefined) throw document.error('proxy-url is not supported');
   const insecure = document.boolean(cluster, 'insecure-skip-tls-verify');
   const authorities = document.content(cluster, 'certificate-authority');
@@ -37,11 +47,12 @@ function readServer(document: ConnectionFile, cluster: Fields): Server {
   return { server, authorities, serverName: document.text(cluster, 'tls-server-name'), insecure };
 }
 
-function readUrl(document: ConnectionFile, cluster: Fields): URL {
+function readUrl(document: ConnectionFile, cluster: Fields, { allowsHttp = false }: KubeconfigOptions): URL {
   const text = document.text(cluster, 'server');
   const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'https:' && url.username === '' && url.password === '') return url;
-  throw document.error('the server is not of the form https://HOST:PORT');
+  const isTaken = url?.protocol === 'https:' || (allowsHttp && url?.protocol === 'http:');
+  if (isTaken && url.username === '' && url.password === '') return url;
+  throw document.error(`the server is not of the form https://HOST:PORT${allowsHttp ? ' or http://HOST:PORT' : ''}`);
 }
 
 function hasCertificates(pem: string): boolean {

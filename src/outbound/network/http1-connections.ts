@@ -1,3 +1,4 @@
+import http from 'node:http';
 import https from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import type { ConnectOptions, HttpsConnections, OutgoingRequest, OutgoingResponse } from '../network.ts';
@@ -9,7 +10,7 @@ const attemptsMax = 3;
 /** A pool of HTTP/1.1 connections. */
 export class Http1Connections implements HttpsConnections {
   readonly #options: ConnectOptions;
-  #agent: OfferedAgent | undefined;
+  #agent: OfferedAgent | http.Agent | undefined;
 
   constructor(options: ConnectOptions) {
     this.#options = options;
@@ -28,7 +29,7 @@ export class Http1Connections implements HttpsConnections {
   }
 
   #start({ server, method, target, headers, body, signal, silenceMsMax }: OutgoingRequest): SentRequest {
-    const sent = https.request({
+    const sent = (this.#options.plain ? http : https).request({
       agent: this.#pool,
       hostname: hostOf(server),
       port: server.port,
@@ -46,12 +47,15 @@ export class Http1Connections implements HttpsConnections {
 
   /** Takes an open connection, which the next request uses. */
   offer(socket: TLSSocket): void {
-    this.#pool.offer(socket);
+    const pool = this.#pool;
+    if (pool instanceof OfferedAgent) pool.offer(socket);
   }
 
-  get #pool(): OfferedAgent {
-    const { keepAlive } = this.#options;
-    this.#agent ??= new OfferedAgent({ keepAlive, ...tlsOptions(this.#options) });
+  get #pool(): OfferedAgent | http.Agent {
+    const { keepAlive, plain } = this.#options;
+    this.#agent ??= plain
+      ? new http.Agent({ keepAlive })
+      : new OfferedAgent({ keepAlive, ...tlsOptions(this.#options) });
     return this.#agent;
   }
 
@@ -60,12 +64,12 @@ export class Http1Connections implements HttpsConnections {
     // Busy connections are closed when they become free.
     this.#agent.maxFreeSockets = 0;
     for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
-    this.#agent.dropOffered();
+    dropOffered(this.#agent);
   }
 
   close(): void {
     this.#agent?.destroy();
-    this.#agent?.dropOffered();
+    dropOffered(this.#agent);
   }
 }
 
@@ -87,7 +91,11 @@ class OfferedAgent extends https.Agent {
   }
 }
 
-type SentRequest = ReturnType<typeof https.request>;
+const dropOffered = (agent: http.Agent | undefined): void => {
+  if (agent instanceof OfferedAgent) agent.dropOffered();
+};
+
+type SentRequest = http.ClientRequest;
 
 function responseTo(sent: SentRequest): Promise<OutgoingResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<OutgoingResponse>();

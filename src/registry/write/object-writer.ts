@@ -134,8 +134,8 @@ export class ObjectWriter {
 
   /** Context for strategies. */
   strategyContext({ user, served }: Pick<WriteContext, 'user' | 'served'>): StrategyContext {
-    const { dialect, clock, inline, features } = this.#parts;
-    return { dialect, user, now: clock.now(), requested: served.kind, inline, features };
+    const { dialect, clock, inline, features, timeRules } = this.#parts;
+    return { dialect, user, now: clock.now(), requested: served.kind, inline, features, timeRules };
   }
 
   /**

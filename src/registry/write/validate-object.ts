@@ -16,7 +16,7 @@ import type { UpdateView, WriteContext } from './object-writer.ts';
 
 /** Validation of objects that are written: metadata, schema, rules and strategy. */
 
-type Parts = Pick<RegistryParts, 'dialect' | 'clock' | 'inline'>;
+type Parts = Pick<RegistryParts, 'dialect' | 'clock' | 'inline' | 'timeRules'>;
 
 /** Throws or rejects if a new object is invalid. A promise only if a part of the validation is one. */
 export function validateNew(
@@ -94,13 +94,13 @@ interface RuledChange {
 
 /** Rules of custom resources. An update that leaves a wrong value as it is gets a warning, as in kube-apiserver. */
 function ruleErrors(
-  { clock, inline }: Parts,
+  { clock, inline, timeRules }: Parts,
   { served, request }: WriteContext,
   object: ApiObject,
   { old, errors, ratcheting }: RuledChange,
 ): Validation {
   const onRatcheted = (error: FieldError): void => request.warn(`${error.field}: ${describeFieldError(error)}`);
-  const options = { old, errors, clock, inline, ...(ratcheting && { onRatcheted }) };
+  const options = { old, errors, clock, inline, timeRules, ...(ratcheting && { onRatcheted }) };
   return validateRules(served.written.schema, object, options);
 }
 

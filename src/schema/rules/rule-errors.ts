@@ -20,17 +20,17 @@ import { survey } from '../structural/survey.ts';
  */
 export function ruleErrors(
   schema: unknown,
-  options: StructuralOptions,
+  options: StructuralOptions & Pick<CheckedSchema, 'timeRules'>,
 ): readonly FieldError[] | Promise<readonly FieldError[]> {
   const json = asSchema(schema);
   if (survey(json, options.path).tooLarge || !hasRules(json) || isUnsupported(json)) return [];
-  const { path, inline } = options;
+  const { path, inline, timeRules } = options;
   const { schema: valid, errors, ofDefaults = [] } = readStructuralSchema(json, options);
-  if (valid) return check({ json, schema: valid, path, inline, ofDefaults, refused: [] });
+  if (valid) return check({ json, schema: valid, path, inline, timeRules, ofDefaults, refused: [] });
   // Keywords that are wrong elsewhere do not matter; a structure that is wrong does.
   const refused = schemaErrors(json, path);
   if (errors.length > refused.length + ofDefaults.length) return [];
-  return check({ json, schema: buildStructuralSchema(json, options), path, inline, ofDefaults, refused });
+  return check({ json, schema: buildStructuralSchema(json, options), path, inline, timeRules, ofDefaults, refused });
 }
 
 /** Whether any schema within has rules. The schema must be small enough to be read. */
@@ -52,6 +52,8 @@ interface CheckedSchema {
   readonly schema: StructSchema;
   readonly path: string;
   readonly inline: boolean | undefined;
+  /** Called when expressions are going to be compiled; the result when they are. */
+  readonly timeRules?: ((work: 'compilation') => () => void) | undefined;
   /** Errors of defaults and of keywords that were found before. */
   readonly ofDefaults: readonly FieldError[];
   readonly refused: readonly FieldError[];
@@ -67,6 +69,7 @@ async function check(checked: CheckedSchema): Promise<readonly FieldError[]> {
   // Expressions are not looked at while a default is wrong, as in kube-apiserver.
   if (broken.length + checked.ofDefaults.length > 0) return broken;
   const ofRules = new RuleDefinitionCheck({ path: checked.path, inline: checked.inline, errors: checked.refused });
-  await inTurns(ofRules.steps(checked.schema));
+  const stop = checked.timeRules?.('compilation');
+  await inTurns(ofRules.steps(checked.schema)).finally(stop);
   return ofRules.errors;
 }

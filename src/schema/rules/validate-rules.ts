@@ -16,6 +16,8 @@ interface ValidateRulesOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** See `validate`. */
   readonly inline?: boolean | undefined;
+  /** Called when the evaluation starts, for each object; the result when it ends. */
+  readonly timeRules?: ((work: 'evaluation') => () => void) | undefined;
 }
 
 type Evaluator = typeof RuleEvaluation;
@@ -72,11 +74,23 @@ const notChecked = invalid(
 );
 
 function evaluate(Loaded: Evaluator, tree: RuleTree, value: unknown, options: ValidateRulesOptions) {
-  const { old, onRatcheted, inline } = options;
+  const { old, onRatcheted, inline, timeRules } = options;
   const evaluation = new Loaded({ old, inline, ...(onRatcheted && { onRatcheted }) });
-  const steps = evaluation.steps(tree, value);
+  const stop = timeRules?.('evaluation');
+  const found = runSteps(evaluation, evaluation.steps(tree, value), options.clock);
+  if (!stop) return found;
+  if (found instanceof Promise) return found.finally(stop);
+  stop();
+  return found;
+}
+
+function runSteps(
+  evaluation: RuleEvaluation,
+  steps: Generator<void, void>,
+  clock: ValidateRulesOptions['clock'],
+): readonly FieldError[] | Promise<readonly FieldError[]> {
   if (steps.next().done) return evaluation.errors;
-  const slice = new TimeSlice(options.clock);
+  const slice = new TimeSlice(clock);
   while (!slice.over) if (steps.next().done) return evaluation.errors;
   return finish(evaluation, steps, slice);
 }

@@ -2,6 +2,7 @@ import type { HistogramSeries, Metrics } from '../../base/metrics.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { StageTimes } from './observe/stage-times.ts';
 
+/** As in kube-apiserver: `failure` is a request without any credential, `error` one whose credential does not hold. */
 type AuthenticationResult = 'success' | 'failure' | 'error';
 export type AuthorizationResult = 'allowed' | 'denied' | 'no-opinion' | 'error';
 

@@ -11,7 +11,7 @@ import type { SeatKind } from './flow-control/shared-capacity.ts';
 export type Operation = PathOperation | ResourceOperation | ConnectOperation;
 
 /** A path with its own handler; needs no seat and reads no body. */
-interface PathOperation {
+export interface PathOperation {
   readonly type: 'path';
   readonly path: string;
   readonly handle: (exchange: Exchange, path: string) => void | Promise<void>;

@@ -32,7 +32,7 @@ import type { Health } from '../upkeep/health.ts';
 import type { ServerConfig } from '../wiring/config.ts';
 import { namesOfEnabled } from '../wiring/features.ts';
 import { AuditedObjects } from './audit/audited-objects.ts';
-import { type RequestAudit, statusObject } from './audit/request-audit.ts';
+import { encodedObject, type RequestAudit } from './audit/request-audit.ts';
 import { sentIdentity } from './audit/sent-identity.ts';
 import type { Connector } from './connect/connector.ts';
 import type { FlowTable } from './flow-control/flow-tables.ts';
@@ -42,11 +42,18 @@ import { DeprecatedApis } from './observe/deprecated-apis.ts';
 import { discoveryMetrics } from './observe/discovery-metrics.ts';
 import { scopeLabel } from './observe/scope-label.ts';
 import { WatchMetrics } from './observe/watch-metrics.ts';
-import { type ConnectOperation, type Operation, type ResourceOperation, seatOf } from './operation.ts';
+import {
+  type ConnectOperation,
+  type Operation,
+  type PathOperation,
+  type ResourceOperation,
+  seatOf,
+} from './operation.ts';
 import { annotate, type RequestContext } from './request-context.ts';
 import { routes } from './routes.ts';
 import { requiredSchema } from './schema-readiness.ts';
 import { ReceivedRequest, ServedRequest } from './served-request.ts';
+import { serializeAttributes } from './tracing/request-tracer.ts';
 import { WatchStreams } from './watch-stream.ts';
 
 interface ResponderParts {
@@ -174,10 +181,19 @@ export class Responder {
 
   /** Returns a promise only if it must wait; most reads do not. */
   answer(context: RequestContext, operation: Operation): void | Promise<void> {
-    if (operation.type === 'path') return operation.handle(context.exchange, operation.path);
+    if (operation.type === 'path') return this.#answerPath(context, operation);
     if (operation.type === 'connect') return this.#connect(context, operation);
     const waiting = requiredSchema(operation, this.#parts.clock);
     return waiting ? waiting.then(() => this.#answer(context, operation)) : this.#answer(context, operation);
+  }
+
+  #answerPath({ exchange, audit }: RequestContext, { handle, path }: PathOperation): void | Promise<void> {
+    if (audit?.wantsResponseObject) {
+      exchange.answersObject = (json) => {
+        audit.responseObject = encodedObject(json);
+      };
+    }
+    return handle(exchange, path);
   }
 
   async #connect(context: RequestContext, { info, served }: ConnectOperation): Promise<void> {
@@ -227,7 +243,7 @@ export class Responder {
     }
     const serve = (body: RequestBody | undefined): Reply | Promise<Reply> => {
       request.body = body;
-      audit?.noteBody(sentIdentity(body));
+      audit?.noteBody(sentIdentity(body, request));
       const reply = registry.serve(request);
       return reply instanceof Promise ? reply.catch((error) => this.#serveLong(request, error)) : reply;
     };
@@ -247,7 +263,7 @@ export class Responder {
     if (!verbSpan) return this.#send(context, reply, presentation);
     verbSpan.event('About to write a response');
     const { mediaType } = presentation.negotiated;
-    const span = verbSpan.child('SerializeObject', { mediaType });
+    const span = verbSpan.child('SerializeObject', serializeAttributes(context, mediaType));
     const end = (): void => {
       span.end();
       verbSpan.event('Writing http response done');
@@ -265,7 +281,7 @@ export class Responder {
         const plain: Presentation = { ...presentation, negotiated: { ...presentation.negotiated, as: 'object' } };
         const status = Buffer.from(JSON.stringify(reply.body));
         audit?.noteStatus(reply.body);
-        if (audit?.wantsResponseObject) audit.responseObject = statusObject(reply.body);
+        if (audit?.wantsResponseObject) audit.responseObject = encodedObject(status);
         const body = this.#representation.object(status, plain);
         return this.#sendBytes(context, reply.status, body, presentation);
       }

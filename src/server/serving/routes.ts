@@ -79,13 +79,13 @@ export function routes(parts: RouteParts): PathRouter {
     .prefix('/api/', get, (exchange, path) => {
       if (path === '/api/') return sendDiscovery(parts, exchange, 'api');
       const [, , apiVersion = '', ...more] = trimmed(path).split('/');
-      return sendDocument(parts, exchange, more.length === 0 ? documents.resourceList('', apiVersion) : undefined);
+      return sendNamed(parts, exchange, more.length === 0 ? documents.resourceList('', apiVersion) : undefined);
     })
     .prefix('/apis/', get, (exchange, path) => {
       if (path === '/apis/') return sendDiscovery(parts, exchange, 'apis');
       const [, , group = '', apiVersion, ...more] = trimmed(path).split('/');
       const found = apiVersion === undefined ? documents.group(group) : documents.resourceList(group, apiVersion);
-      return sendDocument(parts, exchange, more.length === 0 && group !== '' ? found : undefined);
+      return sendNamed(parts, exchange, more.length === 0 && group !== '' ? found : undefined);
     })
     .exact('/openapi/v2', get, (exchange) => sendOpenapi(parts, exchange, { type: 'v2' }))
     .exact('/openapi/v3', get, (exchange) => sendOpenapi(parts, exchange, { type: 'index' }))
@@ -147,22 +147,39 @@ function sendJson({ negotiator, compresses }: RouteParts, exchange: Exchange, js
 
 const formOf = ({ format, pretty }: Negotiated): DocumentForm => (format === 'json' && pretty ? 'pretty' : format);
 
-function sendDocument(parts: RouteParts, exchange: Exchange, document: ApiDocument | undefined): void | Promise<void> {
+function sendDocument(
+  parts: RouteParts,
+  exchange: Exchange,
+  document: ApiDocument | undefined,
+  { isObject = false }: Pick<Sent, 'isObject'> = {},
+): void | Promise<void> {
   if (!document) throw parts.notServed();
   const negotiated = parts.negotiator.negotiate(exchange, { message: document.message });
-  return sendForm(parts, exchange, { document, form: formOf(negotiated), contentType: negotiated.mediaType });
+  return sendForm(parts, exchange, { document, form: formOf(negotiated), contentType: negotiated.mediaType, isObject });
+}
+
+/** The versions of a group, or the resources of one: an API object, unlike other documents. */
+function sendNamed(parts: RouteParts, exchange: Exchange, document: ApiDocument | undefined): void | Promise<void> {
+  return sendDocument(parts, exchange, document, { isObject: true });
 }
 
 interface Sent {
   readonly document: ApiDocument;
   readonly form: DocumentForm;
   readonly contentType: string;
+  /** Whether it is an API object, which audit events show. Default: false. */
+  readonly isObject?: boolean;
 }
 
 /** Answers 304 to a client that has this form of the document (RFC 9110 section 13.1.2). */
-function sendForm(parts: RouteParts, exchange: Exchange, { document, form, contentType }: Sent): void | Promise<void> {
+function sendForm(
+  parts: RouteParts,
+  exchange: Exchange,
+  { document, form, contentType, isObject = false }: Sent,
+): void | Promise<void> {
   const { forms, heavy, compresses } = parts;
   if (answersKnown(parts, exchange, { hash: document.hash, form })) return;
+  if (isObject) exchange.answersObject?.(document.json);
   const bytes = heavy.takesDocument(document, form)
     ? forms.bytesMade(document, form, () => heavy.document(document, form, forms))
     : forms.bytes(document, form);
@@ -208,11 +225,13 @@ function sendDiscovery(parts: RouteParts, exchange: Exchange, root: 'api' | 'api
   const form = formOf(negotiated);
   if (aggregated === undefined) {
     const document = root === 'api' ? documents.coreVersions() : documents.groupList();
-    return sendForm(parts, exchange, { document, form, contentType: mediaType });
+    return sendForm(parts, exchange, { document, form, contentType: mediaType, isObject: true });
   }
   const contentType = `${mediaType};g=${dialect.group('apidiscovery')};v=${aggregated};as=APIGroupDiscoveryList`;
   const made = documents.aggregatedInSlices(root, aggregated, parts.clock);
-  return whenMade(exchange, made, (document) => sendForm(parts, exchange, { document, form, contentType }));
+  return whenMade(exchange, made, (document) =>
+    sendForm(parts, exchange, { document, form, contentType, isObject: true }),
+  );
 }
 
 const aggregatedForm = ['APIGroupDiscoveryList'] as const;

@@ -3,6 +3,7 @@ import { requirePermission, requireUnsafeDelete } from '../../authz/authorizer.t
 import type { Caller } from '../../base/caller.ts';
 import type { KindServices } from '../../kinds/services.ts';
 import { kindCounters } from '../../registry/kind-counters.ts';
+import { ruleTimes } from '../../registry/rule-times.ts';
 import type { RegistryParts } from '../../registry/verb.ts';
 import type { ResourceRequest } from '../../request/request-info.ts';
 import type { UserInfo } from '../../request/user-info.ts';
@@ -41,6 +42,7 @@ export function registryParts(
     requireUnsafeDelete: (info, user, request) => requireUnsafeDelete(authorizer, info, user, request),
     pools: () => parts.services.pools(),
     count: kindCounters(metrics),
+    timeRules: ruleTimes(metrics, clock),
     inline: true,
     features,
     storeName: config.storage.backend,

@@ -157,6 +157,28 @@ describe('the auditor', () => {
     resources.close();
   });
 
+  it('shows a refusal from the first event after it on', async () => {
+    const gone = new StatusError('NotFound', 'no such pod');
+    const unknown = new StatusError('Unauthorized', 'Unauthorized');
+    const [level, target] = ['RequestResponse', '/api/v1/namespaces/n/pods/p/exec'] as const;
+    for (const [parts, expected] of [
+      [{ answer: () => Promise.reject(gone) }, ['RequestReceived', 'ResponseStarted 404', 'ResponseComplete 404']],
+      [{ authenticator: { authenticate: () => Promise.reject(unknown) } }, ['ResponseStarted 401']],
+    ] as const) {
+      const { serve, events, resources } = audited(parts, { level });
+      const exchange = new ExchangeFixture('GET', target);
+      serve(exchange);
+      await until(() => exchange.responded);
+      exchange.end();
+      await until(() => events().length === expected.length);
+      const shown = events().map(({ stage, responseObject }) =>
+        responseObject ? `${stage} ${JSON.parse(responseObject.toString()).code}` : stage,
+      );
+      assert.deepEqual(shown, expected);
+      resources.close();
+    }
+  });
+
   it('makes each event once, whatever comes when', () => {
     const { serve, stages, resources } = audited();
     const exchange = get();
@@ -196,6 +218,16 @@ describe('the auditor', () => {
     const fail: Turn = () => {
       throw new StatusError('Conflict', 'lost');
     };
+    it('but for watches, which are open as long as their clients like', () => {
+      const { serve, events, clock, resources } = audited();
+      const exchange = new ExchangeFixture('GET', '/api/v1/pods?watch=true');
+      serve(exchange);
+      clock.advance(60_000);
+      exchange.end();
+      assert.deepEqual([...(events().at(-1)?.annotations ?? [])], []);
+      resources.close();
+    });
+
     for (const [what, answer, afterMs, expected] of [
       ['at the limit', [wait(500)], 0, {}],
       ['beyond it', [wait(501)], 0, { total: '501ms' }],

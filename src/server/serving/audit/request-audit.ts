@@ -43,6 +43,8 @@ export class RequestAudit {
   #answeredMs: number | undefined;
   #requestObject: RecordedObject | undefined;
   #responseObject: RecordedObject | undefined;
+  /** The Status of a refusal, which is known before its answer is sent. */
+  #refusal: Buffer | undefined;
   #latencies: LayerLatencies | undefined;
 
   constructor(auditor: Auditor, context: RequestContext, verdict: Verdict, user: UserInfo | undefined) {
@@ -120,7 +122,10 @@ export class RequestAudit {
     if (this.#context.exchange.responded) return;
     this.served();
     const status = (error instanceof StatusError ? error : internalError(error)).toStatus();
-    if (this.#user && this.wantsResponseObject) this.#responseObject = statusObject(status);
+    if (this.wantsResponseObject) {
+      this.#refusal = Buffer.from(JSON.stringify(status));
+      this.#responseObject = encodedObject(this.#refusal);
+    }
     this.noteStatus(status);
     if (
       !this.#user ||
@@ -133,6 +138,7 @@ export class RequestAudit {
     const message = `APIServer panic'd: ${error instanceof Error ? error.message : typeof error}`;
     this.#status = { code: status.code ?? 500, status: 'Failure', reason: 'InternalError', message };
     this.#responseObject = undefined;
+    this.#refusal = undefined;
   }
 
   /** The answer, or its first part, was handed over, or the request refused. */
@@ -169,7 +175,8 @@ export class RequestAudit {
   #start(status: number): boolean | Promise<boolean> {
     if (this.#started || this.#over || this.verdict.omitStages.has('ResponseStarted')) return true;
     this.#started = true;
-    return this.#auditor.record(this.#event('ResponseStarted', this.#auditor.now(), this.#statusOf(status)));
+    const event = this.#event('ResponseStarted', this.#auditor.now(), this.#statusOf(status));
+    return this.#auditor.record(this.#refusal ? { ...event, responseObject: this.#refusal } : event);
   }
 
   #complete(status: number): boolean | Promise<boolean> {
@@ -181,11 +188,16 @@ export class RequestAudit {
   /** Makes the last event. Called once. */
   finish(status: number, endedMs: number): boolean | Promise<boolean> {
     if (this.verdict.omitStages.has(this.#last)) return true;
-    if (this.#last === 'ResponseComplete' && endedMs - this.#receivedMs > slowMs) this.#noteLatencies(endedMs);
+    if (this.#isTimed && endedMs - this.#receivedMs > slowMs) this.#noteLatencies(endedMs);
     if (!this.#requestObject && !this.#responseObject) return this.#recordBare(status, endedMs);
     const event = this.#event(this.#last, endedMs, this.#statusOf(status));
     const bytes = (this.#requestObject?.bytes() ?? 0) + (this.#responseObject?.bytes() ?? 0);
     return this.#auditor.encoding(bytes, () => this.#withObjects(event)) ?? this.#withoutObjects(event);
+  }
+
+  /** A watch is open as long as its client likes, which says nothing of the server. */
+  get #isTimed(): boolean {
+    return this.#last === 'ResponseComplete' && this.#context.info.verb !== 'watch';
   }
 
   #withoutObjects(event: AuditEvent): boolean | Promise<boolean> {
@@ -283,11 +295,8 @@ export class RequestAudit {
 
 const decided = ({ verdict, reason }: Decision): AuditEvent['decision'] => ({ allowed: verdict === 'allow', reason });
 
-/** The Status of an answer. */
-export function statusObject(status: Status): RecordedObject {
-  const bytes = Buffer.from(JSON.stringify(status));
-  return { bytes: () => bytes.length, encode: () => bytes };
-}
+/** An object that is JSON in one line. */
+export const encodedObject = (json: Uint8Array): RecordedObject => ({ bytes: () => json.length, encode: () => json });
 
 /** Objects that cannot be encoded are left out: the rest of the event counts more. */
 async function encoded(object: RecordedObject | undefined): Promise<EncodedObject> {

@@ -19,6 +19,15 @@ export function logMetrics(metrics: Metrics): LogMetrics {
     help: 'Reads of logs of pods that failed because the certificate of the agent does not hold.',
     labels: [],
   });
+  for (const [former, of] of [
+    ['kube_apiserver_pod_logs_pods_logs_insecure_backend_total', 'kube_apiserver_pod_logs_insecure_backend_total'],
+    [
+      'kube_apiserver_pod_logs_pods_logs_backend_tls_failure_total',
+      'kube_apiserver_pod_logs_backend_tls_failure_total',
+    ],
+  ] as const) {
+    metrics.formerName({ name: former, deprecatedIn: '1.27', of });
+  }
   return {
     asked: (isVerified) => asked.add({ usage: isVerified ? 'enforce_tls' : 'skip_tls_allowed' }),
     mistrusted: () => mistrusted.add({}),

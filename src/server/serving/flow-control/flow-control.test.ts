@@ -217,8 +217,20 @@ test('seats and waiting requests are counted by flow schema', async () => {
   // Executing, waiting, dispatched.
   assert.equal(shown(), `${length} 1 ${length}`);
   seated[0]?.release();
-  late.seated(await waiting, control.pools.mutating);
+  late.seatedLate(await waiting, control.pools.mutating);
   assert.equal(shown(), `${length} 0 ${length + 1}`);
+  // Those that waited for nothing, without looking at the clock; one that did, for no time; each once, whoever looks how often.
+  const waits = () =>
+    ['bucket', 'count'].map((part) => {
+      const labels = 'flow_schema="global-default",priority_level="global-default",execute="true"';
+      const bound = part === 'bucket' ? ',le="0"' : '';
+      return new RegExp(`_wait_duration_seconds_${part}\\{${labels}${bound}\\} (\\d+)`).exec(metrics.render())?.[1];
+    });
+  for (const _ of [1, 2]) assert.deepEqual(waits(), [`${length + 1}`, `${length + 1}`]);
+  const { ticket: exempt } = admit(user('root', 'system:masters'));
+  exempt.seated(await control.pools.mutating.take(exempt, new AbortController().signal), control.pools.mutating);
+  assert.doesNotMatch(metrics.render(), /_wait_duration_seconds_\w+\{[^}]*exempt/);
+  exempt.release();
   for (const ticket of [...seated.slice(1), late]) ticket.release();
   late.release();
   assert.equal(shown(), `0 0 ${length + 1}`);

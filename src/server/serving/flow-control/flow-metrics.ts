@@ -1,7 +1,7 @@
 import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Gauge, Metrics } from '../../../base/metrics.ts';
 import type { FlowSchema } from './flow-schemas.ts';
-import type { SeatBounds } from './priority-levels.ts';
+import { exemptLevel, type SeatBounds } from './priority-levels.ts';
 import type { SeatPool } from './seat-pool.ts';
 import type { RefusalReason } from './too-many-requests.ts';
 
@@ -23,6 +23,8 @@ export interface FlowMetrics {
 export interface SchemaUsage {
   /** Requests that were given a seat, so far. */
   dispatched: number;
+  /** Those of them that had to wait for it. */
+  late: number;
   /** Requests that have a seat. */
   executing: number;
   /** Requests that wait for one. */
@@ -45,7 +47,7 @@ export function flowMetrics(metrics: Metrics): FlowMetrics {
   const waited = metrics.histogram({
     name: 'apiserver_flowcontrol_request_wait_duration_seconds',
     stability: 'BETA',
-    help: 'Time that requests waited for a seat if none was free at once.',
+    help: 'Time that requests of a limited priority level waited for a seat; 0 if one was free.',
     labels: [...schemaLabels, 'execute'],
     buckets: [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
   });
@@ -67,6 +69,16 @@ export function flowMetrics(metrics: Metrics): FlowMetrics {
   });
   const labels = ({ name, level }: FlowSchema) => ({ flow_schema: name, priority_level: level });
   const usage = schemaUsage(metrics);
+  const atOnce = new WeakMap<SchemaUsage, number>();
+  metrics.onCollect(() => {
+    for (const { schema, usage: used } of usage.usages()) {
+      const count = used.dispatched - used.late;
+      const added = count - (atOnce.get(used) ?? 0);
+      if (schema.level === exemptLevel || added === 0) continue;
+      waited.of({ ...labels(schema), execute: 'true' }).observeTimes(0, added);
+      atOnce.set(used, count);
+    }
+  });
   return {
     enqueued: (schema, length) => lengths.observe(labels(schema), length),
     waited: (schema, granted, seconds) => waited.observe({ ...labels(schema), execute: String(granted) }, seconds),
@@ -102,6 +114,12 @@ function schemaUsage(metrics: Metrics): Pick<FlowMetrics, 'usageOf' | 'usages'> 
     });
   const executing = gauge('current_executing_requests', 'Requests that have a seat.', 'BETA');
   const seats = gauge('current_executing_seats', 'Seats in use: every request has one.', 'BETA');
+  metrics.formerName({
+    name: 'apiserver_flowcontrol_request_concurrency_in_use',
+    deprecatedIn: '1.31',
+    stability: 'ALPHA',
+    of: 'apiserver_flowcontrol_current_executing_seats',
+  });
   const waiting = gauge('current_inqueue_requests', 'Requests that wait for a seat.', 'BETA');
   const waitingSeats = gauge('current_inqueue_seats', 'Seats that are waited for: one for each request.');
   const labelsOf = ({ name, level }: FlowSchema) => ({ priority_level: level, flow_schema: name });
@@ -126,7 +144,7 @@ function schemaUsage(metrics: Metrics): Pick<FlowMetrics, 'usageOf' | 'usages'> 
   const usageOf = (schema: FlowSchema): SchemaUsage => {
     const found = known.get(schema);
     if (found) return found;
-    const nothing = { dispatched: 0, executing: 0, waiting: 0, rejected: 0, timedOut: 0, cancelled: 0 };
+    const nothing = { dispatched: 0, late: 0, executing: 0, waiting: 0, rejected: 0, timedOut: 0, cancelled: 0 };
     const empty = { schema, usage: nothing };
     const { usage } = getOrAdd(byName, schema.name, () => empty);
     known.set(schema, usage);
@@ -147,6 +165,12 @@ export function observeLevels(metrics: Metrics, pools: Readonly<Record<string, P
   const nominal = gauge('nominal_limit_seats', 'Seats by the share of a priority level.', 'BETA');
   const lower = gauge('lower_limit_seats', 'Seats of a priority level that no other one can take.');
   const upper = gauge('upper_limit_seats', 'Seats that a priority level can have at most.');
+  metrics.formerName({
+    name: 'apiserver_flowcontrol_request_concurrency_limit',
+    deprecatedIn: '1.30',
+    stability: 'ALPHA',
+    of: 'apiserver_flowcontrol_nominal_limit_seats',
+  });
   metrics.onCollect(() => {
     for (const [each, read] of [
       [nominal, (seats) => seats.nominal],

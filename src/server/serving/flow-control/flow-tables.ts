@@ -84,7 +84,15 @@ function levelsByName({ pools }: Shown): readonly (readonly [name: string, level
   return [...byName].sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-const noUsage: SchemaUsage = { dispatched: 0, executing: 0, waiting: 0, rejected: 0, timedOut: 0, cancelled: 0 };
+const noUsage: SchemaUsage = {
+  dispatched: 0,
+  late: 0,
+  executing: 0,
+  waiting: 0,
+  rejected: 0,
+  timedOut: 0,
+  cancelled: 0,
+};
 
 function levelRows(shown: Shown): readonly Row[] {
   const usages = [...shown.metrics.usages()];
@@ -108,6 +116,7 @@ function levelRows(shown: Shown): readonly Row[] {
 
 const added = (one: SchemaUsage, other: SchemaUsage): SchemaUsage => ({
   dispatched: one.dispatched + other.dispatched,
+  late: one.late + other.late,
   executing: one.executing + other.executing,
   waiting: one.waiting + other.waiting,
   rejected: one.rejected + other.rejected,

@@ -77,6 +77,12 @@ export class Ticket implements Flow {
     this.#sit(seat);
   }
 
+  /** The same after it had to wait. */
+  seatedLate(seat: Seat, pool: SeatSource): void {
+    this.#usage.late += 1;
+    this.seated(seat, pool);
+  }
+
   #sit(seat: Seat): void {
     this.#seat = seat;
     this.#usage.executing += 1;

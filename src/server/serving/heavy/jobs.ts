@@ -159,7 +159,7 @@ async function write(input: WriteInput, context: JobContext, { kindsOf, configur
   const served = info.type === 'resource' ? resources.find(info.group, info.version, info.resource) : undefined;
   if (info.type !== 'resource' || !served) throw new Error(`nothing is served at ${input.target}`);
   const body = parseBody(input.body, form, { info, served });
-  if (input.tellsBody) await context.call('bodyRead', sentIdentity(body));
+  if (input.tellsBody) await context.call('bodyRead', sentIdentity(body, { info, served }));
   const reply = await registry.serve({
     info,
     served,

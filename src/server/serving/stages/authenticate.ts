@@ -1,3 +1,4 @@
+import { NoCredential } from '../../../authn/authenticator.ts';
 import { bearerWarning } from '../../../authn/bearer.ts';
 import { credentialHeaders, refuseListedIdentity, webSocketProtocolHeader } from '../../../authn/identity-headers.ts';
 import { offeredProtocols } from '../../../authn/web-socket.ts';
@@ -34,7 +35,7 @@ export function authenticate({
     exchange.hideHeaders(isCredential);
   };
   const refuse = (context: RequestContext, error: unknown): never => {
-    const result = error instanceof StatusError && error.code === 401 ? 'failure' : 'error';
+    const result = error instanceof StatusError && error.cause instanceof NoCredential ? 'failure' : 'error';
     access.authenticated(result, secondsSince(context));
     auditor?.receiveUnauthenticated(context);
     throw error;

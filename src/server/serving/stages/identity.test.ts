@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { withAnonymous } from '../../../authn/anonymous.ts';
+import { unauthorized } from '../../../authn/authenticator.ts';
 import { requestHeaderNames } from '../../../authn/identity-headers.ts';
 import type { Authorizer, Decision, ResourceAttributes } from '../../../authz/authorizer.ts';
 import { Metrics } from '../../../base/metrics.ts';
@@ -38,6 +40,29 @@ describe('the stage authenticate', () => {
     'x-more-a': 'b',
     'impersonate-user': 'root',
   };
+
+  it('counts who has no credential apart from those whose does not hold', async () => {
+    const metrics = new Metrics();
+    const counted = { clock, access: accessMetrics(metrics, orch), requestHeaders };
+    const refuse = { authenticate: () => undefined };
+    const unheld = unauthorized(new Error('unknown token'));
+    for (const authenticator of [
+      withAnonymous(refuse, 'refuse'),
+      withAnonymous({ authenticate: () => Promise.reject(unheld) }, 'refuse'),
+      withAnonymous({ authenticate: () => Promise.reject(new Error('the webhook is away')) }, 'refuse'),
+      { authenticate: () => jane },
+    ]) {
+      const stage = authenticate({ authenticator, ...counted });
+      await Promise.resolve()
+        .then(() => stage.run(context({})))
+        .catch(() => {});
+    }
+    const shown = metrics.render();
+    for (const [result, count] of Object.entries({ success: 1, failure: 1, error: 2 })) {
+      assert.ok(shown.includes(`authentication_attempts{result="${result}"} ${count}\n`), result);
+      assert.ok(shown.includes(`authentication_duration_seconds_count{result="${result}"} ${count}\n`), result);
+    }
+  });
 
   for (const [when, user] of [
     ['at once', jane],

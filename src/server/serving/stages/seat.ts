@@ -21,7 +21,7 @@ export const seat = ({
     return pool.wait(ticket, exchange.signal).then((granted) => {
       context.waitedMs = clock.monotonic() - since;
       stages.priorityAndFairness.observe(context.waitedMs / 1000);
-      ticket.seated(granted, pool);
+      ticket.seatedLate(granted, pool);
     });
   },
 });

@@ -1,6 +1,7 @@
 import { limits } from '../../../base/limits.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Span, SpanAttributes } from '../../../base/span.ts';
+import type { Exchange } from '../../../http/exchange.ts';
 import { loggedTarget } from '../../../http/logged-target.ts';
 import {
   parentHeader,
@@ -75,13 +76,14 @@ function endRequest({ exchange, verbSpan }: RequestContext, span: Span): void {
   const { status, bodyBytes } = exchange;
   verbSpan?.end();
   span.set({ 'http.status_code': status, 'http.wrote_bytes': bodyBytes });
+  if (bodyBytes > 0) span.set({ 'http.response_content_length': bodyBytes });
   if (status >= 500) span.fail();
   span.end();
 }
 
-/** As in kube-apiserver: the path with placeholders; of a path that is none of the API, the method. */
+/** As in kube-apiserver: the method, and the path of an API with placeholders. */
 const nameOf = ({ info, exchange: { method } }: RequestContext): string =>
-  info.type === 'resource' ? patternOf(info) : bounded(method);
+  bounded(info.type === 'resource' ? `${method} ${patternOf(info)}` : method);
 
 function patternOf(info: ResourceRequest): string {
   const { group, version, namespace, resource, subresource } = info;
@@ -93,7 +95,7 @@ function patternOf(info: ResourceRequest): string {
     ...(nameInPath(info) === '' ? [] : ['{:name}']),
     ...(subresource === '' ? [] : [subresource]),
   ];
-  return bounded(`/${parts.join('/')}`);
+  return `/${parts.join('/')}`;
 }
 
 /** Without a name that only a field selector requires. */
@@ -110,10 +112,27 @@ function requestAttributes({ exchange, auditId }: RequestContext): SpanAttribute
     'http.method': bounded(exchange.method),
     'http.target': pathOf(exchange.target),
     'http.scheme': 'https',
+    ...sentLength(exchange),
+    ...hostOf(exchange),
     'net.protocol.version': exchange.protocol.slice('HTTP/'.length),
     'net.sock.peer.addr': address,
     'net.sock.peer.port': port,
     'user_agent.original': bounded(exchange.header('user-agent') ?? ''),
+  };
+}
+
+function sentLength(exchange: Exchange): SpanAttributes {
+  const length = Number(exchange.header('content-length') ?? 0);
+  return length > 0 ? { 'http.request_content_length': length } : {};
+}
+
+/** The server as the client names it; the port where it does not go without saying. */
+function hostOf(exchange: Exchange): SpanAttributes {
+  const [, name = '', port] = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(exchange.header('host') ?? '') ?? [];
+  if (name === '') return {};
+  return {
+    'net.host.name': bounded(name.replace(/^\[|\]$/g, '')),
+    ...(port !== undefined && port !== '443' && { 'net.host.port': Number(port) }),
   };
 }
 
@@ -127,6 +146,15 @@ const verbNames: Readonly<Record<ResourceRequest['verb'], string>> = {
   delete: 'Delete',
   deletecollection: 'Delete',
 };
+
+/** What the span of an answer's encoding says, with the names of kube-apiserver. */
+export const serializeAttributes = ({ exchange, auditId }: RequestContext, mediaType: string): SpanAttributes => ({
+  'audit-id': bounded(auditId),
+  method: bounded(exchange.method),
+  url: pathOf(exchange.target),
+  protocol: exchange.protocol,
+  mediaType,
+});
 
 /** Starts the span of a verb: name and attributes are those of kube-apiserver. A watch is a `List` there, too. */
 export function startVerb({ exchange, operation, auditId }: RequestContext, span: Span): Span | undefined {

@@ -23,19 +23,29 @@ type WebhookTarget =
   /** `path` at the API server of the cluster that this program runs in. */
   | { readonly type: 'inCluster'; readonly path: string };
 
-/** Opens a webhook client. Throws if the connection file cannot be used; sends nothing yet. */
+/** Opens a webhook client. Throws if the connection file cannot be used; sends nothing yet. The log tells who is asked without TLS. */
 export function openWebhook(
   target: WebhookTarget,
   timeoutMs: number,
   { dialect, clock, logger, environment }: WebhookParts,
 ): WebhookSender {
-  return webhookSender(connectionOf(target, dialect, environment), {
+  const connection = connectionOf(target, dialect, environment);
+  if (connection.server.protocol === 'http:') warnOfHttp(connection, logger);
+  return webhookSender(connection, {
     clock,
     network: environment.network,
     files: environment.files,
     timeoutMs,
     userAgent: 'orch',
     pluginHost: credentialPluginHost(environment, logger),
+  });
+}
+
+function warnOfHttp({ server, credential }: ConnectionConfig, logger: Logger): void {
+  const hasCredential = credential.type === 'plugin' || credential.authorization !== undefined;
+  logger.warn('a webhook is asked without TLS: whoever is between can read and change what is said', {
+    server: server.host,
+    ...(hasCredential && { credential: 'it is sent as well, for everybody between to read' }),
   });
 }
 
@@ -47,7 +57,7 @@ export const credentialPluginHost = ({ variables }: Pick<OutsideWorld, 'variable
 });
 
 function connectionOf(target: WebhookTarget, dialect: Dialect, environment: OutsideWorld): ConnectionConfig {
-  if (target.type === 'file') return readKubeconfig(target.file, dialect, environment.files);
+  if (target.type === 'file') return readKubeconfig(target.file, dialect, environment.files, { allowsHttp: true });
   const connection =
     target.type === 'server'
       ? readKubeconfig(target.file, dialect, environment.files)
