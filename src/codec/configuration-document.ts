@@ -26,6 +26,8 @@ interface ConfigurationKind<S extends StructSchema> {
   readonly kind: string;
   /** Accepted versions, which share one schema. */
   readonly apiVersions: readonly string[];
+  /** A name that the kind had before, and is still read under. */
+  readonly former?: { readonly apiVersion: string; readonly kind: string };
   /** Without `apiVersion` and `kind`. */
   readonly schema: S;
 }
@@ -54,7 +56,11 @@ export function decodeConfiguration<const S extends StructSchema>(
 ): Infer<S> {
   if (!isRecord(value)) throw new ConfigurationError([`expected an object of kind ${expected.kind}`]);
   const { apiVersion, kind, ...fields } = value;
-  const mistaken = [...oneOf('apiVersion', apiVersion, expected.apiVersions), ...oneOf('kind', kind, [expected.kind])];
+  const { former } = expected;
+  const isFormer = former !== undefined && apiVersion === former.apiVersion && kind === former.kind;
+  const mistaken = isFormer
+    ? []
+    : [...oneOf('apiVersion', apiVersion, expected.apiVersions), ...oneOf('kind', kind, [expected.kind])];
   if (mistaken.length > 0) throw new ConfigurationError(mistaken);
   const decoded = decode(expected.schema, fields);
   const problems = [

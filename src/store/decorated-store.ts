@@ -14,6 +14,7 @@ import type {
 /** A store in front of another one, to which it passes every call on. A decorator overrides what it does differently. */
 export class DecoratedStore implements Store {
   protected readonly store: Store;
+  readonly alarms?: () => Promise<readonly string[]>;
   readonly historySize?: (upTo: Revision) => Promise<number>;
   readonly takeCompactionTurn?: (upTo: Revision) => Promise<boolean>;
 
@@ -22,6 +23,7 @@ export class DecoratedStore implements Store {
     if (store.takeCompactionTurn) {
       this.takeCompactionTurn = async (upTo) => (await store.takeCompactionTurn?.(this.toInner(upTo))) ?? true;
     }
+    if (store.alarms) this.alarms = async () => (await store.alarms?.()) ?? [];
     if (store.historySize) {
       this.historySize = async (upTo) => (await store.historySize?.(this.toInner(upTo))) ?? 0;
     }

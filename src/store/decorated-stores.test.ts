@@ -42,6 +42,7 @@ const calls: { readonly [Name in Method]-?: readonly [args: readonly unknown[], 
   compact: [[6], undefined],
   takeCompactionTurn: [[6], true],
   size: [[], 1],
+  alarms: [[], ['NOSPACE']],
   formMayChange: [['/a'], true],
   historySize: [[6], 2],
   close: [[], undefined],
@@ -57,6 +58,7 @@ for (const [name, decorate] of Object.entries(decorators)) {
           return method === 'changes' ? stream(result as readonly unknown[]) : Promise.resolve(result);
         };
         const inner = {
+          alarms: async () => [],
           historySize: async () => 0,
           takeCompactionTurn: async () => false,
           [method]: answer,

@@ -180,6 +180,12 @@ export interface Store {
    */
   takeCompactionTurn?(upTo: Revision): Promise<boolean>;
 
+  /**
+   * Alarms that are raised, by their names in etcd: `NOSPACE`, `CORRUPT`. While there is one, nobody can write. Absent if a
+   * store has none.
+   */
+  alarms?(): Promise<readonly string[]>;
+
   /** Bytes that the store occupies: history, indexes and reusable free space included. */
   size(): Promise<number>;
 

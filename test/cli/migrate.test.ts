@@ -162,6 +162,29 @@ describe('orch migrate', { skip: etcdMissing, timeout: 5 * 60_000, concurrency: 
     for (const { text } of atOnce) assert.doesNotMatch(text, /waiting/);
   });
 
+  test('refuses a source that is full: its server runs, and cannot renew its key', async () => {
+    const small = await startEtcd({ flags: ['--quota-backend-bytes', '8000000'] });
+    try {
+      const flags = [`--etcd-servers=${small.endpoint}`, '--etcd-prefix=/full'];
+      await using server = await OrchProcess.start({ flags });
+      const data = { filler: 'x'.repeat(900_000) };
+      const fill = async (index: number): Promise<void> => {
+        const { status } = await server.post(maps, { metadata: { name: `filler-${index}` }, data });
+        if (status === 201) await fill(index + 1);
+      };
+      await fill(0);
+      const to = join(folder, 'full');
+      const { code, text } = await run('--from=etcd', '--to=sqlite', `--data-dir=${to}`, ...flags);
+      assert.deepEqual([code, existsSync(join(to, 'orch.db'))], [1, false], text);
+      assert.match(
+        text,
+        /\/full: etcd has raised the alarm NOSPACE: its servers cannot .*: stop all of them; compact .*, defragment .*, end the alarm/,
+      );
+    } finally {
+      await small.stop();
+    }
+  });
+
   const etcdFlags = ['--etcd-servers=http://127.0.0.1:1', '--data-dir=/nowhere'];
   for (const [what, args, says] of [
     ['no direction', etcdFlags, /--from and --to are needed/],

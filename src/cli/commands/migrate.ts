@@ -112,6 +112,9 @@ async function fromEtcd(etcd: EtcdConfig, data: string, terminal: Terminal): Pro
     terminal.out(`${data}: ${inventory.records} records of ${nameOf(etcd)}; revisions go on from ${revision}\n`);
     terminal.out(`Start the server with it, and do not serve ${nameOf(etcd)} again.\n`);
   } catch (error) {
+    if (isStoreError(error, 'full') && error.remedy !== undefined) {
+      throw new Error(`${nameOf(etcd)}: ${error.message}: ${error.remedy}`, { cause: error });
+    }
     if (isStoreError(error, 'unavailable') || isStoreError(error, 'conflict')) {
       throw new Error(`${nameOf(etcd)}: ${error.message}: stop all of its servers, and try again`, { cause: error });
     }

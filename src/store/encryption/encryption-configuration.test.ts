@@ -227,6 +227,24 @@ resources:
     ]);
   });
 
+  test('is read under the name that it had before, in that version only', () => {
+    const text = String(configuration([['secrets'], identity]));
+    const renamed = (apiVersion: string, kind: string) =>
+      Buffer.from(JSON.stringify({ ...JSON.parse(text), apiVersion, kind }));
+    assert.deepEqual(read(renamed('v1', 'EncryptionConfig')), read(Buffer.from(text)));
+    assert.match(
+      problemsOf(renamed('apiserver.config.k8s.io/v1', 'EncryptionConfig')) ?? '',
+      /^kind: Unsupported value: "EncryptionConfig"/,
+    );
+    assert.match(problemsOf(renamed('v1', 'EncryptionConfiguration')) ?? '', /^apiVersion: Unsupported value: "v1"/);
+  });
+
+  test('is one document of a file that is not empty', () => {
+    assert.equal(problemsOf(Buffer.alloc(0)), 'the file is empty');
+    const twice = `${configuration([['secrets'], identity])}\n---\nkind: Other\n`;
+    assert.match(problemsOf(Buffer.from(twice)) ?? '', /expected a single document/);
+  });
+
   test('may name sockets of the system without a file, and keys with line breaks', () => {
     const [rule] = read(
       configuration([['secrets'], kms({ endpoint: 'unix:///@p', timeout: '1m' }), keyed('aesgcm', 'one', 'two')]),

@@ -38,15 +38,17 @@ interface ReadEncryptionOptions {
 }
 
 /**
- * Reads an EncryptionConfiguration, version `v1`, in YAML or JSON. Throws a ConfigurationError that names every invalid
+ * Reads an EncryptionConfiguration, version `v1`, in YAML or JSON, also under the name that it had before 1.13. Throws a ConfigurationError that names every invalid
  * field, with the texts of kube-apiserver and without secrets.
  */
 export function readEncryptionConfiguration(
   bytes: Uint8Array,
   { dialect, reload }: ReadEncryptionOptions,
 ): readonly EncryptionRule[] {
+  if (bytes.length === 0) throw new ConfigurationError(['the file is empty']);
   const fields = readConfiguration(bytes, {
     kind: 'EncryptionConfiguration',
+    former: { apiVersion: 'v1', kind: 'EncryptionConfig' },
     apiVersions: [`${dialect.group('apiserver.config')}/v1`],
     schema: encryptionConfiguration,
   });

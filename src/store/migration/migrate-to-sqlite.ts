@@ -5,6 +5,7 @@ import { openDataFile } from '../drivers/sqlite/data-file.ts';
 import { markAt, recordIdentity } from '../drivers/sqlite/file-identity.ts';
 import { lockDataFile } from '../drivers/sqlite/owner-lock.ts';
 import { placeFile } from '../drivers/sqlite/placed-file.ts';
+import { realFileOf } from '../drivers/sqlite/real-file.ts';
 import type { Revision, StoreRecord } from '../store.ts';
 import { claimKey, formatClaim } from '../store-claim.ts';
 import { type Inventory, type MigrationProgress, pagesOf, type SourceRecords } from './copy-records.ts';
@@ -25,7 +26,8 @@ interface MigrationToSqlite {
  * list again. The file appears when it is complete; an attempt that ended early leaves nothing.
  */
 export async function migrateToSqlite(migration: MigrationToSqlite): Promise<Revision> {
-  const { source, to, clock, inventory, progress, confirm } = migration;
+  const { source, clock, inventory, progress, confirm } = migration;
+  const to = realFileOf(migration.to);
   const lock = lockDataFile(to);
   try {
     const { mark, revision } = await placeFile(to, async (unfinished) => {

@@ -214,6 +214,38 @@ describe('a source whose servers may be running', () => {
     });
   }
 
+  for (const alarm of ['NOSPACE', 'CORRUPT']) {
+    it(`may be in use while ${alarm} is raised, be it before, during or after the looks`, async () => {
+      const clock = new ManualClock();
+      const store = openMemoryStore();
+      const { revision } = await store.create('/.servers/host-1/1', Buffer.from('{}'));
+      let raised = true;
+      const { head, list, changes } = store;
+      const source = {
+        ...{ head: head.bind(store), list: list.bind(store), changes: changes.bind(store) },
+        alarms: async () => (raised ? [alarm] : []),
+      };
+      const waiting = () => {
+        raised = true;
+        void Promise.resolve().then(() => clock.advance(1_000));
+      };
+      const refused = {
+        code: 'full',
+        message: `etcd has raised the alarm ${alarm}: its servers cannot tell that they are running`,
+        remedy: /^stop all of them.*etcdctl alarm disarm.*, and try again$/,
+      };
+      await assert.rejects(
+        requireUnused(source, { clock, leaseMs: 15_000, waiting: () => assert.fail('there is nothing to wait for') }),
+        refused,
+      );
+      raised = false;
+      await assert.rejects(requireUnused(source, { clock, leaseMs: 15_000, waiting }), refused);
+      await assert.rejects(requireUnwritten(source, revision), refused);
+      raised = false;
+      await requireUnwritten(source, revision);
+    });
+  }
+
   it('is in use if a server comes after the last look, and not if one goes', async () => {
     const store = openMemoryStore();
     const { revision } = await store.create('/.servers/host-1/1', Buffer.from('{}'));

@@ -1,5 +1,6 @@
 import { type Client, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { type Span, spanning } from '../../../base/span.ts';
+import { reasonOf } from './etcd-errors.ts';
 import type { UnaryMethod } from './etcd-messages.ts';
 
 /** One gRPC call to one member. */
@@ -25,7 +26,8 @@ export const callMember = <Request, Response>(
   const message = encode(request);
   const { promise: answer, resolve, reject } = Promise.withResolvers<Response>();
   const call = client.makeUnaryRequest(path, asItIs, decode, message, metadata, { deadline }, (error, response) => {
-    if (error) reject(error);
+    // Its own message is shown with those that it is the cause of, and then repeats nothing.
+    if (error) reject(Object.assign(error, { message: reasonOf(error) }));
     else if (response === undefined) reject(serviceError(status.UNKNOWN, `no answer to ${path}`));
     else resolve(response);
   });

@@ -99,11 +99,24 @@ describe('etcd errors', () => {
     assert.ok(!isServiceError(undefined));
   });
 
+  test('a reason that flags can mend names them', () => {
+    const empty = failure(status.INVALID_ARGUMENT, 'etcdserver: user name is empty');
+    const { message } = toStoreError(empty, 'https://etcd-1:2379');
+    assert.match(
+      message,
+      /^etcd at https:\/\/etcd-1:2379: etcd has users .*: --etcd-certfile .*\(etcdserver: user name is empty\)$/,
+    );
+  });
+
   test('the reason of a refused connection omits what gRPC adds', () => {
     const refused = 'No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: ';
     assert.equal(reasonOf(failure(status.UNAVAILABLE, refused)), 'connect ECONNREFUSED 127.0.0.1:1');
     const timed = 'No connection established. Last error: Failed to connect (2026-11-21T01:28:18.183Z)';
     assert.equal(reasonOf(failure(status.UNAVAILABLE, timed)), 'Failed to connect');
     assert.equal(reasonOf(failure(status.UNAVAILABLE, 'etcdserver: no leader')), 'etcdserver: no leader');
+    const untold =
+      'No connection established. Last error: 4003AE:error:0A00042E:SSL routines:ssl3_read_bytes:tlsv1 alert protocol version:' +
+      '../deps/openssl/openssl/ssl/record/rec_layer_s3.c:918:SSL alert number 70\n (2026-11-30T02:45:57.715Z). Resolution note: ';
+    assert.equal(reasonOf(failure(status.UNAVAILABLE, untold)), 'tlsv1 alert protocol version');
   });
 });

@@ -47,13 +47,35 @@ export const isServiceError = (error: unknown): error is ServiceError =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' && 'details' in error;
 
 /**
- * The reason that etcd or gRPC gives for a failure, without the text and time that gRPC adds to a refused connection.
+ * The reason that etcd, gRPC or TLS gives for a failure, without what they add to it (a time, places in their source, advice
+ * for Node.js). What flags of this server can mend begins with a sentence that names them.
  */
-export const reasonOf = (error: ServiceError): string =>
-  error.details
+export const reasonOf = (error: ServiceError): string => {
+  const reason = error.details
     .replace(/^No connection established\. Last error: (Error: )?/, '')
     .replace(/\.? Resolution note: $/, '')
-    .replace(/\s*\(\d{4}-[\d:.TZ-]+\)$/, '');
+    .replace(/\s*\(\d{4}-[\d:.TZ-]+\)$/, '')
+    .replace(/; if the root CA is installed locally.*$/, '')
+    .replace(/^[0-9A-F]+:error:[0-9A-F]+:SSL routines:[^:]*:([^:]+):.*$/, '$1');
+  const known = misconfigured.find(([pattern]) => pattern.test(reason));
+  return known ? `${known[1]} (${reason})` : reason;
+};
+
+/** Texts of OpenSSL, of Node.js and of etcd, and what to do about them. */
+const misconfigured: readonly (readonly [RegExp, string])[] = [
+  [
+    /unable to verify|unable to get (local )?issuer|self[- ]signed certificate/,
+    '--etcd-cafile must name the authority that signed the certificate of etcd',
+  ],
+  [
+    /alert (bad certificate|certificate required|unknown ca|handshake failure)/,
+    '--etcd-certfile and --etcd-keyfile must name a client certificate of an authority that etcd trusts',
+  ],
+  [
+    /user name is empty/,
+    'etcd has users (auth is enabled): --etcd-certfile and --etcd-keyfile must name a client certificate whose common name is one',
+  ],
+];
 
 /**
  * Whether a failed write has not happened and never will: etcd refused it before or instead of proposing it, or it

@@ -165,7 +165,9 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     const fill = async () => {
       for (let index = 0; index < 100; index++) await store.create(`/fill/${index}`, new Uint8Array(20_000));
     };
+    assert.deepEqual(await store.alarms?.(), []);
     await assert.rejects(fill(), is('full'));
+    await until(async () => (await store.alarms?.())?.join() === 'NOSPACE');
     const { records } = await store.list('/fill/');
     const [first, ...others] = records;
     assert.ok(first && others.length > 5);
@@ -206,6 +208,7 @@ describe('etcd that fails', { skip: etcdMissing }, () => {
     const connection = connectTo(context, small);
     await connection.write(defragmentMethod, undefined);
     await connection.write(disarmMethod, await connection.read(alarmsMethod, undefined));
+    assert.deepEqual(await store.alarms?.(), []);
     const markedAt = async () => (await connection.read(rangeMethod, { key: marker })).records[0]?.modRevision ?? 0;
     await until(async () => (await markedAt()) > removed.revision);
     await stream.reached((await other.create('/again', value('x'))).revision);

@@ -103,6 +103,8 @@ export interface StatusResponse {
   readonly version: string;
   /** Bytes of the member's database file. */
   readonly dbSize: number;
+  /** What is wrong in the cluster, such as `memberID:4 alarm:NOSPACE `, as far as this member has heard. */
+  readonly errors: readonly string[];
 }
 
 export type WatchRequest =
@@ -409,13 +411,15 @@ const readStatus = (reader: WireReader): StatusResponse => {
   let clusterId: number | bigint = 0;
   let version = '';
   let dbSize = 0;
+  const errors: string[] = [];
   while (reader.next()) {
     if (reader.field === 1) clusterId = readMessage(reader, readClusterId);
     else if (reader.field === 2) version = readText(reader);
     else if (reader.field === 3) dbSize = readInteger(reader);
+    else if (reader.field === 8) errors.push(readText(reader));
     else reader.skip();
   }
-  return { clusterId, version, dbSize };
+  return { clusterId, version, dbSize, errors };
 };
 
 /** A uint64 of the response header. */

@@ -231,6 +231,13 @@ class EtcdStore implements Store {
     return (await this.#connection.read(statusMethod, undefined)).dbSize;
   }
 
+  /** A member that has just answered a linearizable read has heard of every alarm that was raised before. */
+  async alarms(): Promise<readonly string[]> {
+    await this.#readHead();
+    const { errors } = await this.#connection.read(statusMethod, undefined);
+    return [...new Set(errors.flatMap((error) => /\balarm:(\w+)/.exec(error)?.[1] ?? []))];
+  }
+
   close(): Promise<void> {
     return this.#connection.close();
   }

@@ -65,13 +65,18 @@ describe('etcd over TLS', { skip: etcdMissing || opensslMissing }, () => {
       assert.ok(isStoreError(error, 'unavailable'), String(error));
       assert.match(error.message, reason);
       assert.ok(error.message.includes(endpoint), error.message);
+      const shown = [error, error.cause].map((each) => (each instanceof Error ? each.message : '')).join(' ');
+      assert.ok(error.cause instanceof Error && error.message.includes(error.cause.message), shown);
+      assert.doesNotMatch(shown, /Resolution note|SSL routines|use-system-ca/);
       return true;
     });
   };
 
   test('an etcd of another authority is refused', async () => {
-    await refused({ tls: { ...tls, authorities: text('other-ca.pem') } }, /unable to verify|self-signed/);
-    await refused({}, /unable to verify|self-signed/);
+    const reason =
+      /: --etcd-cafile must name the authority that signed the certificate of etcd \([^()]*(verify|self-signed)[^()]*\)$/;
+    await refused({ tls: { ...tls, authorities: text('other-ca.pem') } }, reason);
+    await refused({}, reason);
   });
 
   test('an etcd whose certificate is for another address is refused', async (context) => {
@@ -86,7 +91,10 @@ describe('etcd over TLS', { skip: etcdMissing || opensslMissing }, () => {
   });
 
   test('etcd rejects a client without a certificate, with the reason', async () => {
-    await refused({ tls: { authorities: tls.authorities } }, /bad certificate|certificate required/);
+    await refused(
+      { tls: { authorities: tls.authorities } },
+      /: --etcd-certfile and --etcd-keyfile must name a client certificate .* \([^()]*(bad certificate|certificate required)\)$/,
+    );
   });
 
   test('a client without TLS cannot connect', async () => {
@@ -144,7 +152,7 @@ describe('etcd over TLS', { skip: etcdMissing || opensslMissing }, () => {
     assert.match(problem ?? '', /used\.pem/);
     assert.deepEqual(more, []);
     assert.doesNotMatch(logged.join(), /PRIVATE/);
-    await refused({ endpoint: renewing.endpoint, tls }, /unknown ca|bad certificate/);
+    await refused({ endpoint: renewing.endpoint, tls }, /--etcd-certfile .*(unknown ca|bad certificate)/);
   });
 
   test('endpoints and files that cannot be used are refused at once', async () => {

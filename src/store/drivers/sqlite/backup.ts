@@ -1,5 +1,6 @@
 import { type CopyProgress, type CopyResult, copyDataFile } from './copy-data-file.ts';
 import { placeFile } from './placed-file.ts';
+import { assertOneName } from './real-file.ts';
 
 export interface BackupOptions {
   /** The data file, in use or not. */
@@ -14,8 +15,11 @@ export interface BackupOptions {
  * synced and with mode 0600, or not at all. It can be opened by `openSqliteStore` directly or passed to
  * `restoreSqlite`.
  *
- * Fails with `unavailable` if `to` exists or `file` does not, `corrupt` if `file` is damaged, `full` if the disk is
+ * Fails with `unavailable` if `to` exists, or `file` does not or has other names (hard links), `corrupt` if `file` is damaged, `full` if the disk is
  * full.
  */
 export const backupSqlite = ({ file, to, progress }: BackupOptions): Promise<CopyResult> =>
-  placeFile(to, (unfinished) => copyDataFile(file, unfinished, progress));
+  placeFile(to, (unfinished) => {
+    assertOneName(file);
+    return copyDataFile(file, unfinished, progress);
+  });

@@ -2,6 +2,7 @@ import { backup, type DatabaseSync } from 'node:sqlite';
 import { type Revision, StoreError } from '../../store.ts';
 import { headOf, openDataFileBeside, readNumber } from './data-file.ts';
 import { unmarkCopy } from './file-identity.ts';
+import { realFileOf } from './real-file.ts';
 
 /** Progress of a long operation. Called repeatedly, and at the end of each phase with `done` equal to `total`. */
 export type CopyProgress = (progress: {
@@ -29,7 +30,7 @@ export const copyDataFile = async (
   to: string,
   progress: CopyProgress = () => {},
 ): Promise<CopyResult> => {
-  const source = openDataFileBeside(from);
+  const source = openDataFileBeside(realFileOf(from));
   try {
     // An open read transaction pins the copy, which is made in steps, to one state.
     source.exec('BEGIN');

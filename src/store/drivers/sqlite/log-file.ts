@@ -22,6 +22,7 @@ import {
 } from './messages.ts';
 import { lockDataFile } from './owner-lock.ts';
 import { Packer } from './packing.ts';
+import { assertOneName, realFileOf } from './real-file.ts';
 import { toStoreError } from './sqlite-error.ts';
 import { Transactions } from './transactions.ts';
 
@@ -146,16 +147,17 @@ export class SqliteLogFile implements LogFile {
   #isFull = false;
 
   open(options: LogFileOptions): OpenedLog {
-    const { file, reserveBytes = limits.sqliteReserveBytes } = options;
+    const { reserveBytes = limits.sqliteReserveBytes } = options;
+    const file = realFileOf(options.file);
     assertFolder(file);
     this.#reserveBytes = reserveBytes;
     this.#reserve = new DiskReserve(file, reserveBytes);
     try {
-      return this.#open(options);
+      return this.#open({ ...options, file });
     } catch (error) {
       if (!isStoreError(error, 'full') || !this.#reserve.isHeld) throw error;
       this.#useReserve();
-      return this.#open(options);
+      return this.#open({ ...options, file });
     }
   }
 
@@ -163,6 +165,7 @@ export class SqliteLogFile implements LogFile {
     const lock = lockDataFile(file);
     let database: DatabaseSync | undefined;
     try {
+      assertOneName(file);
       database = openDataFile(file);
       const checkpointer = new Checkpointer(database, file);
       const copiedTo = claimDataFile(database, file, nowMs);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, realpathSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { bytes, rejected } from '../../conformance/subject.ts';
 import { backupSqlite } from './backup.ts';
 import { lockDataFile } from './owner-lock.ts';
+import { restoreSqlite } from './restore.ts';
 import { inChild, placeFor } from './sqlite-fixture.ts';
 
 const owner = (file: string) => `
@@ -87,4 +89,74 @@ test('a lock leaves no files, and may be closed twice', async (context) => {
   lock.close();
   assert.deepEqual(contents(), {});
   lockDataFile(file).close();
+});
+
+/** Paths that lead to the file: by a link to it, by a link to that one, and by one to its folder. */
+const linksTo = (folder: string, file: string): readonly string[] => {
+  const [link, other, directory] = [join(folder, 'links', 'link.db'), join(folder, 'other.db'), join(folder, 'again')];
+  mkdirSync(join(folder, 'links'));
+  symlinkSync(join('..', 'data.db'), link);
+  symlinkSync(link, other);
+  symlinkSync(folder, directory);
+  assert.equal(file, join(folder, 'data.db'));
+  return [link, other, join(directory, 'data.db'), join(directory, 'links', 'link.db')];
+};
+
+test('a file has one owner, whatever links lead to it, whether it exists already or not', async (context) => {
+  const { file, folder, open } = placeFor(context);
+  const links = linksTo(folder, file);
+  for (const first of [file, ...links]) {
+    const store = await open({ file: first });
+    await store.create('/a', bytes(first));
+    for (const other of [file, ...links]) {
+      const error = await rejected(open({ file: other }), 'unavailable');
+      assert.match(error.message, new RegExp(`data.db is in use by process ${process.pid}: stop it first$`));
+      const restored = await rejected(restoreSqlite({ from: file, to: other }), 'unavailable');
+      assert.equal(restored.message, error.message);
+    }
+    if (first !== file) assert.equal(await outcomeInChild(context, file), 'unavailable');
+    await store.close();
+    assert.ok(existsSync(file) && existsSync(`${file}-identity`));
+    rmSync(file);
+  }
+});
+
+test('a file is backed up by a link to it while it is served, and restored to where a link leads', async (context) => {
+  const { file, folder, open } = placeFor(context);
+  const [link = ''] = linksTo(folder, file);
+  const store = await open({ file: link });
+  await store.create('/a', bytes('x'));
+  await backupSqlite({ file: link, to: `${folder}/copy.db` });
+  await store.close();
+  rmSync(file);
+  await restoreSqlite({ from: `${folder}/copy.db`, to: link });
+  assert.equal(realpathSync(link), file);
+  const restored = await open();
+  assert.ok(await restored.get('/a'));
+});
+
+test('links that lead nowhere or in a circle are refused with a reason', async (context) => {
+  const { folder, open } = placeFor(context);
+  symlinkSync(join(folder, 'absent', 'data.db'), join(folder, 'nowhere.db'));
+  symlinkSync(join(folder, 'round.db'), join(folder, 'round.db'));
+  const nowhere = await rejected(open({ file: join(folder, 'nowhere.db') }), 'unavailable');
+  assert.match(nowhere.message, /the folder of .*absent\/data\.db does not exist/);
+  const round = await rejected(open({ file: join(folder, 'round.db') }), 'unavailable');
+  assert.match(round.message, /round\.db leads through too many symbolic links/);
+});
+
+test('a file with another name (hard link) is neither opened nor backed up; with one name again it is', async (context) => {
+  const { file, folder, open } = placeFor(context);
+  const store = await open();
+  await store.create('/a', bytes('x'));
+  const other = join(folder, 'other.db');
+  linkSync(file, other);
+  const to = join(folder, 'copy.db');
+  const reasons = [await rejected(open({ file: other }), 'unavailable')];
+  for (const from of [file, other]) reasons.push(await rejected(backupSqlite({ file: from, to }), 'unavailable'));
+  for (const { message } of reasons) assert.match(message, /has 2 names \(hard links\).*: remove the others/);
+  await store.close();
+  await rejected(open(), 'unavailable');
+  unlinkSync(other);
+  assert.ok(await (await open()).get('/a'));
 });

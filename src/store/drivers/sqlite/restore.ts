@@ -4,6 +4,7 @@ import { openDataFileBeside } from './data-file.ts';
 import { moveCopyAhead, recordIdentity } from './file-identity.ts';
 import { lockDataFile } from './owner-lock.ts';
 import { placeFile } from './placed-file.ts';
+import { realFileOf } from './real-file.ts';
 
 export interface RestoreOptions {
   /** A backup. Not modified. */
@@ -24,10 +25,11 @@ export interface RestoreOptions {
  */
 export const restoreSqlite = async ({
   from,
-  to,
   clock = systemClock,
   progress,
+  ...options
 }: RestoreOptions): Promise<CopyResult> => {
+  const to = realFileOf(options.to);
   const lock = lockDataFile(to);
   try {
     const { mark, ...result } = await placeFile(to, async (unfinished) => {

@@ -13,6 +13,10 @@ export class KmsPluginFixture implements KmsConnection {
   down: string | undefined;
   /** Ids of keys that are lost. */
   readonly lost = new Set<string>();
+  /** Of so many answers to Decrypt from now on, each holds other wrong bytes. */
+  wrong = 0;
+  /** All wrong answers hold the same bytes. */
+  wrongAlike = false;
   /** Paths of the calls so far. */
   readonly calls: string[] = [];
   closed = 0;
@@ -32,6 +36,11 @@ export class KmsPluginFixture implements KmsConnection {
       case kmsDecrypt.path: {
         const { ciphertext, keyId } = request as unknown as KmsEncrypted;
         if (this.lost.has(keyId)) throw new KmsCallError('Unknown', `there is no key ${keyId}`);
+        if (this.wrong > 0) {
+          const byte = this.wrongAlike ? 1 : this.wrong;
+          this.wrong--;
+          return new Uint8Array(32).fill(byte) as Response;
+        }
         return inverted(ciphertext) as Response;
       }
       default:

@@ -126,6 +126,58 @@ describe('a plugin that is down', () => {
   });
 });
 
+describe('a plugin that decrypts to a wrong seed', () => {
+  /** A server that has read a value with a wrong seed, so many times over. */
+  async function misled(answers: Pick<KmsPluginFixture, 'wrong'> & Partial<KmsPluginFixture>) {
+    const other = await opened();
+    const server = await opened((made) => Object.assign(made, { keyId: 'key-2', ...answers }));
+    const stored = other.write();
+    await assert.rejects(server.read(stored), /message authentication failed/);
+    return { ...server, stored, another: () => other.write() };
+  }
+
+  test('is asked again by itself, and what the seed encrypted is read again', async () => {
+    const { kms, read, stored, another, pass, fixture } = await misled({ wrong: 1 });
+    for (let count = 0; count < 20; count++) await assert.rejects(read(another()), /message authentication failed/);
+    assert.equal(kms.count('Decrypt'), 1, 'reads do not ask');
+    for (let round = 0; round < 3; round++) await pass(limits.kmsPollFailingMs);
+    assert.deepEqual([kms.count('Decrypt'), fixture.readable], [2, 1]);
+    assert.deepEqual(await read(stored), stale);
+    await pass(limits.kmsRetryMsMax);
+    assert.equal(kms.count('Decrypt'), 2, 'it is right');
+  });
+
+  for (const wrongAlike of [true, false]) {
+    test(`${wrongAlike ? 'the same' : 'another'} each time is asked ever later, until it is right`, async () => {
+      const { kms, read, stored, pass, fixture } = await misled({ wrong: 4, wrongAlike });
+      const asked: number[] = [];
+      for (let ms = 0; asked.length < 4 && ms < limits.kmsRetryMsMax; ms += limits.kmsPollFailingMs) {
+        await pass(limits.kmsPollFailingMs);
+        if (kms.count('Decrypt') > asked.length + 1) asked.push(ms);
+        if (asked.length < 4) await assert.rejects(read(stored));
+      }
+      const waits = asked.map((at, index) => at - (asked[index - 1] ?? 0));
+      assert.ok((waits[3] ?? 0) > (waits[1] ?? 0), String(waits));
+      assert.equal(fixture.readable, wrongAlike ? 1 : 4, 'values are read again for another seed only');
+      assert.deepEqual(await read(stored), stale);
+    });
+  }
+
+  test('is not what a damaged value means: others are read meanwhile, and prove the seed', async () => {
+    const other = await opened();
+    const { kms, read, pass, fixture } = await opened();
+    const [damaged, sound] = [Buffer.from(other.write()), other.write()];
+    // Past the name of the provider, and the random bytes at the beginning of the data.
+    const at = damaged.indexOf('plugin:') + 60;
+    damaged[at] = (damaged[at] ?? 0) ^ 1;
+    await assert.rejects(read(damaged), /message authentication failed/);
+    assert.deepEqual(await read(sound), current);
+    for (let count = 0; count < 20; count++) await assert.rejects(read(damaged), /message authentication failed/);
+    await pass(limits.kmsRetryMsMax);
+    assert.deepEqual([kms.count('Decrypt'), fixture.readable], [1, 0]);
+  });
+});
+
 describe('a plugin is unhealthy with', () => {
   const faults: Readonly<Record<string, readonly [change: Partial<KmsPluginFixture>, problem: RegExp]>> = {
     'another healthz': [{ healthz: 'sick' }, /error: got unexpected healthz status: sick$/],

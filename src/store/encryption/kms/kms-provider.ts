@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Closable } from '../../../base/disposable.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Random } from '../../../base/random.ts';
@@ -22,7 +23,7 @@ import {
   kmsStatus,
   seedTypes,
 } from './messages.ts';
-import { SeedCache } from './seed-cache.ts';
+import { type DecryptedSeed, SeedCache } from './seed-cache.ts';
 
 interface KmsProviderOptions {
   readonly name: string;
@@ -53,7 +54,7 @@ interface WriteSeed {
  * - The status of the plugin is asked for every minute. When it names another key, a new seed is made and encrypted.
  * - Without a good status, the last seed goes on for `limits.kmsSeedWriteMs`; then writes fail until there is one.
  * - A value of an unknown seed waits for the plugin once, together with all others of that seed. A seed that the plugin
- *   does not decrypt is tried again by itself; meanwhile its values are unreadable.
+ *   does not decrypt, or not to one that opens values, is tried again by itself; meanwhile its values are unreadable.
  */
 export class KmsProvider implements Provider, Closable {
   readonly prefix: string;
@@ -115,10 +116,8 @@ export class KmsProvider implements Provider, Closable {
     if (value.data.length === 0) throw new Undecryptable('encrypted data is empty');
     const problem = seedProblem(value);
     if (problem !== undefined) throw new Undecryptable(problem);
-    const cipher = this.#seeds.of(value);
-    return cipher instanceof Promise
-      ? cipher.then((found) => this.#read(found, value, at))
-      : this.#read(cipher, value, at);
+    const seed = this.#seeds.of(value);
+    return seed instanceof Promise ? seed.then((found) => this.#read(found, value, at)) : this.#read(seed, value, at);
   }
 
   close(): void {
@@ -128,8 +127,8 @@ export class KmsProvider implements Provider, Closable {
     this.#options.connection.close();
   }
 
-  #read(cipher: Cipher, value: EncryptedValue, at: string): ReadValue {
-    const bytes = cipher.open(value.data, at);
+  #read(opener: Pick<Cipher, 'open'>, value: EncryptedValue, at: string): ReadValue {
+    const bytes = opener.open(value.data, at);
     const seed = this.#seed;
     const stale = seed !== undefined && (value.keyId !== seed.keyId || value.seedType !== seedTypes.seed);
     return { bytes, stale };
@@ -219,14 +218,15 @@ export class KmsProvider implements Provider, Closable {
     return seed;
   }
 
-  async #decrypt({ ciphertext, keyId, annotations, seedType }: EncryptedValue): Promise<Cipher> {
+  async #decrypt({ ciphertext, keyId, annotations, seedType }: EncryptedValue): Promise<DecryptedSeed> {
     const { random } = this.#options;
     const seed = await this.#call(kmsDecrypt, { ciphertext, keyId, annotations, uid: random.uuid() }).catch((error) => {
       throw new Undecryptable(`failed to decrypt DEK, error: ${messageOf(error)}`, error);
     });
-    if (seedType === seedTypes.seed) return extendedNonceGcm(seed, random);
+    const fingerprint = createHash('sha256').update(seed).digest('base64');
+    if (seedType === seedTypes.seed) return { cipher: extendedNonceGcm(seed, random), fingerprint };
     if (![16, 24, 32].includes(seed.length)) throw new Undecryptable(`crypto/aes: invalid key size ${seed.length}`);
-    return aesGcm(seed, random);
+    return { cipher: aesGcm(seed, random), fingerprint };
   }
 
   async #call<Request, Response>(method: KmsMethod<Request, Response>, request: Request): Promise<Response> {
