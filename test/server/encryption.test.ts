@@ -138,7 +138,10 @@ describe('keys in the configuration', { timeout: 5 * 60_000 }, () => {
     await using unreadable = new Command('rewrite', `--kubeconfig=${server.kubeconfig}`, '--resources=secrets');
     assert.equal(await unreadable.exit(), 1);
     assert.match(unreadable.out, /^secrets: 1 objects, 0 written$/m);
-    assert.match(unreadable.err, /^secrets: not listed: default: Internal error occurred: the value of \/core\/secrets\/default\/first at \d+ cannot be read$/m);
+    assert.match(
+      unreadable.err,
+      /^secrets: not listed: default: Internal error occurred: the value of \/core\/secrets\/default\/first at \d+ cannot be read$/m,
+    );
     assert.match(unreadable.err, /^A list fails where an object cannot be read: find its key in the server's log/m);
     await create(server, 'third', words);
     const unread = { ignoreStoreReadErrorWithClusterBreakingPotential: true };
