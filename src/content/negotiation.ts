@@ -207,7 +207,7 @@ export class Negotiator {
       for (const offer of offers) {
         if (!covers(range, offer) || !fits(offer, watch) || isRefused(ranges, range, offer)) continue;
         const as = this.#representation(range, offer, representations);
-        if (!as || !streamFits(range, watch) || !serverVersionFits(range)) continue;
+        if (!as || !streamFits(range, offer) || !serverVersionFits(range)) continue;
         const { format, sentAs: mediaType = offer.mediaType } = offer;
         const { parameters } = range;
         const how = as === 'APIGroupDiscoveryList' ? discoveryForm(parameters.get('v')) : { as };
@@ -269,10 +269,10 @@ function isRefused(ranges: readonly MediaRange[], range: MediaRange, offer: Offe
   return ranges.some((other) => other.quality === 0 && other.subtype !== '*' && covers(other, offer));
 }
 
-/** `stream=watch` is the only stream type that Kubernetes defines. */
-function streamFits({ parameters }: MediaRange, watch: boolean): boolean {
+/** `stream=watch` is the only stream type that Kubernetes defines. It says how events are sent, if any are. */
+function streamFits({ parameters }: MediaRange, { streams }: Offer): boolean {
   const stream = parameters.get('stream') ?? '';
-  return stream === '' || (watch && stream === 'watch');
+  return stream === '' || (streams && stream === 'watch');
 }
 
 /** `sv` names the version of the meta group, of which there is one, as in kube-apiserver. */

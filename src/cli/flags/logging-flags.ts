@@ -15,7 +15,7 @@ export const loggingFlags = {
   ),
   v: integer({
     min: 0,
-    max: 10,
+    max: 2 ** 31 - 1,
     default: 0,
     help: 'detail of the log; from 3 on a server writes a line for each request, from 4 on for finding errors',
   }),
