@@ -1,4 +1,4 @@
-import { always, bytes, documentedEnum, int32, list, map, opt, ptr, req, string, struct, time } from '../../schema/schema.ts';
+import { always, bytes, documentedEnum, int32, list, map, mergeList, opt, ptr, req, string, struct, time } from '../../schema/schema.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 
 const spec = struct('api.certificates.v1.CertificateSigningRequestSpec', 'What is asked for, and by whom.', {
@@ -52,7 +52,7 @@ const condition = struct('api.certificates.v1.CertificateSigningRequestCondition
 });
 
 const status = struct('api.certificates.v1.CertificateSigningRequestStatus', 'What was decided on a request, and the certificate.', {
-  conditions: opt(1, list(condition, { listType: 'map', mapKeys: ['type'], duplicatesAllowed: true }), 'Whether the request was approved, denied, or could not be signed.'),
+  conditions: opt(1, mergeList('type', condition, { duplicatesAllowed: true }), 'Whether the request was approved, denied, or could not be signed.'),
   certificate: opt(2, bytes(), 'The issued certificate and intermediate ones: PEM blocks with the label `CERTIFICATE`. Never changes once it is set.'),
 });
 
