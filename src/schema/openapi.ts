@@ -190,7 +190,8 @@ class Emitter {
   /** A value of a list or map. As in the documents of kube-apiserver, the default of null is the zero value. */
   #part(schema: Schema): Json {
     const value = this.#whole(schema);
-    const zero = this.#options.version === 3 && !schema.structural ? zeroOf(schema) : undefined;
+    const isOurs = !schema.structural && !schema.nullable;
+    const zero = this.#options.version === 3 && isOurs ? zeroOf(schema) : undefined;
     if (zero === undefined) return value;
     return { ...('$ref' in value ? { allOf: [value] } : value), default: zero };
   }

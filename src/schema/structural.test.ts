@@ -70,7 +70,12 @@ const rows: Readonly<Record<string, Row>> = {
         list: {
           type: 'array',
           'x-test-list-type': 'atomic',
-          items: { type: 'object', properties: { a: typeInteger }, 'x-test-preserve-unknown-fields': true },
+          items: {
+            type: 'object',
+            properties: { a: typeInteger },
+            'x-test-preserve-unknown-fields': true,
+            default: {},
+          },
         },
       },
     },

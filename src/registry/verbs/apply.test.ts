@@ -332,9 +332,9 @@ test('4.7 a field that is given up is reset to its default', async () => {
   await using managers = await Managers.open();
   const container = { name: 'c', image: 'i:1', ports: [{ containerPort: 80 }] };
   const spec = { activeDeadlineSeconds: 10, containers: [container], terminationGracePeriodSeconds: 5 };
-  await managers.create('maker', pod, { spec: { containers: [container], terminationGracePeriodSeconds: -1 } });
+  await managers.create('maker', pod, { spec: { containers: [container], terminationGracePeriodSeconds: 7 } });
   const read = async (): Promise<Fields> => (await managers.get(pod))['spec'] as Fields;
-  assert.equal((await read())['terminationGracePeriodSeconds'], -1);
+  assert.equal((await read())['terminationGracePeriodSeconds'], 7);
   const error = await managers.refusedApply('m', pod, intent(pod, { spec }));
   assert.equal(error.code, 409);
   await using fresh = await Managers.open();
