@@ -9,7 +9,7 @@ import { type Observed, WriteHistory } from './write-history.ts';
  * unacknowledged one is half there, revisions do not go back, and a watch resumed from its last revision misses and
  * repeats nothing.
  */
-const rounds = Number(process.env['ORCH_CRASH_ROUNDS'] ?? 80);
+const rounds = Number(process.env['ORCH_CRASH_ROUNDS'] ?? 40);
 const writers = 8;
 const collection = '/api/v1/namespaces/default/configmaps';
 const selector = 'labelSelector=crash';

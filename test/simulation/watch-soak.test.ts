@@ -5,11 +5,11 @@ import { Http2Client, PreparedRequest } from '../../bench/http2-client.ts';
 import { OrchProcess } from '../support/orch-process.ts';
 
 /**
- * 1,000 watchers and 50,000 events over real connections (`ORCH_SOAK_EVENTS=100000` for more). Every tenth watcher sees every event, the others those of one
+ * 1,000 watchers and 25,000 events over real connections (`ORCH_SOAK_EVENTS=100000` for more). Every tenth watcher sees every event, the others those of one
  * namespace: none lost, none twice, all in order. One client stops reading: it costs the server bounded memory, and its
  * watch is ended.
  */
-const events = Number(process.env['ORCH_SOAK_EVENTS'] ?? 50_000);
+const events = Number(process.env['ORCH_SOAK_EVENTS'] ?? 25_000);
 const watchers = 1_000;
 const namespaces = 90;
 const objectsPerNamespace = 10;
