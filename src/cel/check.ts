@@ -2,8 +2,7 @@ import { limits } from '../base/limits.ts';
 import type { Steps } from '../base/time/in-slices.ts';
 import { Bindings } from './bindings.ts';
 import type { CelConstructor, CelEnvironment, CelExtension } from './cel.ts';
-import { CelCompileError } from './error.ts';
-import { positionsOf } from './lexer.ts';
+import { Complaints } from './complaints.ts';
 import { functions } from './library/functions.ts';
 import { cidrTypeName, ipTypeName } from './library/networks.ts';
 import { validateLiterals } from './literals.ts';
@@ -555,28 +554,6 @@ function literalType(value: CelValue): CelType {
 
 /** Operators have names of their own in messages. */
 const published = (name: string): string => (name === '_in_' ? '@in' : name);
-
-/** What is wrong with a source. The first ones are kept. */
-class Complaints {
-  readonly #kept: { readonly at: number; readonly reason: string }[] = [];
-  #count = 0;
-
-  add(at: number, reason: string): void {
-    if (this.#count++ < limits.celErrorsMax) this.#kept.push({ at, reason });
-  }
-
-  /** Throws all of them as one error, in order of the source; does nothing if there are none. */
-  throw(source: string): void {
-    if (this.#count === 0) return;
-    const problems = this.#kept.toSorted((a, b) => a.at - b.at);
-    const positions = positionsOf(
-      source,
-      problems.map(({ at }) => at),
-    );
-    const [first, ...shown] = problems.map(({ reason }, index) => ({ reason, position: positions[index] }));
-    throw new CelCompileError(first?.reason ?? '', first?.position, { shown, left: this.#count - this.#kept.length });
-  }
-}
 
 /** The result type if several signatures match. */
 function commonType(types: readonly CelType[]): CelType {

@@ -64,6 +64,10 @@ export interface ValuePool {
   readonly told: { readonly reason: string; readonly value: (value: string) => string; readonly range: string };
 }
 
+/** Whether a claim holds a value of the pool. */
+export const isInPool = ({ folder, canonical }: ValuePool, claim: Claim): boolean =>
+  folder === claim.folder && canonical(claim.value) !== undefined;
+
 /** The text for a pool without a free value. */
 export const poolIsFull = 'range is full';
 

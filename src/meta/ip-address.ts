@@ -23,6 +23,13 @@ export function parseIpAddress(text: string): IpAddress | undefined {
   return { text, notation: 'ipv6', family: everyIpv4.check(text, 'ipv6') ? 'ipv4' : 'ipv6' };
 }
 
+/** As objects name the families. */
+export const familyNames = { ipv4: 'IPv4', ipv6: 'IPv6' } as const;
+
+/** The family of a valid address, as objects name it. An IPv4 address in IPv6 notation is one of IPv4. */
+export const familyOf = (address: string): (typeof familyNames)[IpFamily] =>
+  familyNames[parseIpAddress(address)?.family ?? 'ipv4'];
+
 const subnets = (...members: readonly (readonly [address: string, length: number, family: IpFamily])[]): BlockList => {
   const list = new BlockList();
   for (const [address, length, family] of members) list.addSubnet(address, length, family);

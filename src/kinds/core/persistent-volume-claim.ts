@@ -66,7 +66,7 @@ function frozen(spec: Spec, old: ApiObject): Spec {
 
 function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
   const [spec, before] = [specOf(object), specOf(old)];
-  const errors = validateClaimSpec(specOf(object), 'spec');
+  const errors = validateClaimSpec(spec, 'spec');
   if (!equalValues(frozen(spec, old), frozen(before, old))) {
     errors.push(forbidden('spec', 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'));
   }

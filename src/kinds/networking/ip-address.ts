@@ -2,7 +2,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { type FieldError, invalid, required } from '../../meta/field-error.ts';
 import { isDnsSubdomain, isPathSegment } from '../../meta/formats.ts';
-import { familyNumber } from '../../meta/ip-range.ts';
+import { familyOf } from '../../meta/ip-address.ts';
 import type { ResourceName } from '../../meta/status-error.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { always, type Infer, opt, ptr, string, struct } from '../../schema/schema.ts';
@@ -34,12 +34,9 @@ export const multiCidrGate = 'MultiCIDRServiceAllocator';
 
 export const ipAddresses = (dialect: Dialect): ResourceName => ({ group: dialect.group('networking'), resource: 'ipaddresses' });
 
-/** Of an address, as services name it. */
-export const addressFamily = (address: string): 'IPv4' | 'IPv6' => (familyNumber(address)?.family === 'ipv6' ? 'IPv6' : 'IPv4');
-
 /** The labels of an IPAddress that the servers look after. */
 const addressLabels = (dialect: Dialect, address: string): Record<string, string> => ({
-  [`ipaddress.${dialect.domain}/ip-family`]: addressFamily(address),
+  [`ipaddress.${dialect.domain}/ip-family`]: familyOf(address),
   [`ipaddress.${dialect.domain}/managed-by`]: dialect.group('ipallocator'),
 });
 

@@ -67,7 +67,7 @@ export class ChosenValues implements Pools {
     return (await this.#give(pool, canonical)) ?? { problem: pool.taken };
   }
 
-  /** Tries a few values. Each of the upper parts is as likely as any other. */
+  /** Tries a few values, each value of the upper parts with the same chance. */
   async #probe(pools: readonly ValuePool[]): Promise<Chosen | undefined> {
     const ends: number[] = [];
     for (const { size, reserved } of pools) ends.push((ends.at(-1) ?? 0) + Math.max(0, size - reserved));

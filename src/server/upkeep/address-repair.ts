@@ -9,9 +9,10 @@ import type { EventRecorder } from '../../client/event-recorder.ts';
 import { resourcePath } from '../../client/resource-path.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
-import type { Claim, ShownClaim, ValuePool } from '../../kinds/allocation.ts';
-import { addressFamily, ipAddresses, isLookedAfter, parentOf } from '../../kinds/networking/ip-address.ts';
+import { type Claim, isInPool, type ShownClaim, type ValuePool } from '../../kinds/allocation.ts';
+import { ipAddresses, isLookedAfter, parentOf } from '../../kinds/networking/ip-address.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
+import { familyOf } from '../../meta/ip-address.ts';
 import { parseTime } from '../../meta/time.ts';
 import { showsSame } from '../../registry/write/claims.ts';
 import type { ServedResource } from '../../resources/resource.ts';
@@ -94,15 +95,15 @@ export class AddressRepair implements Closable {
     }
   }
 
-  #isInRange({ folder, value }: Claim): boolean {
-    return this.#options.pools().some((pool) => pool.folder === folder && pool.canonical(value) !== undefined);
+  #isInRange(claim: Claim): boolean {
+    return this.#options.pools().some((pool) => isInPool(pool, claim));
   }
 
   async #checkService({ services, addresses }: Both, service: ApiObject, shown: ShownClaim): Promise<void> {
     const { object: wanted } = shown;
     const { name: address = '' } = wanted.metadata;
     const { name, namespace } = service.metadata;
-    const text = `[${addressFamily(address)}]: ${address}`;
+    const text = `[${familyOf(address)}]: ${address}`;
     const found = objectAt(addresses, '', address);
     if (!found) {
       this.#tell(services, service, 'ClusterIPNotAllocated', `Cluster IP ${text} is not allocated; repairing`);

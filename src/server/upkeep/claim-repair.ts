@@ -9,7 +9,7 @@ import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { WatchCache } from '../../cache/cache.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import { parseStored } from '../../codec/json.ts';
-import type { Claim, ValuePool } from '../../kinds/allocation.ts';
+import { type Claim, isInPool, type ValuePool } from '../../kinds/allocation.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import {
   claimKey,
@@ -102,7 +102,7 @@ export class ClaimRepair implements Closable {
             isFirst: !needed.has(key),
           });
           for (const pool of needed.has(key) ? [] : pools) {
-            if (includes(pool, claim)) held.set(pool, (held.get(pool) ?? 0) + 1);
+            if (isInPool(pool, claim)) held.set(pool, (held.get(pool) ?? 0) + 1);
           }
           needed.add(key);
         }
@@ -149,7 +149,7 @@ export class ClaimRepair implements Closable {
     const { store, resources } = this.#options;
     const { claim, holder, isFirst } = held;
     const pools = this.#options.pools();
-    const inRange = pools.find((pool) => includes(pool, claim));
+    const inRange = pools.find((pool) => isInPool(pool, claim));
     const pool = inRange ?? pools.find(({ folder }) => folder === claim.folder);
     if (!pool) return;
     if (!inRange) this.#tell(held, pool, 'OutOfRange', `is not within ${pool.told.range}; please recreate service`);
@@ -216,9 +216,6 @@ interface HeldValue {
   /** No other object of this look says so. */
   readonly isFirst: boolean;
 }
-
-const includes = ({ folder, canonical }: ValuePool, claim: Claim): boolean =>
-  folder === claim.folder && canonical(claim.value) !== undefined;
 
 /** Somebody else wrote the claim: the next look tells what is still to do. */
 async function unlessChanged(write: Promise<unknown>): Promise<void> {

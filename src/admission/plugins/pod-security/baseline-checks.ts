@@ -1,3 +1,4 @@
+import { profileAnnotations } from '../../../dialect/profile-annotations.ts';
 import {
   type CheckedPod,
   containersOf,
@@ -41,7 +42,7 @@ export const appArmorProfile: PodCheck = (pod) => {
 
 /** The annotations that were used before the field was. */
 function appArmorAnnotations({ annotations, domain }: CheckedPod): readonly string[] {
-  const prefix = `container.apparmor.security.beta.${domain}/`;
+  const prefix = profileAnnotations({ domain }).appArmorOf('');
   return Object.entries(annotations)
     .filter(([key, value]) => key.startsWith(prefix) && !isAppArmorValueAllowed(value))
     .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
@@ -159,10 +160,8 @@ export const seLinuxOptions = (more: readonly string[] = []): PodCheck => {
 /** Before release 1.19 profiles were annotations. */
 export const seccompAnnotations: PodCheck = (pod) => {
   const { annotations, domain } = pod;
-  const keys = [
-    `seccomp.security.alpha.${domain}/pod`,
-    ...containersOf(pod).map(({ name }) => `container.seccomp.security.alpha.${domain}/${name}`),
-  ];
+  const { seccompOfPod, seccompOf } = profileAnnotations({ domain });
+  const keys = [seccompOfPod, ...containersOf(pod).map(({ name }) => seccompOf(name))];
   const bad = keys.flatMap((key) => {
     const value = Object.hasOwn(annotations, key) ? annotations[key] : undefined;
     return value === undefined || isSeccompValueAllowed(value) ? [] : [`${key}=${JSON.stringify(value)}`];

@@ -1,11 +1,8 @@
-import type { Dialect } from '../../../dialect/dialect.ts';
+import { profileAnnotations } from '../../../dialect/profile-annotations.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import type { StrategyContext } from '../../kind.ts';
 import type { Container } from './container/container.ts';
 import { asPod } from './pod-schema.ts';
-
-/** The annotation that has the profile of a container. */
-export const appArmorAnnotation = ({ domain }: Dialect, container: string): string => `container.apparmor.security.beta.${domain}/${container}`;
 
 /** What is said of such an annotation without a field. */
 export const formerAppArmor = 'deprecated since v1.30; use the "appArmorProfile" field instead';
@@ -19,9 +16,10 @@ type Profile = NonNullable<NonNullable<Container['securityContext']>['appArmorPr
 export function syncAppArmor(object: ApiObject, { dialect, warn }: Pick<StrategyContext, 'dialect' | 'warn'>): void {
   const { spec } = asPod(object);
   if (!spec || spec.os?.name === 'windows') return;
+  const { appArmorOf } = profileAnnotations(dialect);
   const ofPod = spec.securityContext?.appArmorProfile;
   for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
-    const key = appArmorAnnotation(dialect, container.name);
+    const key = appArmorOf(container.name);
     const annotation = object.metadata.annotations?.[key];
     const profile = container.securityContext?.appArmorProfile;
     if (annotation === undefined) {

@@ -1,7 +1,6 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid } from '../../../meta/field-error.ts';
-import { asPod } from './pod-schema.ts';
+import { type FieldError, forbidden } from '../../../meta/field-error.ts';
 
 /** The annotation of mirror pods, with any value. */
 export const mirrorAnnotation = ({ domain }: Dialect): string => `${domain}/config.mirror`;
@@ -9,13 +8,6 @@ export const mirrorAnnotation = ({ domain }: Dialect): string => `${domain}/conf
 /** True for a mirror pod, which a kubelet creates to represent a static pod. It is not scheduled and must not change. */
 export const isMirrorPod = ({ metadata }: ApiObject, dialect: Dialect): boolean =>
   metadata.annotations?.[mirrorAnnotation(dialect)] !== undefined;
-
-/** A mirror pod must have a nodeName. */
-export function validateMirrorCreate(object: ApiObject, dialect: Dialect): readonly FieldError[] {
-  if (!isMirrorPod(object, dialect) || asPod(object).spec?.nodeName) return [];
-  const value = object.metadata.annotations?.[mirrorAnnotation(dialect)];
-  return [invalid(annotationField(dialect), value, 'must set spec.nodeName if mirror pod annotation is set')];
-}
 
 /** The mirror annotation is immutable, because a node's permissions on the pod depend on it. */
 export function validateMirrorUpdate(object: ApiObject, old: ApiObject, dialect: Dialect): readonly FieldError[] {

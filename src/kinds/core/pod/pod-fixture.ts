@@ -85,3 +85,23 @@ export function stored(sent: Sent, status: Sent = {}): ApiObject {
   object['status'] = { ...(object['status'] as Sent), ...reported };
   return object;
 }
+
+/** Pods with one thing that is to be validated. */
+
+export const volume = { name: 'data', emptyDir: {} };
+export const mounted = (mount: Sent, spec: Sent = {}): Sent =>
+  containerWith({ volumeMounts: [{ name: 'data', mountPath: '/data', ...mount }] }, { volumes: [volume], ...spec });
+export const volumes = (...list: Sent[]): Sent => podWith({ volumes: list });
+export const env = (...list: Sent[]): Sent => containerWith({ env: list });
+export const probe = (fields: Sent): Sent => containerWith({ livenessProbe: fields });
+export const secure = (fields: Sent): Sent => containerWith({ securityContext: fields });
+export const nodeTerm = (term: Sent): Sent =>
+  podWith({
+    affinity: {
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } },
+    },
+  });
+export const spread = (fields: Sent): Sent =>
+  podWith({
+    topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', ...fields }],
+  });

@@ -1,12 +1,11 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid, toldAfter } from '../../../meta/field-error.ts';
+import { type FieldError, forbidden, toldAfter } from '../../../meta/field-error.ts';
 import { always, type Infer, struct } from '../../../schema/schema.ts';
 import { column, none } from '../../columns.ts';
 import type { Column } from '../../kind.ts';
 import { validateAnnotations, validateLabels } from '../../meta/metadata-validation.ts';
 import { objectMeta } from '../../meta/object-meta.ts';
-import { mirrorAnnotation } from './mirror-pod.ts';
 import { defaultPodSpec } from './pod-defaults.ts';
 import { podSpec } from './pod-spec.ts';
 import { podWarnings } from './pod-warnings.ts';
@@ -41,14 +40,12 @@ export function validatePodTemplate(template: PodTemplateSpec, path: string, dia
 }
 
 /** Errors of a template's labels and annotations. */
-export function validateTemplateMetadata({ metadata = {}, spec }: PodTemplateSpec, path: string, dialect: Dialect): FieldError[] {
+export function validateTemplateMetadata({ metadata = {}, spec = { containers: [] } }: PodTemplateSpec, path: string, dialect: Dialect): FieldError[] {
   const { labels = {}, annotations = {} } = metadata;
-  const mirror = annotations[mirrorAnnotation(dialect)];
   return [
     ...validateLabels(labels, `${path}.labels`),
     ...validateAnnotations(annotations, `${path}.annotations`),
-    ...(mirror === undefined || spec?.nodeName ? [] : [invalid(`${path}.annotations[${mirrorAnnotation(dialect)}]`, mirror, 'must set spec.nodeName if mirror pod annotation is set')]),
-    ...(spec ? validatePodAnnotations(annotations, spec, { path: `${path}.annotations`, dialect }) : []),
+    ...validatePodAnnotations(annotations, spec, { path: `${path}.annotations`, dialect }),
   ];
 }
 

@@ -1,11 +1,12 @@
 import { limits } from '../../../base/limits.ts';
 import { deprecatedNodeLabel } from '../../../dialect/deprecated-node-labels.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
+import { profileAnnotations } from '../../../dialect/profile-annotations.ts';
 import { isDnsLabel } from '../../../meta/formats.ts';
 import { parseQuantity } from '../../../meta/quantity.ts';
 import type { NodeSelectorTerm } from '../node-selector.ts';
 import type { Affinity } from './affinity.ts';
-import { appArmorAnnotation, formerAppArmor } from './app-armor.ts';
+import { formerAppArmor } from './app-armor.ts';
 import type { Container, ContainerPort } from './container/container.ts';
 import { overlappingPaths } from './overlapping-paths.ts';
 import type { PodSpec } from './pod-spec.ts';
@@ -54,7 +55,7 @@ export function podWarnings({ metadata = {}, spec = { containers: [] } }: Warned
     ),
     ...(spec.imagePullSecrets ?? []).flatMap(({ name }, index) => (name ? [] : [`${path}.imagePullSecrets[${index}].name: invalid empty name ""`])),
     ...fractionalBytes(spec.overhead, `${path}.overhead`),
-    ...(spec.securityContext?.seccompProfile ? [] : annotated(annotations, `seccomp.security.alpha.${dialect.domain}/pod`, formerSeccomp)),
+    ...(spec.securityContext?.seccompProfile ? [] : annotated(annotations, profileAnnotations(dialect).seccompOfPod, formerSeccomp)),
     ...containersOf(spec, path).flatMap(({ container, path: at }) => [...profileWarnings(container, { spec, annotations, dialect, isTemplate: of !== '' }), ...containerWarnings(container, at)]),
     ...portWarnings(containersOf(spec, path)),
     ...((spec.terminationGracePeriodSeconds ?? 0) < 0 ? [`${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`] : []),
@@ -115,10 +116,11 @@ interface ProfilesOf {
 
 /** Profiles of a container that are in annotations. New pods are told of AppArmor when their annotations become fields. */
 function profileWarnings({ name, securityContext = {} }: Container, { spec, annotations, dialect, isTemplate }: ProfilesOf): readonly string[] {
+  const { seccompOf, appArmorOf } = profileAnnotations(dialect);
   const hasAppArmor = securityContext.appArmorProfile ?? spec.securityContext?.appArmorProfile;
   return [
-    ...(securityContext.seccompProfile ? [] : annotated(annotations, `container.seccomp.security.alpha.${dialect.domain}/${name}`, formerSeccomp)),
-    ...(isTemplate && !hasAppArmor ? annotated(annotations, appArmorAnnotation(dialect, name), formerAppArmor) : []),
+    ...(securityContext.seccompProfile ? [] : annotated(annotations, seccompOf(name), formerSeccomp)),
+    ...(isTemplate && !hasAppArmor ? annotated(annotations, appArmorOf(name), formerAppArmor) : []),
   ];
 }
 

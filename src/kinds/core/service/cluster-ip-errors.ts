@@ -1,8 +1,9 @@
 import { duplicate, errorsOfEach, type FieldError, invalid, invalidTexts, notSupported, required } from '../../../meta/field-error.ts';
 import { isIpAddress } from '../../../meta/formats.ts';
+import { familyOf } from '../../../meta/ip-address.ts';
 import { failing } from '../pod/validation/field-checks.ts';
 import type { ServiceSpec } from './service-schema.ts';
-import { familyOf, isHeadless, isNone, sameTexts } from './service-spec.ts';
+import { isHeadless, isNone, sameTexts } from './service-spec.ts';
 
 const path = 'spec.clusterIPs';
 const families = ['IPv4', 'IPv6'];

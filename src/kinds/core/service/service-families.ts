@@ -1,7 +1,8 @@
 import { type FieldError, invalid, invalidTexts } from '../../../meta/field-error.ts';
+import { familyOf } from '../../../meta/ip-address.ts';
 import { clusterIpErrors } from './cluster-ip-errors.ts';
 import type { ServiceSpec } from './service-schema.ts';
-import { familyOf, isNone, sameClusterIps, sameFamilies } from './service-spec.ts';
+import { isNone, sameClusterIps, sameFamilies } from './service-spec.ts';
 
 /** Families of addresses that there are, the default first. */
 type Families = readonly string[];

@@ -1,11 +1,11 @@
 import { limits } from '../../../base/limits.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
-import type { IpFamily } from '../../../meta/ip-address.ts';
+import { familyNames, familyOf, type IpFamily } from '../../../meta/ip-address.ts';
 import { addressText } from '../../../meta/ip-number.ts';
 import { familyNumber, type IpRange, parseIpRange } from '../../../meta/ip-range.ts';
 import type { ResourceName } from '../../../meta/status-error.ts';
 import { reservedOf, type ValuePool } from '../../allocation.ts';
-import { addressFamily, ipAddresses } from '../../networking/ip-address.ts';
+import { ipAddresses } from '../../networking/ip-address.ts';
 import { addressMetrics, portMetrics } from './service-metrics.ts';
 
 /** What is given to services, as plain data. */
@@ -40,8 +40,6 @@ export function servicePools({ clusterIps: ranges, nodePorts: ports, stored }: S
   return [...families.flatMap((family) => stored.flatMap((each) => storedPool(each, family, shownBy))), portPool(ports)];
 }
 
-const nameOf = (family: IpFamily): string => (family === 'ipv4' ? 'IPv4' : 'IPv6');
-
 /** A range of the configuration. Of a large one of IPv6 the first part counts. */
 function configuredPool(range: IpRange | undefined): ValuePool[] {
   if (!range) return [];
@@ -51,7 +49,7 @@ function configuredPool(range: IpRange | undefined): ValuePool[] {
     {
       ...addressPool(range, family === 'ipv6' && size > limits.ipv6PoolMax ? BigInt(limits.ipv6PoolMax) - 1n : usable),
       outside: (value) => `the provided IP (${value}) is not in the valid range. The range of valid IPs is ${text}`,
-      told: { reason: 'ClusterIP', value: (value) => `Cluster IP [${addressFamily(value)}]:${value}`, range: `the service CIDR ${text}` },
+      told: { reason: 'ClusterIP', value: (value) => `Cluster IP [${familyOf(value)}]:${value}`, range: `the service CIDR ${text}` },
     },
   ];
 }
@@ -67,7 +65,7 @@ function storedPool({ text, isOpen }: StoredRange, family: IpFamily, shownBy: Re
       closed: !isOpen || isTooLarge,
       shownBy,
       outside: () => 'the provided network does not match the current range',
-      told: { reason: 'ClusterIP', value: (value) => `Cluster IP [${addressFamily(value)}]: ${value}`, range: 'any configured Service CIDR' },
+      told: { reason: 'ClusterIP', value: (value) => `Cluster IP [${familyOf(value)}]: ${value}`, range: 'any configured Service CIDR' },
     },
   ];
 }
@@ -79,7 +77,7 @@ const usableOf = ({ family, size }: IpRange): bigint => (family === 'ipv4' ? siz
 function addressPool({ family, first, text, size: all }: IpRange, usable: bigint): Omit<ValuePool, 'outside' | 'told'> {
   const size = usable > limits.poolChoiceMax ? limits.poolChoiceMax : Math.max(0, Number(usable));
   return {
-    name: nameOf(family),
+    name: familyNames[family],
     folder: clusterIps,
     size,
     reserved: reservedOf(Number(all), { part: 16, max: 256 }),

@@ -1,5 +1,4 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { parseIpAddress } from '../../../meta/ip-address.ts';
 import { typed } from '../../typed.ts';
 import { type ServiceSpec, serviceSchema } from './service-schema.ts';
 
@@ -23,11 +22,6 @@ export const isReachedByNodes = ({ type }: ServiceSpec): boolean => type === 'No
 
 /** Load balancers ask each node whether it has pods. */
 export const needsHealthCheck = ({ type, externalTrafficPolicy }: ServiceSpec): boolean => type === 'LoadBalancer' && externalTrafficPolicy === 'Local';
-
-type Family = 'IPv4' | 'IPv6';
-
-/** The family of a valid address. An IPv4 address in IPv6 notation is one of IPv4. */
-export const familyOf = (address: string): Family => (parseIpAddress(address)?.family === 'ipv6' ? 'IPv6' : 'IPv4');
 
 export const sameTexts = (some: readonly string[] = [], others: readonly string[] = []): boolean => some.length === others.length && some.every((each, index) => each === others[index]);
 

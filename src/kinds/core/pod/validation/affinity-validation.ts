@@ -149,13 +149,16 @@ function validatePodTerm(term: PodAffinityTerm, path: string): FieldError[] {
   ];
 }
 
+const needsSelector = (keys: readonly string[], path: string, selector: LabelSelector | undefined): FieldError[] =>
+  selector || keys.length === 0 ? [] : [forbidden(path, 'must not be specified when labelSelector is not set')];
+
 /** Keys of labels that narrow a selector. */
 const validateLabelKeys = (
   keys: readonly string[],
   path: string,
   selector: LabelSelector | undefined,
 ): FieldError[] => [
-  ...(selector || keys.length === 0 ? [] : [forbidden(path, 'must not be specified when labelSelector is not set')]),
+  ...needsSelector(keys, path, selector),
   ...errorsOfEach(keys, (key, index) => failing(isQualifiedName, `${path}[${index}]`, key)),
 ];
 
@@ -212,7 +215,7 @@ function validateSpreadKeys(keys: readonly string[], path: string, selector: Lab
     ...(selector?.matchExpressions ?? []).map(({ key }) => key),
   ]);
   return [
-    ...(selector || keys.length === 0 ? [] : [forbidden(path, 'must not be specified when labelSelector is not set')]),
+    ...needsSelector(keys, path, selector),
     ...errorsOfEach(keys, (key, index) => [
       ...failing(isQualifiedName, `${path}[${index}]`, key),
       ...(selected.has(key)

@@ -1,7 +1,8 @@
 import type { Dialect } from '../../../../dialect/dialect.ts';
+import { profileAnnotations } from '../../../../dialect/profile-annotations.ts';
 import { workloadNames } from '../../../../dialect/workload-names.ts';
 import { type FieldError, forbidden, invalid } from '../../../../meta/field-error.ts';
-import { appArmorAnnotation } from '../app-armor.ts';
+import { mirrorAnnotation } from '../mirror-pod.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import { failing, isDescendingPath } from './field-checks.ts';
 
@@ -14,15 +15,20 @@ export function validatePodAnnotations(
   { path, dialect, old }: { readonly path: string; readonly dialect: Dialect; readonly old?: Annotations },
 ): FieldError[] {
   const { podDeletionCost } = workloadNames(dialect);
+  const mirror = mirrorAnnotation(dialect);
+  const isUnbound = annotations[mirror] !== undefined && !spec.nodeName;
   const [cost, oldCost] = [annotations[podDeletionCost], old?.[podDeletionCost]];
   const isWrong = cost !== undefined && !isCost(cost);
   const mayStay = oldCost !== undefined && !isCost(oldCost);
   return [
+    ...(isUnbound ? [invalid(`${path}[${mirror}]`, annotations[mirror], unboundMirror)] : []),
     ...(isWrong && !mayStay ? [invalid(`${path}[${podDeletionCost}]`, cost, 'must be a 32bit integer')] : []),
     ...seccompErrors(annotations, path, dialect),
     ...appArmorErrors(annotations, spec, path, dialect),
   ];
 }
+
+const unboundMirror = 'must set spec.nodeName if mirror pod annotation is set';
 
 /** No plus sign, and no zeros before other digits. */
 const isCost = (text: string): boolean =>
@@ -30,12 +36,12 @@ const isCost = (text: string): boolean =>
 
 const localPrefix = 'localhost/';
 
-function seccompErrors(annotations: Annotations, path: string, { domain }: Dialect): FieldError[] {
-  const ofPod = `seccomp.security.alpha.${domain}/pod`;
-  const ofContainer = `container.seccomp.security.alpha.${domain}/`;
+function seccompErrors(annotations: Annotations, path: string, dialect: Dialect): FieldError[] {
+  const { seccompOfPod, seccompOf } = profileAnnotations(dialect);
+  const ofContainer = seccompOf('');
   const isKnown = (profile: string) => ['runtime/default', 'docker/default', 'unconfined'].includes(profile);
   return Object.entries(annotations).flatMap(([key, profile]) => {
-    if ((key !== ofPod && !key.startsWith(ofContainer)) || isKnown(profile)) return [];
+    if ((key !== seccompOfPod && !key.startsWith(ofContainer)) || isKnown(profile)) return [];
     // Published without brackets.
     const field = `${path}.${key}`;
     return profile.startsWith(localPrefix)
@@ -45,7 +51,7 @@ function seccompErrors(annotations: Annotations, path: string, { domain }: Diale
 }
 
 function appArmorErrors(annotations: Annotations, spec: PodSpec, path: string, dialect: Dialect): FieldError[] {
-  const prefix = appArmorAnnotation(dialect, '');
+  const prefix = profileAnnotations(dialect).appArmorOf('');
   const { initContainers = [], containers = [], ephemeralContainers = [] } = spec;
   const names = new Set([...initContainers, ...containers, ...ephemeralContainers].map(({ name }) => name));
   return Object.entries(annotations).flatMap(([key, profile]) => {
@@ -61,7 +67,7 @@ function appArmorErrors(annotations: Annotations, spec: PodSpec, path: string, d
 
 /** The profiles of a pod in their former form never change. */
 export function validateAppArmorChange(annotations: Annotations, old: Annotations, dialect: Dialect): FieldError[] {
-  const prefix = appArmorAnnotation(dialect, '');
+  const prefix = profileAnnotations(dialect).appArmorOf('');
   const told = (keys: readonly string[], detail: string): FieldError[] =>
     keys.filter((key) => key.startsWith(prefix)).map((key) => forbidden(`metadata.annotations[${key}]`, detail));
   return [

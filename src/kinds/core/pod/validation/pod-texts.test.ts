@@ -1,26 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeFieldError } from '../../../../meta/field-error.ts';
-import { containerWith, created, podWith, type Sent } from '../pod-fixture.ts';
+import {
+  containerWith,
+  created,
+  env,
+  mounted,
+  nodeTerm,
+  podWith,
+  probe,
+  type Sent,
+  secure,
+  spread,
+  volumes,
+} from '../pod-fixture.ts';
 
 const c = 'spec.containers[0]';
-const volume = { name: 'data', emptyDir: {} };
-const mounted = (mount: Sent, spec: Sent = {}): Sent =>
-  containerWith({ volumeMounts: [{ name: 'data', mountPath: '/data', ...mount }] }, { volumes: [volume], ...spec });
-const volumes = (...list: Sent[]): Sent => podWith({ volumes: list });
-const env = (...list: Sent[]): Sent => containerWith({ env: list });
-const probe = (fields: Sent): Sent => containerWith({ livenessProbe: fields });
-const secure = (fields: Sent): Sent => containerWith({ securityContext: fields });
-const nodeTerm = (term: Sent): Sent =>
-  podWith({
-    affinity: {
-      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } },
-    },
-  });
-const spread = (fields: Sent): Sent =>
-  podWith({
-    topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', ...fields }],
-  });
 
 const named =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";

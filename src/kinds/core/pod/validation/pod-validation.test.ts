@@ -1,29 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '../../../../base/limits.ts';
-import { causes, containerWith, created, podWith, type Sent } from '../pod-fixture.ts';
+import {
+  causes,
+  containerWith,
+  created,
+  env,
+  mounted,
+  nodeTerm,
+  podWith,
+  probe,
+  type Sent,
+  secure,
+  spread,
+  volume,
+  volumes,
+} from '../pod-fixture.ts';
 
 const c = 'spec.containers[0]';
-const volume = { name: 'data', emptyDir: {} };
-const mounted = (mount: Sent, spec: Sent = {}): Sent =>
-  containerWith({ volumeMounts: [{ name: 'data', mountPath: '/data', ...mount }] }, { volumes: [volume], ...spec });
-const volumes = (...list: Sent[]): Sent => podWith({ volumes: list });
-const env = (...list: Sent[]): Sent => containerWith({ env: list });
 const resources = (fields: Sent): Sent => containerWith({ resources: fields });
-const probe = (fields: Sent): Sent => containerWith({ livenessProbe: fields });
-const secure = (fields: Sent): Sent => containerWith({ securityContext: fields });
-const nodeTerm = (term: Sent): Sent =>
-  podWith({
-    affinity: {
-      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } },
-    },
-  });
 const near = (term: Sent): Sent =>
   podWith({ affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } });
-const spread = (fields: Sent): Sent =>
-  podWith({
-    topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', ...fields }],
-  });
 
 /** Rule, invalid pod, expected causes. */
 const bad: readonly (readonly [string, Sent, ...string[]])[] = [

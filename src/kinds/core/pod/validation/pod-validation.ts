@@ -11,7 +11,6 @@ import {
 } from '../../../../meta/field-error.ts';
 import { isQualifiedName } from '../../../../meta/formats.ts';
 import { validateLabels } from '../../../meta/metadata-validation.ts';
-import { validateMirrorCreate } from '../mirror-pod.ts';
 import { asPod } from '../pod-schema.ts';
 import type { PodSpec } from '../pod-spec.ts';
 import { type Volume, volumeSources } from '../volumes/volume.ts';
@@ -37,7 +36,6 @@ export function validatePodCreate(object: ApiObject, dialect: Dialect): readonly
   const counts = validateCounts(spec);
   if (counts.length > 0) return counts;
   return [
-    ...validateMirrorCreate(object, dialect),
     ...validatePodAnnotations(object.metadata.annotations ?? {}, spec, { path: 'metadata.annotations', dialect }),
     ...validatePodSpec(object, dialect),
     ...(ephemeralContainers.length > 0 ? [forbidden(`${path}.ephemeralContainers`, 'cannot be set on create')] : []),
