@@ -59,12 +59,12 @@ async function rewrite(server: OrchProcess, ...args: readonly string[]): Promise
   return command.out;
 }
 
-/** What each stored secret begins with, up to its key. */
+/** What each stored secret begins with, up to the name of its key: random bytes follow. */
 async function prefixes(store: Store): Promise<readonly string[]> {
   try {
     const { records } = await store.list('/core/secrets/default/');
     return records.map(({ key, value }) => {
-      const prefix = /^(?:\w+:)*/.exec(Buffer.from(value).toString('latin1'))?.[0];
+      const prefix = /^(?:\w+:){0,5}/.exec(Buffer.from(value).toString('latin1'))?.[0];
       return `${key.replace(/.*\//, '')} ${prefix}`;
     });
   } finally {
