@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { leftOutReason, triesAllClients } from './kubectl-releases.ts';
 import { type ClientCommand, cacheFolder, goBuild, goEnvironment } from './official-clients.ts';
 import type { Program } from './prepared-program.ts';
@@ -75,4 +75,34 @@ function java(): EnvironmentLibrary {
   };
 }
 
-export const environmentLibraries: readonly EnvironmentLibrary[] = [go('go.mod'), go('older.mod'), java()];
+/** It brings its own program in Go, and reads that one's header as a compiler of C does. Takes five minutes to build. */
+function rust(): EnvironmentLibrary {
+  const built = join(cacheFolder, 'environment-rust');
+  const { CGO_ENABLED: _, ...goSettings } = goEnvironment;
+  const build = `BINDGEN_EXTRA_CLANG_ARGS="-isystem $(gcc -print-file-name=include)" \
+    exec cargo build --quiet --locked --target-dir "$0"`;
+  return {
+    language: 'Rust',
+    library: 'envtest',
+    version: versionIn('rust/Cargo.toml', /^envtest = "=([\d.]+)"/m),
+    folder: join(programs, 'rust'),
+    toolchain: [
+      { command: 'cargo', args: ['--version'] },
+      { command: 'go', args: ['version'] },
+      { command: 'gcc', args: ['--version'] },
+      { command: 'sh', args: ['-c', 'find /usr/lib -name "libclang[-.]*so*" | grep -q .'], tool: 'libclang' },
+    ],
+    fetch: [{ command: 'sh', args: ['-c', build, built], env: goSettings }],
+    registry: 'https://index.crates.io/config.json',
+    build: [],
+    assets: '',
+    run: (folder) => ({
+      command: join(built, 'debug/environment'),
+      args: [definitionFile, folder],
+      env: { LD_LIBRARY_PATH: dirname(globSync(join(built, 'debug/build/envtest-*/out/libgo.so'))[0] ?? '') },
+    }),
+    ...(!triesAllClients && { leftOut: leftOutReason }),
+  };
+}
+
+export const environmentLibraries: readonly EnvironmentLibrary[] = [go('go.mod'), go('older.mod'), java(), rust()];

@@ -35,7 +35,9 @@ export interface OfficialClient {
   readonly version: string;
   readonly folder: string;
   /** Commands that succeed where the toolchain is there. */
-  readonly toolchain: readonly ClientCommand[];
+  readonly toolchain: readonly (ClientCommand & {
+    /** What it looks for. Default: itself. */ readonly tool?: string;
+  })[];
   /** Gets what the lock file names. Needs the registry, unless all is in the cache. */
   readonly fetch: readonly ClientCommand[];
   readonly registry?: string;

@@ -8,7 +8,7 @@ export type Program = Pick<OfficialClient, 'folder' | 'toolchain' | 'fetch' | 'r
 /** Builds the program. A reason where something of the machine is missing; rejects where the program is wrong. */
 export async function prepareProgram(program: Program): Promise<string | undefined> {
   for (const command of program.toolchain) {
-    if (!(await works(command, program.folder))) return `${command.command} is not installed`;
+    if (!(await works(command, program.folder))) return `${command.tool ?? command.command} is not installed`;
   }
   for (const command of program.fetch) {
     const { code, output } = await runCommand(command, program.folder);
