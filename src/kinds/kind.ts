@@ -4,7 +4,7 @@ import type { Dialect } from '../dialect/dialect.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import type { SelectableField } from '../meta/selectable-field.ts';
-import type { ResourceName } from '../meta/status-error.ts';
+import type { ResourceName, Status } from '../meta/status-error.ts';
 import type { PatchType } from '../patch/apply-patch.ts';
 import type { ResourceVerb } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
@@ -173,8 +173,8 @@ export interface ActionSubresource {
   readonly prepare?: (body: ApiObject, target: ActionTarget, context: AnswerContext) => Promise<void> | void;
   /** Rules that the schema cannot express. */
   readonly validate?: (body: ApiObject) => readonly FieldError[];
-  /** Runs the action, after admission and validation of the body. Returns the response object, sent with status 201. */
-  readonly create: (body: ApiObject, target: ActionTarget, context: AnswerContext) => Promise<ApiObject>;
+  /** Runs the action, after admission and validation of the body. Returns the response object, sent with status 201; or with that of a Status. */
+  readonly create: (body: ApiObject, target: ActionTarget, context: AnswerContext) => Promise<ApiObject | Status>;
 }
 
 /**

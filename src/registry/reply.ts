@@ -13,8 +13,7 @@ export type Reply = ObjectReply | ListReply | WatchReply | StatusReply | Connect
 
 export interface ObjectReply {
   readonly type: 'object';
-  /** 500: an action answers a Status of a failure. */
-  readonly status: 200 | 201 | 202 | 500;
+  readonly status: 200 | 201 | 202;
   /** Undefined for the result of an action, which is not an object of a stored kind. */
   readonly served: ServedResource | undefined;
   readonly bytes: Buffer;
@@ -63,7 +62,8 @@ export interface WatchReply {
 interface StatusReply {
   readonly type: 'status';
   readonly body: Status;
-  readonly status: 200 | 201 | 202;
+  /** 500: an action answers a failure. */
+  readonly status: 200 | 201 | 202 | 500;
 }
 
 /** The client is to be connected to another server. The request was admitted. */

@@ -194,3 +194,50 @@ test('discovery says so', async () => {
     { name: 'bindings', singularName: 'binding', namespaced: true, kind: 'Binding', verbs: ['create'] },
   );
 });
+
+describe('what is answered and not stored', () => {
+  const form = (as: string): string => `application/json;as=${as};g=meta.k8s.io;v=v1`;
+  const ofWidget = { kind: 'SelfSubjectAccessReview', spec: { nonResourceAttributes: { path: '/', verb: 'get' } } };
+  const rows: Readonly<Record<string, (pod: Pod) => readonly [path: string, body: object, kind: string]>> = {
+    'a binding': (pod) => [`${place}/pods/${pod.metadata.name}/binding`, bindingOf(pod), 'Status'],
+    'an eviction': ({ metadata: { name } }) => [
+      `${place}/pods/${name}/eviction`,
+      { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } },
+      'Status',
+    ],
+    'a review': () => ['/apis/authorization.orch.io/v1/selfsubjectaccessreviews', ofWidget, 'SelfSubjectAccessReview'],
+    'a token': () => [`${place}/serviceaccounts/default/token`, { spec: {} }, 'TokenRequest'],
+  };
+  for (const [what, requestOf] of Object.entries(rows)) {
+    test(`${what} is no table`, async () => {
+      const [path, body, kind] = requestOf(await newPod());
+      const headers = { accept: form('Table') };
+      const refused = await server.post(`${path}?dryRun=All`, body, { headers });
+      assert.equal(refused.status, 406, refused.text);
+      const accept = `${form('Table')},application/json`;
+      const answer = await server.post<{ kind: string }>(`${path}?dryRun=All`, body, { headers: { accept } });
+      assert.equal(answer.status, 201, answer.text);
+      assert.equal(answer.json.kind, kind);
+    });
+  }
+
+  test('a Status has no metadata to be shown alone', async () => {
+    const pod = await newPod();
+    const path = `${place}/pods/${pod.metadata.name}/binding?dryRun=All`;
+    const headers = { accept: form('PartialObjectMetadata') };
+    const answer = await server.post<{ kind: string }>(path, bindingOf(pod), { headers });
+    assert.equal(answer.status, 201, answer.text);
+    assert.equal(answer.json.kind, 'Status');
+  });
+
+  test('a view of an object that is neither its status nor its scale is no table', async () => {
+    const { metadata } = await newPod();
+    const headers = { accept: form('Table') };
+    for (const [below, status] of [
+      ['', 200],
+      ['/status', 200],
+      ['/ephemeralcontainers', 406],
+    ] as const)
+      assert.equal((await server.get(`${place}/pods/${metadata.name}${below}`, { headers })).status, status, below);
+  });
+});

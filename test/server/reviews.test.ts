@@ -111,13 +111,11 @@ describe('what somebody may do', () => {
     assert.equal(status['allowed'], false);
   });
 
-  test('as a table and as metadata', async () => {
+  test('as metadata', async () => {
     const body = { spec: { resourceAttributes: attributes } };
-    for (const as of ['Table', 'PartialObjectMetadata']) {
-      const headers = { accept: `application/json;as=${as};g=meta.orch.io;v=v1` };
-      const answer = await server.post<Review>(`${authorization}/selfsubjectaccessreviews`, body, { headers });
-      assert.deepEqual([answer.status, answer.json.kind], [201, as]);
-    }
+    const headers = { accept: 'application/json;as=PartialObjectMetadata;g=meta.orch.io;v=v1' };
+    const answer = await server.post<Review>(`${authorization}/selfsubjectaccessreviews`, body, { headers });
+    assert.deepEqual([answer.status, answer.json.kind], [201, 'PartialObjectMetadata']);
   });
 
   test('in a namespace that is not there, of which the answer says nothing', async () => {

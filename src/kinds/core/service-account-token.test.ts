@@ -65,7 +65,8 @@ async function ask(
   await action.prepare?.(body, target, context);
   const errors = action.validate?.(body) ?? [];
   if (errors.length > 0) throw errors.map((error) => `${error.field}: ${describeFieldError(error)}`);
-  return { answer: await action.create(body, target, context), grants, questions, warnings: context.warnings };
+  const answer = (await action.create(body, target, context)) as ApiObject;
+  return { answer, grants, questions, warnings: context.warnings };
 }
 
 const never = () => Promise.reject(new Error('the account is not changed'));

@@ -3,7 +3,7 @@ import { stringifyJson } from '../../codec/json.ts';
 import { components } from '../../dialect/components.ts';
 import type { ActionSubresource, ActionTarget, RelatedResource } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { badRequest, notFound } from '../../meta/status-error.ts';
+import { badRequest, notFound, type Status } from '../../meta/status-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { freshObject, freshObjects, storedResource } from '../read/fresh-object.ts';
@@ -58,11 +58,11 @@ export async function act(
   });
   // An abort does not wait for writes in progress either: the client already has its response.
   const answer = await untilAborted(action.create(body, target, context), request.signal);
-  return { type: 'object', status: codeOf(answer), served: undefined, bytes: Buffer.from(stringifyJson(answer)) };
+  if (isStatus(answer)) return { type: 'status', status: answer.code === 500 ? 500 : 201, body: answer };
+  return { type: 'object', status: 201, served: undefined, bytes: Buffer.from(stringifyJson(answer)) };
 }
 
-/** A Status says its code itself; it may be one of a failure. */
-const codeOf = ({ kind, code }: ApiObject): 201 | 500 => (kind === 'Status' && code === 500 ? 500 : 201);
+const isStatus = (answer: ApiObject | Status): answer is Status => answer.kind === 'Status';
 
 function targetOf(
   parts: RegistryParts,

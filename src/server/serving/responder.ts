@@ -153,7 +153,7 @@ export class Responder {
     const negotiated = this.#negotiator.negotiate(exchange, {
       pretty: info.query.get('pretty'),
       watch: info.verb === 'watch',
-      representations: representationsOf(info),
+      representations: representationsOf(info, served),
       schema: negotiatedSchema(served, info.subresource),
     });
     return {
@@ -448,8 +448,19 @@ const everyRepresentation: NonNullable<NegotiateOptions['representations']> = [
 
 const ofLists: NonNullable<NegotiateOptions['representations']> = ['Table', 'PartialObjectMetadataList'];
 const ofObjects: NonNullable<NegotiateOptions['representations']> = ['Table', 'PartialObjectMetadata'];
+const ofAnswers: NonNullable<NegotiateOptions['representations']> = ['PartialObjectMetadata'];
 
-const representationsOf = ({ verb }: ResourceRequest) => (verb === 'list' ? ofLists : ofObjects);
+/** As published, a Table shows objects, also by their status and scale, but nothing that is only answered. */
+function representationsOf(
+  { verb, subresource }: ResourceRequest,
+  { kind }: ServedResource,
+): NonNullable<NegotiateOptions['representations']> {
+  if (verb === 'list') return ofLists;
+  const isShown = subresource === '' ? !kind.answer && !kind.acts : subresourcesShown.includes(subresource);
+  return isShown ? ofObjects : ofAnswers;
+}
+
+const subresourcesShown = ['status', 'scale'];
 
 /** Decides in which formats the objects of a request can be. */
 const negotiatedSchema = ({ kind }: ServedResource, subresource: string): StructSchema =>

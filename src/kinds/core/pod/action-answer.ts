@@ -1,7 +1,7 @@
-import type { ApiObject } from '../../../meta/api-object.ts';
+import type { Status } from '../../../meta/status-error.ts';
 
 /** Response of an action that returns no object. */
-export const success = (): ApiObject => ({
+export const success = (): Status => ({
   kind: 'Status',
   apiVersion: 'v1',
   metadata: {},

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { conflict } from '../../../meta/status-error.ts';
+import { conflict, type Status } from '../../../meta/status-error.ts';
 import { decode } from '../../../schema/decode.ts';
 import { answerContext } from '../../answer-fixture.ts';
 import type { ActionSubresource, ActionTarget } from '../../kind.ts';
@@ -67,7 +67,7 @@ export function targetOf(
 }
 
 /** Does what a request for an action does. Fails on unknown fields. */
-export async function runAction(name: string, sent: Sent, target: ActionTarget): Promise<ApiObject> {
+export async function runAction(name: string, sent: Sent, target: ActionTarget): Promise<ApiObject | Status> {
   const action = actionOf(name);
   const { value, errors, unknown } = decode(action.body.schema, sent);
   assert.deepEqual([...errors, ...unknown], []);

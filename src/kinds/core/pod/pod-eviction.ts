@@ -2,7 +2,7 @@ import { limits } from '../../../base/limits.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { type FieldError, invalid } from '../../../meta/field-error.ts';
-import { badRequest, conflict, StatusError } from '../../../meta/status-error.ts';
+import { badRequest, conflict, type Status, StatusError } from '../../../meta/status-error.ts';
 import { formatTime } from '../../../meta/time.ts';
 import { type Infer, ptr } from '../../../schema/schema.ts';
 import type { ActionSubresource, ActionTarget, AnswerContext } from '../../kind.ts';
@@ -54,7 +54,7 @@ interface Eviction {
   readonly context: AnswerContext;
 }
 
-async function evict(eviction: Eviction): Promise<ApiObject> {
+async function evict(eviction: Eviction): Promise<Status> {
   const pod = await removeUnguarded(eviction);
   if (!pod) return success();
   const { target, options, context } = eviction;
@@ -78,7 +78,7 @@ async function evict(eviction: Eviction): Promise<ApiObject> {
   return success();
 }
 
-const severalBudgets: ApiObject = {
+const severalBudgets: Status = {
   kind: 'Status',
   apiVersion: 'v1',
   metadata: {},

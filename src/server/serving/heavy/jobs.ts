@@ -62,8 +62,8 @@ export interface WriteInput {
 }
 
 export type WriteOutput =
-  | { readonly type: 'object'; readonly status: 200 | 201 | 202 | 500; readonly bytes: Uint8Array }
-  | { readonly type: 'status'; readonly status: 200 | 201 | 202; readonly body: Status };
+  | { readonly type: 'object'; readonly status: 200 | 201 | 202; readonly bytes: Uint8Array }
+  | { readonly type: 'status'; readonly status: 200 | 201 | 202 | 500; readonly body: Status };
 
 /** YAML to be converted to JSON. */
 export interface YamlInput {
