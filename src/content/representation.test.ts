@@ -278,7 +278,10 @@ describe('a watch', () => {
     test(`marks the end of the initial events as the dialect does (${dialect.name})`, () => {
       const form = new Representation(dialect, clock).watchEncoding(fixture.served(path), presented());
       const { annotations } = JSON.parse(String(form.bookmark(42, true))).metadata;
-      assert.deepEqual(annotations, { [dialect.initialEventsEndAnnotation]: 'true' });
+      const { [dialect.initialEventsListAnnotation]: blueprint, ...others } = annotations;
+      assert.deepEqual(others, { [dialect.initialEventsEndAnnotation]: 'true' });
+      const list = { kind: 'ConfigMapList', apiVersion: 'v1', metadata: {}, items: [] };
+      assert.deepEqual(JSON.parse(Buffer.from(blueprint, 'base64').toString()), list);
     });
   }
 
@@ -288,6 +291,9 @@ describe('a watch', () => {
     assert.equal(table.rows[0].object.metadata.annotations[orch.initialEventsEndAnnotation], 'true');
     const metadata = JSON.parse(String(encoding({ as: 'PartialObjectMetadata' }).bookmark(42, true)));
     assert.equal(metadata.kind, 'PartialObjectMetadata');
-    assert.equal(metadata.metadata.annotations[orch.initialEventsEndAnnotation], 'true');
+    const { annotations } = metadata.metadata;
+    assert.equal(annotations[orch.initialEventsEndAnnotation], 'true');
+    const blueprint = Buffer.from(annotations[orch.initialEventsListAnnotation], 'base64');
+    assert.equal(JSON.parse(String(blueprint)).kind, 'PartialObjectMetadataList');
   });
 });

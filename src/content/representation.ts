@@ -42,11 +42,11 @@ interface ListClient {
  * objects in compact JSON are passed through without parsing.
  */
 export class Representation {
-  readonly #initialEventsEnd: string;
+  readonly #dialect: Dialect;
   readonly #clock: Clock;
 
   constructor(dialect: Dialect, clock: Clock) {
-    this.#initialEventsEnd = dialect.initialEventsEndAnnotation;
+    this.#dialect = dialect;
     this.#clock = clock;
   }
 
@@ -113,7 +113,7 @@ export class Representation {
       object: ({ bytes }, first) => this.eventObject(bytes, presentation, first),
       elsewhere: format.isStored && as !== 'Table' ? undefined : elsewhere,
       bookmark: (revision, initialEventsEnd) => {
-        const annotations = initialEventsEnd && { annotations: { [this.#initialEventsEnd]: 'true' } };
+        const annotations = initialEventsEnd && { annotations: this.#endOfInitialEvents(presentation) };
         const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...annotations };
         // Generated clients check required fields of bookmarks as of any object.
         const bookmark = { kind: kind.kind, apiVersion, ...zeroStruct(outlineOf(kind)), metadata };
@@ -121,6 +121,20 @@ export class Representation {
       },
       status: (status) => eventBytes(format.encode(status, inOneLine(presentation)), format),
     };
+  }
+
+  /**
+   * Annotations of the bookmark that ends the initial events. Clients that make a list of the events take the rest of it from the
+   * blueprint: an empty list in the format of the watch (KEP-3157).
+   */
+  #endOfInitialEvents(presentation: Presentation): Readonly<Record<string, string>> {
+    const { initialEventsEndAnnotation, initialEventsListAnnotation } = this.#dialect;
+    const { kind, negotiated } = presentation;
+    const end = { [initialEventsEndAnnotation]: 'true' };
+    if (!kind || negotiated.as === 'Table') return end;
+    const list = { ...itemParts(kind, presentation).head, metadata: {}, items: [] };
+    const blueprint = formatNamed(negotiated.format).encode(list, inOneLine(presentation));
+    return { ...end, [initialEventsListAnnotation]: blueprint.toString('base64') };
   }
 
   /** The object of an event. Only the first table has column definitions. */

@@ -28,6 +28,7 @@ export interface Dialect {
    */
   readonly openapiExtension: string;
   readonly initialEventsEndAnnotation: string;
+  readonly initialEventsListAnnotation: string;
   readonly deprecatedAuditAnnotation: string;
   readonly removedReleaseAuditAnnotation: string;
   readonly rootCaConfigMap: string;

@@ -13,6 +13,7 @@ export const kubernetes: Dialect = {
   openapiPrefix: 'io.k8s',
   openapiExtension: 'kubernetes',
   initialEventsEndAnnotation: 'k8s.io/initial-events-end',
+  initialEventsListAnnotation: 'kubernetes.io/initial-events-list-blueprint',
   deprecatedAuditAnnotation: 'k8s.io/deprecated',
   removedReleaseAuditAnnotation: 'k8s.io/removed-release',
   rootCaConfigMap: 'kube-root-ca.crt',

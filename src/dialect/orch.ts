@@ -13,6 +13,7 @@ export const orch: Dialect = {
   openapiPrefix: 'io.orch',
   openapiExtension: 'kubernetes',
   initialEventsEndAnnotation: 'orch.io/initial-events-end',
+  initialEventsListAnnotation: 'orch.io/initial-events-list-blueprint',
   deprecatedAuditAnnotation: 'orch.io/deprecated',
   removedReleaseAuditAnnotation: 'orch.io/removed-release',
   rootCaConfigMap: 'orch-root-ca.crt',

@@ -211,7 +211,10 @@ describe('with the gate on', () => {
       ],
     );
     const [, bookmark] = events;
-    assert.deepEqual(bookmark?.object.metadata['annotations'], { 'orch.io/initial-events-end': 'true' });
+    const annotations = bookmark?.object.metadata['annotations'] as Readonly<Record<string, string>>;
+    assert.equal(annotations['orch.io/initial-events-end'], 'true');
+    const list = { kind: 'ConfigMapList', apiVersion: 'v1', metadata: {}, items: [] };
+    assert.deepEqual(open(Buffer.from(annotations['orch.io/initial-events-list-blueprint'] ?? '', 'base64')), list);
     const w2 = typed('w2', { metadata: { name: 'w2', labels: { watch: 'this' } } });
     const { json } = await server.post(path, w2);
     await server.delete(`${path}/w2`);

@@ -195,7 +195,11 @@ describe('protobuf', () => {
       ],
     );
     const [, bookmark] = events;
-    assert.deepEqual(bookmark?.metadata['annotations'], { 'orch.io/initial-events-end': 'true' });
+    const annotations = bookmark?.metadata['annotations'] as Readonly<Record<string, string>>;
+    assert.equal(annotations['orch.io/initial-events-end'], 'true');
+    const blueprint = Buffer.from(annotations['orch.io/initial-events-list-blueprint'] ?? '', 'base64');
+    const { kind, items = [] } = open(listSchema(configMap), blueprint);
+    assert.deepEqual([kind, items], ['ConfigMapList', []]);
     await server.post(path, { metadata: { name: 'w2', labels: { watch: 'this' } } });
     await server.delete(`${path}/w2`);
     const since = `resourceVersion=${bookmark?.metadata['resourceVersion']}`;
