@@ -6,6 +6,7 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { authoritiesOf } from '../../pki/trust-pool.ts';
 import type { Store } from '../../store/store.ts';
 import { observeHandshakes } from '../serving/observe/connection-metrics.ts';
+import type { TrustedAuthorities } from '../upkeep/authentication-trust.ts';
 import type { ServerPresence } from '../upkeep/server-presence.ts';
 import { makeBasis } from './basis.ts';
 import type { ApiServerConfig, ExternalAddress, ListenAddress } from './config.ts';
@@ -43,6 +44,8 @@ export interface ApiServer extends Omit<ServedScope, 'close'> {
   readonly presence: ServerPresence | undefined;
   /** PEM of the client certificate authorities; empty if no certificates are requested. */
   authorities(): readonly string[];
+  /** The same, of clients and of proxies apart. */
+  trusted(): TrustedAuthorities;
   /** Sets the listener by which the server is reached, and which stops with it. */
   attach(attached: Attached): void;
   /** Closes something with the server. */
@@ -80,14 +83,15 @@ export async function createApiServer(
     const scopes = new OpenScopes(config, shared);
     shutdown.add('scopes', () => scopes.close());
     shutdown.endWatches = () => scopes.endWatches();
-    const { clients: authorities, proxies } = shared.identities;
+    const { clients, proxies } = shared.identities;
     const first = await scopes.open(storage.tables.default);
     const { handle, resources, transportAs, clientAs, createInitial } = first;
     return {
       ...{ handle, resources, transportAs, clientAs, createInitial },
       store: storage.store,
       presence: storage.presence,
-      authorities: () => authoritiesOf([authorities, proxies].filter((pool) => pool !== undefined)),
+      authorities: () => authoritiesOf([clients, proxies].filter((pool) => pool !== undefined)),
+      trusted: () => ({ clients: clients?.authorities ?? [], proxies: proxies?.authorities ?? [] }),
       attach(to) {
         attached = to;
         shutdown.listener = to.listener;

@@ -7,10 +7,13 @@ import type { ApiObject } from '../../meta/api-object.ts';
 import { parseIpRange } from '../../meta/ip-range.ts';
 import { assignAuditId } from '../serving/observe/audit-id.ts';
 import { ApiService } from '../upkeep/api-service.ts';
+import { authenticationTrust } from '../upkeep/authentication-trust.ts';
 import { serverUser } from '../upkeep/bootstrap.ts';
 import { ClusterInfo } from '../upkeep/cluster-info.ts';
 import { DefaultServiceRange } from '../upkeep/default-service-range.ts';
 import { Lead } from '../upkeep/lead.ts';
+import { legacyTokenTracking } from '../upkeep/legacy-token-tracking.ts';
+import { SystemConfigMaps } from '../upkeep/system-config-maps.ts';
 import { mayUpgrade } from './access/cors.ts';
 import { ServedCertificates } from './access/served-certificates.ts';
 import type { RunningServer, ServerConfig } from './config.ts';
@@ -26,8 +29,11 @@ export async function startServer(
   const server = await createApiServer({ ...config, lead }, environment);
   try {
     const early = config.listensReady ? undefined : await listenFor(server, config, environment);
-    const publish = (listener: Listener): Promise<void> =>
-      publishClusterInfo(server, config, { ...environment, listener });
+    const publish = async (listener: Listener): Promise<void> => {
+      const systemConfigMaps = keepSystemConfigMaps(server, config, environment);
+      await publishClusterInfo(server, config, { ...environment, listener });
+      await systemConfigMaps;
+    };
     await server.start(async () => {
       // Keys and certificates that were made are to outlive a crash, like objects.
       await namesSynced();
@@ -97,6 +103,27 @@ function keepServiceRange(
   const kept = new DefaultServiceRange({ client, dialect, clock, logger, ranges });
   server.endFirst({ name: 'the default ServiceCIDR', end: () => kept.end() });
   kept.start();
+}
+
+/** Looks after what other components read of this server. Resolves after the first attempt. */
+function keepSystemConfigMaps(
+  server: ApiServer,
+  { authentication: { requestHeader }, dialect, features, logger }: ServerConfig,
+  { clock }: Pick<Environment, 'clock'>,
+): Promise<void> {
+  const now = () => clock.now();
+  const trust = authenticationTrust({
+    authorities: () => server.trusted(),
+    requestHeader,
+    tellsUid: features.RemoteRequestHeaderUID,
+    now,
+  });
+  const kept = [trust, legacyTokenTracking(dialect, now)];
+  const client = server.clientAs(serverUser, dialect.apiServer);
+  const createInitial = (object: ApiObject) => server.createInitial(object);
+  const configMaps = new SystemConfigMaps({ client, createInitial, dialect, clock, logger, kept });
+  server.endFirst({ name: 'the ConfigMaps of the server', end: () => configMaps.end() });
+  return configMaps.start();
 }
 
 /** Publishes the connection data that the configuration has, and its later changes. */
