@@ -35,6 +35,65 @@ const rows: readonly { readonly at: string; readonly sent: object; readonly fiel
     ],
   },
   {
+    at: '/apis/batch/v1/namespaces/n/jobs',
+    sent: {
+      metadata: { name: 'j' },
+      spec: {
+        ...{ maxFailedIndexes: -1, manualSelector: true, selector: { matchLabels: { a: 'b c' } } },
+        template: {
+          metadata: { annotations: { 'a b': '' } },
+          spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] },
+        },
+      },
+    },
+    fields: [
+      'spec.maxFailedIndexes',
+      'spec.backoffLimitPerIndex',
+      'spec.maxFailedIndexes',
+      'spec.template.annotations',
+      'spec.selector.matchLabels',
+    ],
+  },
+  {
+    at: '/api/v1/persistentvolumes',
+    sent: {
+      metadata: { name: 'v' },
+      spec: {
+        ...{ accessModes: ['ReadWriteOnce'], capacity: { storage: '1' } },
+        ...{ local: {}, csi: { driver: 'd', volumeHandle: 'h' } },
+      },
+    },
+    fields: ['spec.local.path', 'spec.nodeAffinity', 'spec.csi'],
+  },
+  {
+    at: '/api/v1/persistentvolumes',
+    sent: {
+      metadata: { name: 'v' },
+      spec: {
+        ...{ accessModes: ['ReadWriteOnce'], capacity: { storage: '1' } },
+        ...{ gcePersistentDisk: {}, csi: { driver: 'd', volumeHandle: 'h' } },
+      },
+    },
+    fields: ['spec.persistentDisk.pdName', 'spec.csi'],
+  },
+  {
+    at: '/apis/storage.orch.io/v1/volumeattachments',
+    sent: {
+      metadata: { name: 'a' },
+      spec: {
+        ...{ attacher: 'a', nodeName: 'n' },
+        source: {
+          inlineVolumeSpec: {
+            capacity: { storage: '1' },
+            storageClassName: 'c',
+            csi: { driver: 'd', volumeHandle: 'h' },
+          },
+        },
+      },
+    },
+    fields: ['capacity', 'accessModes', 'storageClassName'].map((name) => `spec.source.inlineVolumeSpec.${name}`),
+  },
+  {
     at: '/apis/batch/v1/namespaces/n/cronjobs',
     sent: {
       metadata: { name: 'c' },

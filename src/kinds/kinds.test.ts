@@ -329,6 +329,7 @@ test('core kinds and roles: finalizers in the metadata have a domain', () => {
   assert.deepEqual(create(kindOf('ConfigMap'), sent).errors, [error]);
   assert.deepEqual(create(kindOf('ServiceAccount'), sent).errors, [error]);
   assert.deepEqual(create(kindOf('Role'), sent).errors, [error]);
+  assert.deepEqual(create(kindOf('PriorityLevelConfiguration'), sent).errors.includes(error), true);
   assert.deepEqual(create(kindOf('Lease'), sent).errors, []);
 });
 

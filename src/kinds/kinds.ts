@@ -113,7 +113,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     ),
     ...volumeAttributesClass(dialect).map(refusingFinalizers),
     ...resourceKinds(dialect),
-    ...flowControlKinds(dialect),
+    ...flowControlKinds(dialect).map(refusingFinalizers),
     tokenReview(dialect),
     ...selfSubjectReviews(dialect),
     selfSubjectAccessReview(dialect),

@@ -181,7 +181,7 @@ test('versions: a patch applies to the version of its path', async () => {
   const refused = await fixture.refusal('PATCH', `${inEvents}/one`, [{ op: 'replace', path: '/note', value: 'x' }]);
   assert.match(
     refused.message,
-    /Event\.events\.orch\.io "one" is invalid: note: Invalid value: "x": field is immutable/,
+    /Event "one" is invalid: note: Invalid value: "x": field is immutable/,
   );
 });
 

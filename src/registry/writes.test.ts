@@ -305,3 +305,14 @@ test('names that belong to every object reach no prototype', async () => {
   assert.equal((await fixture.list(`${configMaps}?labelSelector=constructor%3Dx`)).items.length, 1);
   assert.equal((await fixture.list(`${configMaps}?labelSelector=toString`)).items.length, 0);
 });
+
+test('warnings about an object go to who writes it, not to who writes its status', async () => {
+  await using fixture = await RegistryFixture.open();
+  const node = { metadata: { name: 'n' }, spec: { externalID: 'x' } };
+  await fixture.object('POST', '/api/v1/nodes', node);
+  assert.equal(fixture.warnings.length, 1);
+  await fixture.object('PUT', '/api/v1/nodes/n', { ...node, metadata: { name: 'n', labels: { a: 'b' } } });
+  assert.equal(fixture.warnings.length, 2);
+  await fixture.object('PUT', '/api/v1/nodes/n/status', { ...node, status: { phase: 'Running' } });
+  assert.equal(fixture.warnings.length, 2);
+});

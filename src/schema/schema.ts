@@ -243,6 +243,8 @@ export interface Field<S extends Schema = Schema, R extends boolean = boolean> {
   readonly checkedWhile?: { readonly valid: string } | { readonly field: string; readonly is: string };
   /** Of a field with presence `always`: '' and 0 are checked as other values are. Default: they count as absent. */
   readonly checkedEmpty?: true;
+  /** The value is not checked: the published kind leaves it to whoever uses it. */
+  readonly unchecked?: true;
   /** The value is the `name` of an item of that struct in the same object. */
   readonly refersTo?: string;
   /** `replace`/`retainKeys` for struct fields in strategic merge patches. */
@@ -264,6 +266,7 @@ type FieldOptions = Partial<
     | 'keepsGatedFields'
     | 'checkedWhile'
     | 'checkedEmpty'
+    | 'unchecked'
     | 'refersTo'
     | 'patchStrategy'
     | 'documented'

@@ -368,7 +368,7 @@ const compileField = (name: string, field: Field): FieldCheck => ({
   required: field.required,
   emptyAllowed: field.presence === 'always' && !field.required && !field.checkedEmpty,
   nullable: schemaOf(field).nullable ?? false,
-  check: checkOf(schemaOf(field)),
+  check: field.unchecked ? undefined : checkOf(schemaOf(field)),
   checkedWhile: field.checkedWhile,
 });
 

@@ -125,6 +125,21 @@ for (const dialect of Object.values(dialects)) {
       assert.deepEqual(pretty.json, read.json);
     });
 
+    test('errors are of the stored kind; names and finalizers are those of the events group where it is asked', async () => {
+      const wrong = { ...sent, metadata: { name: 'A_b', finalizers: ['x'] } };
+      const refused = await server.post(inEvents, wrong);
+      assert.equal(refused.status, 422);
+      const { message, details } = refused.json as { message: string; details: { causes: { field: string }[] } };
+      assert.match(message, /^Event "A_b" is invalid: /);
+      assert.deepEqual(
+        details.causes.map(({ field }) => field),
+        ['metadata.name', 'metadata.finalizers[0]'],
+      );
+      const { regarding: involvedObject, reportingController: reportingComponent, note: _note, ...others } = sent;
+      const older = { ...others, involvedObject, reportingComponent, apiVersion: 'v1', metadata: wrong.metadata };
+      assert.equal((await server.post(inCore, older)).status, 201);
+    });
+
     test('documents tell of both, and of one stored version', async () => {
       const hashOf = async (path: string): Promise<unknown> => {
         const { resources } = (await server.get(path)).json as unknown as {

@@ -74,6 +74,16 @@ fills(
   },
 );
 
+test('StatefulSet: amounts of claims are whole thousandths', () => {
+  const resources = { requests: { storage: '1Gi', cpu: '1.5m' }, limits: { cpu: '100u' } };
+  const { object } = create(
+    kind,
+    filled(kind, { spec: { ...valid, volumeClaimTemplates: [{ ...claim, spec: { ...claim.spec, resources } }] } }),
+  );
+  const [made] = (object['spec'] as { volumeClaimTemplates: { spec: { resources: unknown } }[] }).volumeClaimTemplates;
+  assert.deepEqual(made?.spec.resources, { requests: { storage: '1Gi', cpu: '2m' }, limits: { cpu: '1m' } });
+});
+
 test('StatefulSet: pods mount the volumes of their claims', () => {
   assert.deepEqual(
     create(kind, filled(kind, { spec: { ...valid, template: mounted, volumeClaimTemplates: [claim] } })).errors,

@@ -20,6 +20,7 @@ import {
   validateReplaced,
   validateSelected,
 } from '../core/pod/replaced-pods.ts';
+import { roundUpAmounts } from '../core/resource-amounts.ts';
 import { defineKind } from '../define-kind.ts';
 import type { Kind, StrategyContext } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
@@ -105,7 +106,11 @@ function fillDefaults(object: ApiObject): void {
     policy.whenDeleted ??= 'Retain';
     policy.whenScaled ??= 'Retain';
   }
-  for (const claim of volumeClaimTemplates) Object.assign(claim, { apiVersion: 'v1', kind: 'PersistentVolumeClaim' });
+  for (const claim of volumeClaimTemplates) {
+    Object.assign(claim, { apiVersion: 'v1', kind: 'PersistentVolumeClaim' });
+    roundUpAmounts(claim.spec?.resources?.requests);
+    roundUpAmounts(claim.spec?.resources?.limits);
+  }
 }
 
 /**

@@ -13,7 +13,7 @@ const objectReference = struct(name('CrossVersionObjectReference'), 'Points at a
 
 const metricIdentifier = struct(name('MetricIdentifier'), 'A metric.', {
   name: always(1, string(), 'Name of the metric.'),
-  selector: ptr(2, labelSelector, 'Selects series of the metric by their labels.'),
+  selector: ptr(2, labelSelector, 'Selects series of the metric by their labels.', { unchecked: true }),
 });
 
 const metricTarget = struct(name('MetricTarget'), 'The wanted value of a metric.', {

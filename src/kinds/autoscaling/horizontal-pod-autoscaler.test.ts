@@ -99,6 +99,16 @@ const rows: readonly [why: string, spec: Sent, errors: readonly string[]][] = [
   ],
   ['external', withMetric('External', { external: { metric, target: average } }), []],
   [
+    'series that nothing has, which nobody checks',
+    withMetric('External', {
+      external: {
+        metric: { ...metric, selector: { matchExpressions: [{ key: '', operator: 'x' }] } },
+        target: average,
+      },
+    }),
+    [],
+  ],
+  [
     'external without a value',
     withMetric('External', { external: { metric, target: { type: 'Value' } } }),
     [

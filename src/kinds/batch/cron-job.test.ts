@@ -111,6 +111,7 @@ const zoneChanges: readonly (readonly [what: string, old: Sent, next: Sent, erro
   ['a zone in the place of that in the schedule', zoned, { ...plain, timeZone: 'UTC' }, []],
   ['an unknown zone that stays', { timeZone: 'broken' }, { timeZone: 'broken', suspend: true }, []],
   ['an unknown zone', {}, { timeZone: 'broken' }, ['unknown time zone broken']],
+  ['no zone any more', { timeZone: 'America/New_York' }, {}, []],
   ['another zone', { timeZone: 'America/New_York' }, { timeZone: 'America/Chicago' }, []],
 ];
 

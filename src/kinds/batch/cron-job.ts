@@ -69,7 +69,7 @@ function validate(object: ApiObject, dialect: Dialect, old?: ApiObject): FieldEr
   const path = 'spec.jobTemplate.spec';
   return [
     ...(schedule === '' ? [required('spec.schedule')] : validateSchedule(schedule, timeZone, before)),
-    ...(before?.timeZone === timeZone ? [] : validateTimeZone(timeZone ?? '', 'spec.timeZone')),
+    ...(timeZone === undefined || timeZone === before?.timeZone ? [] : validateTimeZone(timeZone, 'spec.timeZone')),
     ...(policies.includes(policy) ? [] : [policy === '' ? required('spec.concurrencyPolicy') : notSupported('spec.concurrencyPolicy', policy, policies)]),
     ...validateJobSpec(jobOf(object), path, dialect),
     ...(selector ? [{ ...invalid(`${path}.selector`, selector, '`selector` will be auto-generated'), shown: goText(labelSelector, selector) }] : []),

@@ -69,7 +69,10 @@ export const jobSpec = struct(
       'maxFailedIndexes',
       'managedBy',
       'completionMode',
+      'podFailurePolicy',
+      'successPolicy',
       'podReplacementPolicy',
+      'template',
     ],
   },
 );

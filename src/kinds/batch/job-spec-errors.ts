@@ -9,7 +9,9 @@ import { exitCodes, type JobSpec, successPolicySchema } from './job-schema.ts';
 
 /** Rules of a job's spec, apart from its selector, which jobs of a template get later. */
 export const validateJobSpec = (spec: JobSpec, path: string, dialect: Dialect): FieldError[] => [
-  ...(spec.maxFailedIndexes !== undefined && spec.backoffLimitPerIndex === undefined ? [required(`${path}.backoffLimitPerIndex`, 'when maxFailedIndexes is specified')] : []),
+  ...(spec.maxFailedIndexes !== undefined && spec.backoffLimitPerIndex === undefined
+    ? toldAfter(`${path}.maxFailedIndexes`, [required(`${path}.backoffLimitPerIndex`, 'when maxFailedIndexes is specified')])
+    : []),
   ...(spec.managedBy === undefined ? [] : validateManager(spec.managedBy, `${path}.managedBy`)),
   ...validateCompletionMode(spec, path),
   ...validateFailurePolicy(spec, `${path}.podFailurePolicy.rules`),

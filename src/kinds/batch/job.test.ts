@@ -199,6 +199,17 @@ judgesChanges(kind, made, [
   ['the mode', { completionMode: 'Indexed' }, ['spec.completionMode: Invalid value: "Indexed": field is immutable']],
   ['the manager', { managedBy: 'a.example/b' }, ['spec.managedBy: Invalid value: "a.example/b": field is immutable']],
   ['the template', { template: onNode }, ['spec.template: Invalid value: core.PodTemplateSpec{']],
+  [
+    'the selector, which goes, and a limit',
+    { selector: undefined, maxFailedIndexes: 1 },
+    [
+      'spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified',
+      'spec.maxFailedIndexes: Invalid value: 1: requires indexed completion mode',
+      'spec.selector: Required value',
+      'spec.template.metadata.labels: Invalid value: map[string]string{',
+      'spec.selector: Invalid value: "null": field is immutable',
+    ],
+  ],
 ]);
 judgesChanges(kind, suspended, [['the node selector while it is suspended', { template: onNode }, []]]);
 

@@ -67,9 +67,9 @@ function validate(object: ApiObject, { dialect }: StrategyContext, old?: ApiObje
   const spec = specOf(object);
   return [
     ...validateGenerated(object, dialect, old),
-    ...(spec.selector ? [] : [required('spec.selector')]),
     ...validateJobSpec(spec, 'spec', dialect),
-    ...toldAfter('spec.template', validateSelected(spec.selector, templateOf(object), 'spec.template')),
+    ...(spec.selector ? [] : [required('spec.selector')]),
+    ...toldAfter('spec.selector', validateSelected(spec.selector, templateOf(object), 'spec.template')),
     ...validateHostname(object),
   ];
 }

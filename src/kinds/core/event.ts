@@ -1,7 +1,7 @@
 import type { Dialect } from '../../dialect/dialect.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type FieldError, invalid, required } from '../../meta/field-error.ts';
-import { isDnsSubdomain, isQualifiedName } from '../../meta/formats.ts';
+import { isQualifiedName } from '../../meta/formats.ts';
 import { selectable } from '../../meta/selectable-field.ts';
 import { equalValues } from '../../schema/equal-values.ts';
 import { always, type Infer, int32, microTime, opt, ptr, string, struct, time } from '../../schema/schema.ts';
@@ -59,9 +59,7 @@ function validateCreate(object: ApiObject, context: StrategyContext): FieldError
 }
 
 function validateStrictly(event: Event): FieldError[] {
-  const name = event.metadata?.name ?? '';
-  const errors = isDnsSubdomain(name).map((problem) => invalid('metadata.name', name, problem));
-  errors.push(...validateSeries(event));
+  const errors = validateSeries(event);
   if (!event.eventTime) errors.push(required('eventTime'));
   if (event.type !== 'Normal' && event.type !== 'Warning') {
     errors.push(invalid('type', '', `has invalid value: ${event.type ?? ''}`));

@@ -71,6 +71,12 @@ for (const { why, sent, errors } of rows) {
   test(`PersistentVolumeClaim: ${why}`, () => assert.deepEqual(create(kind, sent).errors, errors));
 }
 
+test('PersistentVolumeClaim: a source in a namespace without a name is one of its own', () => {
+  const { object, errors } = create(kind, spec({ dataSourceRef: { ...source, namespace: '' } }));
+  assert.deepEqual(errors, []);
+  assert.deepEqual((object['spec'] as Sent)['dataSource'], source);
+});
+
 const foreign = { ...source, namespace: 'n' };
 const foreignSources: readonly (readonly [what: string, old: Sent | undefined, kept: boolean])[] = [
   ['a new claim', undefined, false],

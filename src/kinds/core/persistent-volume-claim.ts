@@ -36,7 +36,10 @@ function fillSources({ spec }: Claim): void {
   if (!spec) return;
   const { dataSource, dataSourceRef } = spec;
   if (dataSource && !dataSourceRef) spec.dataSourceRef = { ...dataSource };
-  else if (dataSourceRef && !dataSource && !dataSourceRef.namespace) spec.dataSource = { ...dataSourceRef };
+  else if (dataSourceRef && !dataSource && !dataSourceRef.namespace) {
+    const { namespace: _empty, ...source } = dataSourceRef;
+    spec.dataSource = source;
+  }
 }
 
 /** Without the feature, a source in another namespace counts as none, unless the claim has had a source of that form. */

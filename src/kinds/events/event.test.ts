@@ -104,11 +104,6 @@ const valid = {
 
 const rows: { why: string; sent: object; errors: string[] }[] = [
   { why: 'all that is required', sent: {}, errors: [] },
-  {
-    why: 'a name that is no subdomain',
-    sent: { metadata: { name: 'A_b', namespace: 'default' } },
-    errors: ['metadata.name'],
-  },
   { why: 'no time', sent: { eventTime: undefined }, errors: ['eventTime: Required value'] },
   { why: 'another type', sent: { type: 'Other' }, errors: ['type: Invalid value: "": has invalid value: Other'] },
   {

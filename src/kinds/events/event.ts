@@ -50,6 +50,8 @@ export function eventsEvent(dialect: Dialect, core: Kind): Kind {
   return {
     ...core,
     ...name,
+    nameFormat: 'dnsSubdomain',
+    finalizersWithoutDomain: 'refused',
     schema,
     storedAs,
     selectableFields: [...regardingFields.map((field) => selectable(`regarding.${field}`)), selectable('reason'), selectable('reportingController'), selectable('type')],

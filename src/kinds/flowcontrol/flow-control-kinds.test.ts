@@ -137,6 +137,11 @@ describe('FlowSchema: errors', () => {
       ],
     ],
     [
+      'a text twice',
+      ruled({ resourceRules: [{ ...resourceRule, apiGroups: ['apps', 'apps'], resources: ['pods', 'pods'] }] }),
+      [],
+    ],
+    [
       '* beside others',
       ruled({
         resourceRules: [
@@ -252,6 +257,7 @@ describe('PriorityLevelConfiguration: errors', () => {
       { spec: { type: 'Exempt', exempt: {} } },
       [`spec.type: Invalid value: "Exempt": type must be 'Exempt' if and only if name is 'exempt'`],
     ],
+    ['the exempt level without a share', { metadata: { name: 'exempt' }, spec: { type: 'Exempt' } }, []],
     [
       'both',
       { spec: { type: 'Limited', limited: { limitResponse: queued }, exempt: {} } },

@@ -4,7 +4,7 @@ import { kindSchema } from '../meta/kind-schema.ts';
 /** Schemas of the group: flow schemas sort requests into flows, priority levels say how many of them run. */
 
 const nameOf = (kind: string): string => `api.flowcontrol.v1.${kind}`;
-const strings = list(string(), { listType: 'set' });
+const strings = list(string(), { listType: 'set', duplicatesAllowed: true });
 
 const conditionOf = (kind: string) =>
   struct(nameOf(`${kind}Condition`), 'One aspect of the state of the object.', {

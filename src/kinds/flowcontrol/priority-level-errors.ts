@@ -19,9 +19,7 @@ function typedErrors(type: string, { limited, exempt }: LevelSpec): FieldError[]
     case 'Exempt':
       return [
         ...(limited ? [forbidden('spec.limited', 'must be nil if the type is not Limited')] : []),
-        ...(exempt
-          ? [...sharesErrors(exempt.nominalConcurrencyShares, 'spec.exempt'), ...lendableErrors(exempt.lendablePercent, 'spec.exempt')]
-          : [required('spec.exempt', 'must not be empty when type is Exempt')]),
+        ...(exempt ? [...sharesErrors(exempt.nominalConcurrencyShares, 'spec.exempt'), ...lendableErrors(exempt.lendablePercent, 'spec.exempt')] : []),
       ];
     case 'Limited':
       return [

@@ -68,10 +68,11 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
       volumeMode: 'Block',
     }),
     errors: [
-      ...['claimRef', 'capacity', 'nodeAffinity', 'storageClassName'].map(
-        (name) => `${at}.${name}: Forbidden: ${outside}`,
-      ),
+      `${at}.claimRef: Forbidden: ${outside}`,
+      `${at}.capacity: Forbidden: ${outside}`,
       `${at}.persistentVolumeReclaimPolicy: Forbidden: may only be Retain in the context of inline volumes`,
+      `${at}.nodeAffinity: Forbidden: ${outside}`,
+      `${at}.storageClassName: Forbidden: ${outside}`,
       `${at}.volumeMode: Forbidden: may not specify volumeMode other than Filesystem in the context of inline volumes`,
     ],
   },
@@ -87,6 +88,14 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
     why: 'access of one pod and others',
     sent: own({ accessModes: ['ReadWriteOncePod', 'ReadWriteOnce'] }),
     errors: [`${at}.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes`],
+  },
+  {
+    why: 'no volume',
+    sent: own({ csi: null }),
+    errors: [
+      `${at}.csi: Required value: has to be specified in the context of inline volumes`,
+      `${at}: Required value: must specify a volume type`,
+    ],
   },
   {
     why: 'a volume of another kind',

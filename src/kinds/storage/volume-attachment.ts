@@ -18,7 +18,7 @@ import { typed } from '../typed.ts';
 
 const volumeAttachmentSource = struct('api.storage.v1.VolumeAttachmentSource', 'The volume; exactly one is set.', {
   persistentVolumeName: ptr(1, string(), 'Name of a persistent volume.'),
-  inlineVolumeSpec: ptr(2, persistentVolumeSpec, "A pod's own volume."),
+  inlineVolumeSpec: ptr(2, persistentVolumeSpec, "A pod's own volume.", { keepsGatedFields: true }),
 });
 
 const volumeAttachmentSpec = struct('api.storage.v1.VolumeAttachmentSpec', 'Which volume is to be attached, where, and by whom.', {

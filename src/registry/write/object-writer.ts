@@ -469,7 +469,7 @@ export class ObjectWriter {
     if (isMain && kind.strategy.allocate) await this.#allocate(context, object, old);
     const validating = validateChanged(this.#parts, context, object, { old, view, strategyContext });
     if (validating) await validating;
-    warnAbout(context, object, old);
+    if (isMain) warnAbout(context, object, old);
     const admitting = admission.validate(attributes);
     if (admitting) await admitting;
     // The store gives it one.

@@ -27,11 +27,15 @@ export function validateNew(
 ): Promise<void> | undefined {
   const kind = context.served.written;
   const errors = [
-    ...validateObjectMeta(kind, object),
+    ...validateObjectMeta(context.served.kind, object),
     ...validateEmbeddedObjects(kind.schema, object),
     ...validate(kind.schema, object, '', { inline: parts.inline }),
   ];
-  const ofSchema = mergeErrors(kind.schema, errors, validateFinalizerDomains(kind, object, parts.dialect));
+  const ofSchema = mergeErrors(
+    kind.schema,
+    errors,
+    validateFinalizerDomains(context.served.kind, object, parts.dialect),
+  );
   return requireValid(context, object, {
     ofSchema,
     ofKind: [
@@ -153,7 +157,7 @@ function requireValid(
   return undefined;
 }
 
-/** Throws if there are errors. Field paths are reported as in the client's version. */
+/** Throws if there are errors. Field paths are reported as in the client's version, the group is that of the stored one. */
 export function rejectInvalid(
   { served: { kind } }: WriteContext,
   object: ApiObject,
@@ -162,5 +166,5 @@ export function rejectInvalid(
   if (errors.length === 0) return;
   const { storedAs } = kind;
   const named = storedAs ? errors.map((error) => ({ ...error, field: storedAs.versionPath(error.field) })) : errors;
-  throw invalidObject(kind, object.metadata.name ?? '', named);
+  throw invalidObject(storedAs?.kind ?? kind, object.metadata.name ?? '', named);
 }

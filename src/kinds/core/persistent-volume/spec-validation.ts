@@ -5,6 +5,7 @@ import {
   invalid,
   notSupported,
   required,
+  toldAfter,
 } from '../../../meta/field-error.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../../meta/formats.ts';
 import { parseQuantity } from '../../../meta/quantity.ts';
@@ -47,7 +48,7 @@ export function validateVolumeSpec(spec: PersistentVolumeSpec, path: string): Fi
       : [notSupported(`${path}.persistentVolumeReclaimPolicy`, policy, reclaimPolicies)]),
     ...validateNodeAffinity(spec, `${path}.nodeAffinity`),
     ...validateSource(spec, path),
-    ...(firstSource(spec) ? [] : [required(path, 'must specify a volume type')]),
+    ...(firstSource(spec) ? [] : [required(path, noSource)]),
     ...(isRoot(spec.hostPath?.path) && policy === 'Recycle'
       ? [forbidden(`${path}.persistentVolumeReclaimPolicy`, "may not be 'recycle' for a hostPath mount of '/'")]
       : []),
@@ -58,26 +59,26 @@ export function validateVolumeSpec(spec: PersistentVolumeSpec, path: string): Fi
   ];
 }
 
+const noSource = 'must specify a volume type';
 const outside = 'may not be specified in the context of inline volumes';
 
 /** The spec of a volume that no PersistentVolume stands for: a pod's own, attached for it. */
 export function validateInlineSpec(spec: PersistentVolumeSpec, path: string): FieldError[] {
   const { capacity = {}, persistentVolumeReclaimPolicy: policy = '', volumeMode = 'Filesystem' } = spec;
-  const unwanted = [
-    ...(spec.claimRef ? ['claimRef'] : []),
-    ...(Object.keys(capacity).length > 0 ? ['capacity'] : []),
-    ...(spec.nodeAffinity ? ['nodeAffinity'] : []),
-    ...(spec.storageClassName ? ['storageClassName'] : []),
-  ];
+  const unwanted = (name: string, isThere: boolean): FieldError[] =>
+    isThere ? [forbidden(`${path}.${name}`, outside)] : [];
   return [
-    ...unwanted.map((name) => forbidden(`${path}.${name}`, outside)),
+    ...unwanted('claimRef', spec.claimRef !== undefined),
+    ...unwanted('capacity', Object.keys(capacity).length > 0),
     ...(spec.csi ? [] : [required(`${path}.csi`, 'has to be specified in the context of inline volumes')]),
     ...validateAccessModes(spec.accessModes ?? [], `${path}.accessModes`),
     ...(policy === '' || policy === 'Retain'
       ? []
       : [forbidden(`${path}.persistentVolumeReclaimPolicy`, 'may only be Retain in the context of inline volumes')]),
-    ...(spec.local ? [required(`${path}.nodeAffinity`, 'Local volume requires node affinity')] : []),
+    ...unwanted('nodeAffinity', spec.nodeAffinity !== undefined),
     ...validateSource(spec, path),
+    ...(firstSource(spec) ? [] : [required(path, noSource)]),
+    ...unwanted('storageClassName', Boolean(spec.storageClassName)),
     ...(volumeMode === 'Filesystem'
       ? []
       : [
@@ -112,8 +113,8 @@ function validatePositive(amount: string, field: string): FieldError[] {
 
 const isRoot = (path: string | undefined): boolean => path !== undefined && /^\/[./]*$/.test(path);
 
-function validateNodeAffinity({ nodeAffinity, local }: PersistentVolumeSpec, path: string): FieldError[] {
-  if (!nodeAffinity) return local ? [required(path, 'Local volume requires node affinity')] : [];
+function validateNodeAffinity({ nodeAffinity }: PersistentVolumeSpec, path: string): FieldError[] {
+  if (!nodeAffinity) return [];
   if (!nodeAffinity.required) return [required(`${path}.required`, 'must specify required node constraints')];
   return validateNodeSelector(nodeAffinity.required, `${path}.required`, { labelValues: false });
 }
@@ -124,7 +125,14 @@ const firstSource = (spec: PersistentVolumeSpec): SourceName | undefined =>
 /** The first source alone. */
 function validateSource(spec: PersistentVolumeSpec, path: string): FieldError[] {
   const first = firstSource(spec);
-  return (first && checks[first]?.(spec, `${path}.${first}`)) ?? [];
+  if (!first) return [];
+  const at = `${path}.${first}`;
+  const isPlaced = first !== 'local' || spec.nodeAffinity !== undefined;
+  const errors = [
+    ...(checks[first]?.(spec, at) ?? []),
+    ...(isPlaced ? [] : [required(`${path}.nodeAffinity`, 'Local volume requires node affinity')]),
+  ];
+  return errors.flatMap((error) => (error.field.startsWith(at) ? [error] : toldAfter(at, [error])));
 }
 
 type SecretReference = NonNullable<NonNullable<PersistentVolumeSpec['csi']>['nodePublishSecretRef']>;

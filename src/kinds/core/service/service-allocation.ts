@@ -6,6 +6,7 @@ import { familyNumber } from '../../../meta/ip-range.ts';
 import { AllocationFailure, type Claim, type Pools } from '../../allocation.ts';
 import { shownAddress } from '../../networking/ip-address.ts';
 import { typed } from '../../typed.ts';
+import { validatePort } from '../pod/validation/field-checks.ts';
 import { alignClusterIps, dropUnused, keepAllocated } from './service-changes.ts';
 import { fillFamilies, staysPreferring } from './service-families.ts';
 import { clusterIps, nodePorts } from './service-pools.ts';
@@ -132,6 +133,8 @@ async function choosePort(pools: Pools): Promise<number> {
 async function fillHealthCheckPort(spec: ServiceSpec, old: ServiceSpec | undefined, pools: Pools): Promise<void> {
   if (!needsHealthCheck(spec) || (old && needsHealthCheck(old))) return;
   const asked = spec.healthCheckNodePort ?? 0;
+  // What is no port is refused as such.
+  if (asked !== 0 && validatePort(asked, '').length > 0) return;
   const found = await (asked ? pools.take(nodePorts, String(asked)) : pools.choose(nodePorts));
   if ('value' in found) spec.healthCheckNodePort = Number(found.value);
   else throw new AllocationFailure(asked ? `failed to allocate requested HealthCheck NodePort ${asked}: ${found.problem}` : `failed to allocate a HealthCheck NodePort 0: ${found.problem}`);

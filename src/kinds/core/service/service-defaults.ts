@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { typed } from '../../typed.ts';
 import { serviceSchema } from './service-schema.ts';
-import { isExternallyAccessible } from './service-spec.ts';
+import { isExternallyAccessible, isTrafficPolicy } from './service-spec.ts';
 
 const affinitySeconds = 10_800;
 
@@ -20,7 +20,8 @@ export function setServiceDefaults(object: ApiObject): void {
   if (isExternallyAccessible(spec)) spec.externalTrafficPolicy ??= 'Cluster';
   if (spec.type === 'ClusterIP' || spec.type === 'NodePort' || spec.type === 'LoadBalancer')
     spec.internalTrafficPolicy ??= 'Cluster';
-  if (spec.type === 'ExternalName') delete spec.internalTrafficPolicy;
+  // What is no policy stays, and is refused.
+  if (spec.type === 'ExternalName' && isTrafficPolicy(spec.internalTrafficPolicy)) delete spec.internalTrafficPolicy;
   if (spec.type !== 'LoadBalancer') return;
   spec.allocateLoadBalancerNodePorts ??= true;
   for (const place of status?.loadBalancer?.ingress ?? []) {

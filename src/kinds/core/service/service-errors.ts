@@ -9,7 +9,7 @@ import { validateLabels } from '../../meta/metadata-validation.ts';
 import { failing, validatePort } from '../pod/validation/field-checks.ts';
 import { clusterIpErrors } from './cluster-ip-errors.ts';
 import type { ServiceSpec, ServiceStatus } from './service-schema.ts';
-import { isExternallyAccessible, isHeadless, isReachedByNodes, needsHealthCheck, specOf } from './service-spec.ts';
+import { isExternallyAccessible, isHeadless, isReachedByNodes, isTrafficPolicy, needsHealthCheck, specOf, trafficPolicies } from './service-spec.ts';
 
 /** Port of the agent of a node, which must not be reached from outside. */
 const agentPort = 10_250;
@@ -164,7 +164,7 @@ function externalTrafficErrors(spec: ServiceSpec): FieldError[] {
   const policyPath = 'spec.externalTrafficPolicy';
   const portPath = 'spec.healthCheckNodePort';
   const ofPolicy = isExternallyAccessible(spec)
-    ? externalTrafficPolicy === undefined && [required(policyPath)]
+    ? policyErrors(externalTrafficPolicy, policyPath)
     : externalTrafficPolicy !== undefined && [invalid(policyPath, externalTrafficPolicy, 'may only be set for externally-accessible services')];
   const ofPort = needsHealthCheck(spec)
     ? healthCheckNodePort === 0
@@ -172,6 +172,11 @@ function externalTrafficErrors(spec: ServiceSpec): FieldError[] {
       : validatePort(healthCheckNodePort, portPath)
     : healthCheckNodePort !== 0 && [invalid(portPath, healthCheckNodePort, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'")];
   return [...(ofPolicy || []), ...(ofPort || [])];
+}
+
+function policyErrors(policy: string | undefined, path: string): FieldError[] {
+  if (policy === undefined) return [required(path)];
+  return isTrafficPolicy(policy) ? [] : [notSupported(path, policy, trafficPolicies)];
 }
 
 function internalTrafficErrors(spec: ServiceSpec): FieldError[] {

@@ -30,7 +30,7 @@ const serviceSpec = struct('api.core.v1.ServiceSpec', 'What a service offers, an
   loadBalancerIP: opt(8, string(), 'Address that the load balancer should have, if its provider can do so. Deprecated: providers read annotations of their own.'),
   loadBalancerSourceRanges: opt(9, list(string()), 'Clients that the load balancer lets in, as CIDR values.'),
   externalName: opt(10, string(), 'DNS name that the service stands for, in the type `ExternalName`.'),
-  externalTrafficPolicy: opt(11, enumOf('Cluster', 'Local'), '`Local`: traffic from outside goes only to pods of the node that it came to, and keeps its source.'),
+  externalTrafficPolicy: opt(11, documentedEnum('Cluster', 'Local'), '`Local`: traffic from outside goes only to pods of the node that it came to, and keeps its source.'),
   healthCheckNodePort: opt(12, int32(), 'Port of every node that tells load balancers whether it has pods of the service. Allocated unless given; cannot change.'),
   publishNotReadyAddresses: opt(13, bool(), 'Endpoints count as ready even if they are not.'),
   sessionAffinityConfig: ptr(14, sessionAffinityConfig, 'Settings of session affinity.'),

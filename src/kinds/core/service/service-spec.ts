@@ -20,6 +20,9 @@ export const needsClusterIp = ({ type }: ServiceSpec): boolean => type !== 'Exte
 
 export const isReachedByNodes = ({ type }: ServiceSpec): boolean => type === 'NodePort' || type === 'LoadBalancer';
 
+export const trafficPolicies = ['Cluster', 'Local'] as const;
+export const isTrafficPolicy = (policy: string | undefined): boolean => trafficPolicies.some((each) => each === policy);
+
 /** Load balancers ask each node whether it has pods. */
 export const needsHealthCheck = ({ type, externalTrafficPolicy }: ServiceSpec): boolean => type === 'LoadBalancer' && externalTrafficPolicy === 'Local';
 

@@ -220,6 +220,21 @@ const rows: readonly (readonly [why: string, spec: Sent, errors: readonly (strin
   ],
   ['a bad class', { ...balancer, loadBalancerClass: '_' }, [/^spec\.loadBalancerClass: Invalid value: "_": name part/]],
   [
+    'unknown traffic from outside',
+    { ...balancer, externalTrafficPolicy: 'x' },
+    ['spec.externalTrafficPolicy: Unsupported value: "x": supported values: "Cluster", "Local"'],
+  ],
+  [
+    'unknown traffic from outside that cannot come',
+    { ports: [port], externalTrafficPolicy: 'x' },
+    ['spec.externalTrafficPolicy: Invalid value: "x": may only be set for externally-accessible services'],
+  ],
+  [
+    'health checks at what is no port',
+    { ...balancer, externalTrafficPolicy: 'Local', healthCheckNodePort: -1 },
+    ['spec.healthCheckNodePort: Invalid value: -1: must be between 1 and 65535, inclusive'],
+  ],
+  [
     'traffic from outside that cannot come',
     { ports: [port], externalTrafficPolicy: 'Local', healthCheckNodePort: 3 },
     [
@@ -454,6 +469,10 @@ const defaults: readonly (readonly [spec: Sent, result: Sent])[] = [
   [
     { type: 'ExternalName', externalName: 'a', internalTrafficPolicy: 'Cluster' },
     { type: 'ExternalName', externalName: 'a', sessionAffinity: 'None' },
+  ],
+  [
+    { type: 'ExternalName', externalName: 'a', internalTrafficPolicy: '' },
+    { type: 'ExternalName', externalName: 'a', internalTrafficPolicy: '', sessionAffinity: 'None' },
   ],
   [
     { type: 'LoadBalancer' },
