@@ -95,16 +95,13 @@ describe('resources in another etcd', { skip: etcdMissing, timeout: 10 * 60_000 
       assert.equal(String(record?.revision), made[index]?.json.metadata.resourceVersion, prefix);
       assert.deepEqual(await recordsIn(elsewhere, prefix), [], prefix);
     }
-    const keys = (await recordsIn(other, '/')).map(({ key }) => key);
+    const keys = async () => (await recordsIn(other, '/')).map(({ key }) => key);
     assert.deepEqual(
-      keys.filter((key) => !/^\/(core\/events|coordination\.k8s\.io\/leases|\.servers)\//.test(key)),
+      (await keys()).filter((key) => !/^\/(core\/events|coordination\.k8s\.io\/leases|\.servers)\//.test(key)),
       ['/.dialect'],
     );
-    assert.equal(
-      keys.filter((key) => key.startsWith('/.servers/')).length,
-      3,
-      'each server and thread says that it is there',
-    );
+    // Each server says that it is there, and each of its threads.
+    await until(async () => (await keys()).filter((key) => key.startsWith('/.servers/')).length === 3);
   });
 
   test('are listed, paged, watched and deleted by versions of their own', async () => {
@@ -251,9 +248,9 @@ describe('resources in another etcd', { skip: etcdMissing, timeout: 10 * 60_000 
         assert.equal(status, 503, text);
         assert.match(String(headers['retry-after']), /^\d+$/);
       };
+      // That the connection is gone is known when the reads have failed: nobody has to find out what became of a write.
+      await Promise.all([events, `${events}/placed`].map((path) => refused(server.get(path))));
       await Promise.all([
-        refused(server.get(events)),
-        refused(server.get(`${events}/placed`)),
         refused(server.post(events, eventNamed('lost'))),
         refused(server.post(leases, { metadata: { name: 'lost' } })),
       ]);

@@ -31,7 +31,7 @@ export function expireObjects({ resources, timesToLiveMs, ...parts }: ExpireObje
     if (timeToLiveMs <= 0) continue;
     const collections = (): readonly Collection[] =>
       [...resources.stored()].filter(({ kind }) => kind.timeToLive === name).map(({ collection }) => collection);
-    // What stays to be told apart are kinds; the stores that have them are those of the start.
+    // Which stores have objects of built-in kinds is settled at the start.
     for (const line of new Set(collections().map((collection) => collection.line))) {
       const ofLine = () => collections().filter((collection) => collection.line === line);
       running.add(new ObjectExpiry({ ...parts, timeToLiveMs, line, collections: ofLine }));
