@@ -145,6 +145,8 @@ export interface Collection {
   /** Key prefix of the resource: `/configmaps/`. */
   readonly prefix: string;
   readonly metrics: CollectionMetrics;
+  /** That of the store that holds the objects: revisions of theirs are revisions of it. */
+  readonly line: RevisionLine;
   /** Identifies the form of all entries; undefined while they are brought into another one, see `WatchCache.changeResource`. */
   readonly form: object | undefined;
   get(key: string): CacheEntry | undefined;
@@ -196,7 +198,37 @@ export type Readiness = (clock: Pick<Clock, 'monotonic'>, value?: Uint8Array) =>
 /** Backpressure from the senders of watch events: the promise resolves when they can accept more. Undefined: not throttled. */
 export type Throttle = () => Promise<void> | undefined;
 
-export interface WatchCache {
+/** Whether a cache has what was acknowledged. */
+export interface Freshness {
+  /** True if the cache is known, without querying the store, to contain all writes acknowledged before the call. */
+  isFresh(): boolean;
+  /**
+   * Waits until the cache contains all writes acknowledged before the call. Concurrent calls share one round trip. Rejects with
+   * the signal's reason, or with StoreError `unavailable` if the store does not answer in time.
+   */
+  fresh(signal?: AbortSignal): Promise<unknown>;
+  /**
+   * The same for one caller, by its signal: waits at its first question, for what was acknowledged before that, and undefined
+   * from then on; undefined, too, if nothing has to be waited for, or the caller is local.
+   */
+  freshFor(caller: Pick<Caller, 'signal' | 'local'>): Promise<void> | undefined;
+}
+
+/** How far a cache is in the history of one store. Each store counts revisions of its own. */
+export interface RevisionLine extends Freshness {
+  /** The cache contains every change up to this revision. */
+  readonly revision: Revision;
+  /** Resolves to true when `revision` is reached; to false after `waitMs` or on abort. */
+  waitFor(revision: Revision, waitMs: number, signal?: AbortSignal): Promise<boolean>;
+  /** See `Freshness`. Resolves to the revision of the store that the cache has reached. */
+  fresh(signal?: AbortSignal): Promise<Revision>;
+}
+
+/**
+ * The objects of all resources, in one store or in several. It is fresh when it has all that the server decides by; who reads the
+ * objects of a resource asks the line of that collection.
+ */
+export interface ObjectCache extends Freshness {
   /** Resolves when all resources are loaded. Rejects and closes the cache if the store cannot be read. */
   ready(): Promise<void>;
   /** Resolves when the resource is loaded. Its prefix must not overlap another's. */
@@ -213,31 +245,20 @@ export interface WatchCache {
   changeResource(resource: CachedResource): Promise<void>;
   /** Reloads a resource from the store because its cached state is wrong. Its watches are closed with `compacted`. */
   reload(prefix: string): Promise<void>;
-  /** The cache contains every change up to this revision. */
-  readonly revision: Revision;
-  /** Since when the store's changes cannot be followed and reloading fails, on the monotonic clock; undefined if they can. */
-  readonly lostSinceMs: number | undefined;
   /** Throws if no such resource was added. The collection is empty until the resource is loaded. */
   collection(prefix: string): Collection;
   /** The collections of all loaded resources. */
   collections(): readonly Collection[];
-  /** Resolves to true when `revision` is reached; to false after `waitMs` or on abort. */
-  waitFor(revision: Revision, waitMs: number, signal?: AbortSignal): Promise<boolean>;
-  /** True if the cache is known, without querying the store, to contain all writes acknowledged before the call. */
-  isFresh(): boolean;
-  /**
-   * Waits until the cache contains all writes acknowledged before the call. Concurrent calls share one round trip. Rejects with
-   * the signal's reason, or with StoreError `unavailable` if the store does not answer in time.
-   */
-  fresh(signal?: AbortSignal): Promise<Revision>;
-  /**
-   * The same for one caller, by its signal: waits at its first question, for what was acknowledged before that, and undefined
-   * from then on; undefined, too, if nothing has to be waited for, or the caller is local.
-   */
-  freshFor(caller: Pick<Caller, 'signal' | 'local'>): Promise<void> | undefined;
   /** Number of open watchers. */
   readonly watchers: number;
   /** Pauses the fan-out whenever the throttle returns a promise. */
   throttle(throttle: Throttle): Closable;
   close(): Promise<void>;
+}
+
+/** The cache of one store. */
+export interface WatchCache extends ObjectCache, RevisionLine {
+  /** Since when the store's changes cannot be followed and reloading fails, on the monotonic clock; undefined if they can. */
+  readonly lostSinceMs: number | undefined;
+  fresh(signal?: AbortSignal): Promise<Revision>;
 }

@@ -1,7 +1,7 @@
 import { limits } from '../base/limits.ts';
 import type { HistogramSeries, Metrics } from '../base/metrics.ts';
 import { folderOf, resourceOf } from '../store/key-resource.ts';
-import type { WatchCache } from './cache.ts';
+import type { ObjectCache } from './cache.ts';
 
 interface Count {
   add(by?: number): void;
@@ -66,8 +66,8 @@ export function collectionMetrics(metrics: Metrics): CollectionMetricsOf {
   };
 }
 
-/** Shows how far the cache is: one revision for all resources, since they have one stream of changes. */
-export function showRevisions(metrics: Metrics, cache: Pick<WatchCache, 'collections' | 'revision'>): void {
+/** Shows how far the cache is: one revision for all resources of a store, since they have one stream of changes. */
+export function showRevisions(metrics: Metrics, cache: Pick<ObjectCache, 'collections'>): void {
   const revisions = metrics.gauge({
     name: 'apiserver_watch_cache_resource_version',
     common: true,
@@ -77,9 +77,10 @@ export function showRevisions(metrics: Metrics, cache: Pick<WatchCache, 'collect
   let shown: ReadonlySet<string> = new Set();
   metrics.onCollect(() => {
     const before = shown;
-    shown = new Set(cache.collections().map(({ prefix }) => resourceOf(folderOf(prefix))));
-    for (const resource of shown) revisions.set({ resource }, cache.revision);
-    for (const resource of before) if (!shown.has(resource)) revisions.remove({ resource });
+    const now = new Map(cache.collections().map(({ prefix, line }) => [resourceOf(folderOf(prefix)), line.revision]));
+    for (const [resource, revision] of now) revisions.set({ resource }, revision);
+    for (const resource of before) if (!now.has(resource)) revisions.remove({ resource });
+    shown = new Set(now.keys());
   });
 }
 

@@ -8,6 +8,7 @@ import type {
   CacheEntry,
   Collection,
   Readiness,
+  RevisionLine,
   Snapshot,
   Watcher,
   WatchOptions,
@@ -36,9 +37,7 @@ import { type SharedSlabs, sharedMemoryOf } from './sharing/shared-slabs.ts';
 import type { ObjectWatcher, WatchedCollection } from './watching/object-watcher.ts';
 
 /** The cache, as its collections see it. */
-export interface CollectionHost {
-  /** The cache contains every change up to this revision. */
-  readonly revision: Revision;
+export interface CollectionHost extends RevisionLine {
   readonly logger: Logger;
   readonly historyBudget: HistoryBudget;
   readonly encodings: EncodingMemo;
@@ -116,6 +115,10 @@ export class ResourceCollection implements Collection, WatchedCollection, Budget
     host.historyBudget.add(this);
     this.#nextIndex = indexOf(resource);
     this.#index = this.#nextIndex;
+  }
+
+  get line(): RevisionLine {
+    return this.#host;
   }
 
   get codec(): EntryCodec {

@@ -348,6 +348,13 @@ export interface Kind extends GroupVersionKind {
   readonly claims?: (object: ApiObject) => readonly Claim[];
   /** Resources of the same group of which the object of the same name goes with an object. Only of kinds with `claims`. */
   readonly takesAlong?: readonly string[];
+  /** Its objects show claims (`Claim.shown`), with which they are written. */
+  readonly showsClaims?: true;
+  /**
+   * Nothing that the server decides about other kinds rests on these objects. Where they have a store of their own
+   * (`--etcd-servers-overrides`), requests for other kinds do not wait for it.
+   */
+  readonly decidesNothing?: true;
   readonly subresources: readonly Subresource[];
   /** Objects that exist after every start: what is missing is created, what is there stays as it is. */
   readonly initialObjects?: readonly ApiObject[];

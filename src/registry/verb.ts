@@ -3,7 +3,7 @@ import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import type { Span } from '../base/span.ts';
 import type { Clock } from '../base/time/clock.ts';
-import type { WatchCache } from '../cache/cache.ts';
+import type { ObjectCache, RevisionLine } from '../cache/cache.ts';
 import type { ParsedJson } from '../codec/json.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { ValuePool } from '../kinds/allocation.ts';
@@ -15,16 +15,22 @@ import type { ResourceRequest } from '../request/request-info.ts';
 import type { UserInfo } from '../request/user-info.ts';
 import type { ServedResource } from '../resources/resource.ts';
 import type { ResourceRegistry } from '../resources/resource-registry.ts';
-import type { Revision, Store } from '../store/store.ts';
+import type { KeyStore, Revision } from '../store/store.ts';
 import type { PatchFormat } from './write/patch-formats.ts';
+
+/** A revision, of the line that counts it. */
+export interface PastState {
+  readonly line: RevisionLine;
+  readonly revision: Revision;
+}
 
 /** Dependencies shared by all verbs. */
 export interface RegistryParts {
   readonly resources: ResourceRegistry;
-  readonly store: Store;
+  readonly store: KeyStore;
   /** Name of the store in traces, as in `--storage-backend`. Default: store. */
   readonly storeName?: string;
-  readonly cache: WatchCache;
+  readonly cache: ObjectCache;
   readonly admission: Admission;
   /** Services for kinds and actions that compute a response. Calls in progress end with the request. */
   readonly servicesFor: (request: Caller) => KindServices;
@@ -33,7 +39,7 @@ export interface RegistryParts {
   /** Throws if the user may not delete an object that cannot be read. */
   readonly requireUnsafeDelete: (info: ResourceRequest, user: UserInfo, request: Caller) => Promise<void> | void;
   /** Whether the namespace of this name at a past revision is the one that exists now (same uid). */
-  readonly isSameNamespace: (name: string, at: Revision) => Promise<boolean> | boolean;
+  readonly isSameNamespace: (name: string, at: PastState) => Promise<boolean> | boolean;
   /** Values that are given to objects of kinds that claim some: the pools as they are now. */
   readonly pools: () => readonly ValuePool[];
   /** Increases a counter of a kind. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Closable } from '../base/disposable.ts';
-import type { CachedResource, Collection, WatchCache } from '../cache/cache.ts';
+import type { CachedResource, Collection, ObjectCache } from '../cache/cache.ts';
 import { internKind } from '../kinds/intern-kind.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
 import { hasSameSchema, isLazy, isSchemaReady } from '../kinds/lazy-schema.ts';
@@ -30,7 +30,7 @@ export interface TableChange {
 
 /** The cache and scope that hold the objects of a table's resources. */
 interface TablePlace {
-  readonly cache: WatchCache;
+  readonly cache: ObjectCache;
   readonly scope: Scope;
 }
 
@@ -41,7 +41,7 @@ interface TablePlace {
  */
 export class ResourceRegistry {
   readonly scope: Scope;
-  readonly #cache: WatchCache;
+  readonly #cache: ObjectCache;
   readonly #listeners = new Set<(change: TableChange) => void>();
   /** By key of the stored version; includes resources with no served version. */
   readonly #resources = new Map<string, Resource>();

@@ -1,5 +1,5 @@
 import type { ConvertObject } from '../apply/versions.ts';
-import type { CachedResource, Collection, WatchCache } from '../cache/cache.ts';
+import type { CachedResource, Collection, ObjectCache } from '../cache/cache.ts';
 import { encodeObject, parseStored } from '../codec/json.ts';
 import { encodeVersioned } from '../codec/object-bytes.ts';
 import { type Kind, storesObjects } from '../kinds/kind.ts';
@@ -138,7 +138,7 @@ export interface ResourceKinds {
 
 /** The cache and scope that hold the objects. */
 interface ResourcePlace {
-  readonly cache: Pick<WatchCache, 'collection'>;
+  readonly cache: Pick<ObjectCache, 'collection'>;
   readonly scope: Scope;
 }
 
@@ -352,6 +352,9 @@ function neverStored({ kind }: Kind): Collection {
     prefix: '',
     form: undefined,
     get metrics() {
+      return refuse();
+    },
+    get line() {
       return refuse();
     },
     get: refuse,

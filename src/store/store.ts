@@ -202,6 +202,9 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** What a store does with single keys, whose history nobody asks for. Of several stores, each key belongs to one. */
+export type KeyStore = Pick<Store, 'formMayChange' | 'get' | 'list' | 'create' | 'update' | 'delete' | 'batch'>;
+
 export type StoreErrorCode =
   | 'notFound'
   | 'exists'

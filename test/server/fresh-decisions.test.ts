@@ -12,7 +12,7 @@ import type { ApiServer } from '../../src/server/wiring/create-api-server.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { root, Side } from '../support/in-process-server.ts';
 import { followingConfiguration } from '../support/server-configuration.ts';
-import { Lag, SharedStore } from '../support/shared-store.ts';
+import { Lag, SharedStore, withOther } from '../support/shared-store.ts';
 
 /**
  * Two servers on one store, one of which hears late of what is written: what the other one acknowledged counts at it, too, for
@@ -286,13 +286,25 @@ const rows: Readonly<Record<string, Row>> = {
   },
 };
 
-for (const head of ['asked', 'known'] as const) {
-  describe(`what was taken away at one server, at another one that hears of it late, head of the store ${head}`, () => {
+/** Kinds that decide about requests, each of which may be in another store. */
+const deciding = [
+  ...['namespaces', 'serviceaccounts', 'secrets', 'pods', 'nodes', 'resourcequotas'].map((resource) => `/${resource}`),
+  ...['rbac.authorization', 'admissionregistration', 'apiextensions', 'scheduling', 'storage', 'node'].map(
+    (group) => `${group}.orch.io/*`,
+  ),
+];
+
+for (const [head, place, storage] of [
+  ['asked', 'one store', undefined],
+  ['known', 'one store', undefined],
+  ['asked', 'another store', withOther(...deciding)],
+] as const) {
+  describe(`what was taken away at one server, at another one that hears of it late, head of ${place} ${head}`, () => {
     let directory: string;
     let pair: Pair;
     before(async () => {
       directory = mkdtempSync(join(tmpdir(), 'orch-fresh-'));
-      const config = followingConfiguration(directory);
+      const config = { ...followingConfiguration(directory), ...(storage && { storage }) };
       const [shared, lag] = [new SharedStore({ head }), new Lag()];
       const ahead = new Side(await shared.start(new Lag(), config));
       pair = { shared, lag, ahead, behind: await shared.start(lag, config) };
@@ -351,6 +363,120 @@ for (const head of ['asked', 'known'] as const) {
     });
   });
 }
+
+describe('a store of which nothing is decided', () => {
+  const [events, leases] = [
+    '/api/v1/namespaces/default/events',
+    '/apis/coordination.orch.io/v1/namespaces/default/leases',
+  ];
+  const shared = new SharedStore({ head: 'asked' });
+  const lag = new Lag();
+  let ahead: Side;
+  let behind: ApiServer;
+  before(async () => {
+    const config = { storage: withOther('/events', 'coordination.orch.io/leases') };
+    ahead = new Side(await shared.start(new Lag(), config));
+    behind = await shared.start(new Lag(), config, lag);
+    await ahead.create(maps, map('there') as never);
+  });
+  after(async () => {
+    lag.release();
+    await shared[Symbol.asyncDispose]();
+  });
+
+  it('is waited for by those who read what it has, and by nobody else', async () => {
+    const event = { metadata: { name: 'late' }, involvedObject: { namespace: 'default' } };
+    lag.hold();
+    try {
+      await ahead.create(events, event);
+      for (const sent of [
+        { target: maps, user: root },
+        { target: `${maps}/there`, user: root },
+        { method: 'PUT', target: `${maps}/there`, body: map('there'), user: root },
+        { target: `${events}?resourceVersion=0`, user: root },
+      ] as const) {
+        code(200)(await within(send(behind, sent), `${sent.target} waits`));
+      }
+      let answered = false;
+      const reads = [events, `${events}/late`].map((target) => send(behind, { target, user: root }));
+      for (const read of reads) void read.then(() => (answered = true));
+      for (let turns = 0; turns < 50; turns++) await turn();
+      assert.equal(answered, false);
+      lag.release();
+      for (const read of reads) saying(200, /"late"/)(await within(read, 'no answer'));
+    } finally {
+      lag.release();
+    }
+  });
+
+  it('is waited for where it has the params of a policy', async () => {
+    const admission = '/apis/admissionregistration.orch.io/v1';
+    const lease = { metadata: { name: 'params' }, spec: { holderIdentity: 'good' } };
+    await ahead.create(leases, lease);
+    await ahead.create(`${admission}/validatingadmissionpolicies`, {
+      metadata: { name: 'p' },
+      spec: {
+        paramKind: { apiVersion: 'coordination.orch.io/v1', kind: 'Lease' },
+        matchConstraints: {
+          resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['configmaps'] }],
+        },
+        validations: [{ expression: "params.spec.holderIdentity == 'good'", message: 'the params say no' }],
+      },
+    });
+    const paramRef = { name: 'params', namespace: 'default', parameterNotFoundAction: 'Deny' };
+    await ahead.create(`${admission}/validatingadmissionpolicybindings`, {
+      metadata: { name: 'p' },
+      spec: { policyName: 'p', validationActions: ['Deny'], paramRef },
+    });
+    for (const [what, data] of [
+      ['small', 'a'],
+      // Judged on the second thread.
+      ['large', 'a'.repeat(900_000)],
+    ] as const) {
+      const sent = {
+        method: 'POST',
+        target: `${maps}?dryRun=All`,
+        body: { metadata: { name: what }, data: { data } },
+      } as const;
+      const request = { ...sent, user: root };
+      code(201)(await within(send(behind, request), 'no answer before'));
+      lag.hold();
+      try {
+        await ok(ahead, 'PUT', `${leases}/params`, await changed(ahead, `${leases}/params`, 'bad'));
+        const answer = send(behind, request);
+        for (let turns = 0; turns < 50; turns++) await turn();
+        lag.release();
+        saying(422, /the params say no/)(await within(answer, 'no answer after'));
+      } finally {
+        lag.release();
+      }
+      await ok(ahead, 'PUT', `${leases}/params`, await changed(ahead, `${leases}/params`, 'good'));
+    }
+    await ok(ahead, 'DELETE', `${admission}/validatingadmissionpolicybindings/p`);
+  });
+
+  const changed = async (side: Side, path: string, holderIdentity: string) => ({
+    ...(await side.get(path)).json,
+    spec: { holderIdentity },
+  });
+
+  it('has none of the keys that belong to no resource', async () => {
+    const service = { metadata: { name: 's' }, spec: { ports: [{ port: 80 }] } };
+    await ahead.create('/api/v1/namespaces/default/services', service);
+    const keys = async (store: typeof shared.store): Promise<readonly string[]> =>
+      (await store.list('/')).records.map(({ key }) => key);
+    const [here, there] = await Promise.all([keys(shared.store), keys(shared.other)]);
+    assert.ok(here.some((key) => key.startsWith('/.claims/')));
+    assert.deepEqual(
+      there.filter((key) => !/^\/(core\/events|coordination\.orch\.io\/leases|\.servers|\.dialect)/.test(key)),
+      [],
+    );
+    assert.deepEqual(
+      here.filter((key) => /^\/(core\/events|coordination\.orch\.io\/leases)\//.test(key)),
+      [],
+    );
+  });
+});
 
 describe('the cost of being fresh', () => {
   /** Requests, and how often each asks for the head where only a question tells it. */

@@ -404,7 +404,7 @@ describe('metrics of published servers', () => {
   metrics.countThemselves();
   featureMetrics(metrics, kubernetes, { features: defaultFeatures, whole: new Set() });
   collectionMetrics(metrics);
-  showRevisions(metrics, { collections: () => [], revision: 0 });
+  showRevisions(metrics, { collections: () => [] });
   new RequestMetrics(metrics, () => undefined);
   new WatchMetrics(metrics);
   new DeprecatedApis(metrics);
@@ -449,10 +449,9 @@ describe('metrics of published servers', () => {
   storageMetrics({
     metrics,
     clock: systemClock,
-    store: { size: async () => 0 },
+    stores: [{ store: { size: async () => 0 }, clusterId: '' }],
     historyBytes: () => 0,
     tables: { all: () => [] },
-    clusterId: '',
   });
   for (const [name, described] of Object.entries(published)) {
     test(`${name} is as published`, () => {

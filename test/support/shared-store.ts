@@ -1,7 +1,7 @@
 import { within } from '../../src/base/waits-fixture.ts';
-import type { ApiServerConfig } from '../../src/server/wiring/config.ts';
+import type { ApiServerConfig, StorageConfig } from '../../src/server/wiring/config.ts';
 import { type ApiServer, createApiServer } from '../../src/server/wiring/create-api-server.ts';
-import { systemEnvironment } from '../../src/server/wiring/environment.ts';
+import { type Environment, systemEnvironment } from '../../src/server/wiring/environment.ts';
 import { openMemoryStore } from '../../src/store/drivers/memory/memory-store.ts';
 import type { ChangeBatch, Store } from '../../src/store/store.ts';
 import { memoryConfiguration } from './server-configuration.ts';
@@ -30,10 +30,21 @@ export class Lag {
   }
 }
 
+/** Storage of which these resources (`group/resource`) are in the other store. */
+export const withOther = (...resources: readonly string[]): StorageConfig => ({
+  ...{ backend: 'etcd3', endpoints: ['main'], prefix: '/registry' },
+  overrides: resources.map((each) => {
+    const [group = '', resource = ''] = each.split('/');
+    return { group, resource, endpoints: ['other'] };
+  }),
+});
+
 /** Servers on one store, one after the other or side by side. All are stopped at the end. */
 export class SharedStore implements AsyncDisposable {
   /** Without any server. */
   readonly store: Store = openMemoryStore();
+  /** What servers find by the endpoint `other`. */
+  readonly other: Store = openMemoryStore();
   readonly #servers = new Set<ApiServer>();
   /** Is called before each operation of the store. */
   intercept: Intercept = () => undefined;
@@ -44,23 +55,29 @@ export class SharedStore implements AsyncDisposable {
     this.#head = head;
   }
 
-  async start(lag = new Lag(), config: Partial<ApiServerConfig> = {}): Promise<ApiServer> {
-    const server = await this.open(lag, config);
+  async start(lag = new Lag(), config: Partial<ApiServerConfig> = {}, otherLag = lag): Promise<ApiServer> {
+    const server = await this.open(lag, config, otherLag);
     await within(server.start(), 'the server is not ready');
     return server;
   }
 
   /** A server that answers, and has not started. */
-  async open(lag = new Lag(), config: Partial<ApiServerConfig> = {}): Promise<ApiServer> {
-    const environment = { ...systemEnvironment, openStore: async () => this.#shared(lag) };
+  async open(lag = new Lag(), config: Partial<ApiServerConfig> = {}, otherLag = lag): Promise<ApiServer> {
+    const environment: Environment = {
+      ...systemEnvironment,
+      openStore: async (storage) =>
+        storage.backend === 'etcd3' && storage.endpoints.includes('other')
+          ? this.#shared(this.other, otherLag)
+          : this.#shared(this.store, lag),
+    };
     const server = await createApiServer({ ...memoryConfiguration, ...config }, environment);
     this.#servers.add(server);
     return server;
   }
 
   /** The store as one server sees it: it may close it, and the others go on. */
-  #shared(lag: Lag): Store {
-    return new Proxy<Store>(this.store, {
+  #shared(shared: Store, lag: Lag): Store {
+    return new Proxy<Store>(shared, {
       get: (store, name) => {
         if (name === 'knownHead' && this.#head === 'asked') return undefined;
         const value: unknown = Reflect.get(store, name);
@@ -84,6 +101,6 @@ export class SharedStore implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const server of this.#servers) await server.stop();
-    await this.store.close();
+    await Promise.all([this.store.close(), this.other.close()]);
   }
 }

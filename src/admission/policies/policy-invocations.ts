@@ -17,6 +17,14 @@ export type FoundParams =
   | { readonly type: 'objects'; readonly objects: readonly ApiObject[] }
   | { readonly type: 'failed'; readonly why: string };
 
+/** For whom params are looked up. */
+export interface ParamsWanted {
+  /** That of the request, '' if it has none. A Namespace is in itself. */
+  readonly namespace: string;
+  /** The request's. */
+  readonly signal: AbortSignal;
+}
+
 /** What the plugins of policies need of the server. */
 export interface InvocationParts {
   readonly dialect: Dialect;
@@ -28,8 +36,8 @@ export interface InvocationParts {
   readonly namespace: (name: string) => ApiObject | undefined | Promise<ApiObject | undefined>;
   /** What is wrong with a kind of params: undefined if there are such objects. */
   readonly paramKindProblem: (kind: ParamKind) => string | undefined | Promise<string | undefined>;
-  /** Params of a binding; `namespace` is that of the request, '' if it has none. A Namespace is in itself. */
-  readonly params: (kind: ParamKind, ref: ParamRef, namespace: string) => Promise<FoundParams>;
+  /** Params of a binding. Include all writes acknowledged before the request. */
+  readonly params: (kind: ParamKind, ref: ParamRef, wanted: ParamsWanted) => Promise<FoundParams>;
   readonly authorize: AuthorizeInExpression;
   readonly conditionsObserved: (outcome: ConditionsOutcome) => void;
 }
@@ -120,11 +128,11 @@ async function paramsFor(
   { attributes, parts }: Pick<PolicyRequest, 'attributes' | 'parts'>,
 ): Promise<InvocationParams> {
   if (!paramKind || !paramRef) return { type: 'objects', objects: [undefined] };
-  const found = await parts.params(
-    paramKind,
-    paramRef,
-    isNamespace(attributes) ? attributes.name : attributes.info.namespace,
-  );
+  const { name, info, signal } = attributes;
+  const found = await parts.params(paramKind, paramRef, {
+    namespace: isNamespace(attributes) ? name : info.namespace,
+    signal,
+  });
   if (found.type === 'failed' || found.objects.length > 0 || paramRef.parameterNotFoundAction !== 'Deny') return found;
   return {
     type: 'failed',

@@ -24,7 +24,7 @@ export interface CacheSharing {
   readonly leads: boolean;
   /** Asks the thread that leads. Undefined if none does, or it gives no answer. */
   ask(stretch: KeyStretch): Promise<SharedPlaces | undefined>;
-  /** `answer` is called with the questions of others while this thread leads. */
+  /** `answer` is called with the questions of others while this thread leads, once by each cache: each answers for its resources. */
   answer(answer: (stretch: KeyStretch) => SharedPlaces | undefined): void;
 }
 

@@ -106,7 +106,6 @@ export const apiserverPublishedFlags: PublishedFlags = {
       because: 'this server always connects directly: leave it out where that is allowed',
       flags: { 'egress-selector-config-file': text },
     },
-    { because: 'all objects are kept in one store: see --etcd-servers', flags: { 'etcd-servers-overrides': text } },
     {
       because: 'keys are read from files only: see --service-account-signing-key-file',
       flags: { 'service-account-signing-endpoint': text },

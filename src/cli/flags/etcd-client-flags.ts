@@ -27,6 +27,11 @@ export const etcdClientFlags = {
   'etcd-prefix': text({ default: '/registry', help: 'what all keys in etcd begin with' }),
   'etcd-readycheck-timeout': seconds({ help: 'how long /readyz waits for the store' }, 2_000, '2s'),
   'etcd-servers': list({ placeholder: 'URL,...', default: [], help: 'etcd members; the store is then etcd' }),
+  'etcd-servers-overrides': list({
+    placeholder: 'GROUP/RESOURCE#URL;URL,...',
+    default: [],
+    help: 'etcd members for single built-in resources, in the place of --etcd-servers: /events#https://a:2379;https://b:2379',
+  }),
 } as const;
 
 type Values = FlagValues<typeof etcdClientFlags>;

@@ -109,6 +109,21 @@ it('--etcd-servers alone moves the store to etcd', () => {
   });
 });
 
+it('--etcd-servers-overrides keeps resources elsewhere', () => {
+  const { storage } = read(
+    '--etcd-servers=http://a:1',
+    '--etcd-servers-overrides=/events#http://b:1;http://c:1/,coordination.k8s.io/leases#https://d:1',
+    '--etcd-servers-overrides=apps/*#unix:///run/kine.sock',
+  );
+  assert.ok(storage.backend === 'etcd3');
+  assert.deepEqual(storage.endpoints, ['http://a:1']);
+  assert.deepEqual(storage.overrides, [
+    { group: '', resource: 'events', endpoints: ['http://b:1', 'http://c:1/'] },
+    { group: 'coordination.k8s.io', resource: 'leases', endpoints: ['https://d:1'] },
+    { group: 'apps', resource: '*', endpoints: ['unix:///run/kine.sock'] },
+  ]);
+});
+
 it('etcd over TLS', () => {
   const pair = ['--etcd-certfile=@a.crt', '--etcd-keyfile=@a.key', '--etcd-cafile=@bundle.pem'];
   const { storage } = read('--storage-backend=etcd3', '--etcd-servers=https://e:2379', ...pair);
@@ -156,6 +171,36 @@ describe('flags that conflict, or name invalid files', () => {
     [
       ['--storage-backend=sqlite', '--etcd-servers=http://e:1'],
       /^--etcd-servers goes with --storage-backend=etcd3 only$/,
+    ],
+    [
+      ['--etcd-servers-overrides=/events#http://e:1'],
+      /^--etcd-servers-overrides goes with --storage-backend=etcd3 only$/,
+    ],
+    [
+      ['--storage-backend=etcd3', '--etcd-servers-overrides=/events#http://e:1'],
+      /^--storage-backend=etcd3 needs --etcd-servers$/,
+    ],
+    ...['events#http://e:1', '/events', '/events#', '/#http://e:1', '/a/b#http://e:1', '/events#http://e:1#', '#'].map(
+      (text): [string[], RegExp] => [
+        ['--etcd-servers=http://e:1', `--etcd-servers-overrides=${text}`],
+        /^--etcd-servers-overrides: ".+" must be of format: group\/resource#servers, where servers are URLs, semicolon separated$/,
+      ],
+    ),
+    [
+      ['--etcd-servers=http://e:1', '--etcd-servers-overrides=@events#http://jane:secret@e:1'],
+      /^--etcd-servers-overrides: "\/.+\/events#http:\/\/\.\.\.@e:1" must be of format/,
+    ],
+    [
+      ['--etcd-servers=http://e:1', '--etcd-servers-overrides=/events#http://e:2;e:3'],
+      /^--etcd-servers-overrides: "e:3" is not of the form https:\/\/HOST:PORT or unix:\/\/\/PATH$/,
+    ],
+    [
+      ['--etcd-servers=http://e:1', '--etcd-servers-overrides=/events#http://e:2;'],
+      /^--etcd-servers-overrides: "" is not/,
+    ],
+    [
+      ['--etcd-servers=http://e:1', '--etcd-servers-overrides=/events#http://e:2,'],
+      /"\/events#http:\/\/e:2," has an empty item$/,
     ],
     [['--etcd-cafile=@a.crt'], /^--etcd-cafile goes with --storage-backend=etcd3 only$/],
     [['--etcd-servers=http://e:1', '--sqlite-file=x'], /^--sqlite-file goes with --storage-backend=sqlite only$/],

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { makePrivateDirectory } from '../../base/atomic-file.ts';
 import { dialects } from '../../dialect/dialects.ts';
 import { readKeyPair } from '../../pki/key-pair-files.ts';
-import type { KeyPairPem, ServerConfig, StorageConfig } from '../../server/wiring/config.ts';
+import type { EtcdOverride, KeyPairPem, ServerConfig, StorageConfig } from '../../server/wiring/config.ts';
 import { externalAddress } from '../addresses.ts';
 import { UsageError } from '../usage-error.ts';
 import { readAdmissionPlugins } from './admission-flags.ts';
@@ -101,9 +101,9 @@ function readEncryption(values: ServerFlagValues): Pick<ServerOptions, 'encrypti
 }
 
 function readStorage(values: ServerFlagValues): StorageConfig {
-  const etcdFlags = (['etcd-servers', 'etcd-cafile', 'etcd-certfile', 'etcd-keyfile'] as const).filter(
-    (name) => values[name] !== undefined && values[name].length > 0,
-  );
+  const etcdFlags = (
+    ['etcd-servers', 'etcd-servers-overrides', 'etcd-cafile', 'etcd-certfile', 'etcd-keyfile'] as const
+  ).filter((name) => values[name] !== undefined && values[name].length > 0);
   const backend = values['storage-backend'] || (values['etcd-servers'].length > 0 ? 'etcd3' : 'sqlite');
   if (backend === 'sqlite') {
     if (etcdFlags.length > 0) throw new UsageError(`--${etcdFlags[0]} goes with --storage-backend=etcd3 only`);
@@ -111,8 +111,29 @@ function readStorage(values: ServerFlagValues): StorageConfig {
   }
   if (values['sqlite-file'] !== undefined)
     throw new UsageError('--sqlite-file goes with --storage-backend=sqlite only');
-  return { ...etcdStorage(values), compactionMs: values['etcd-compaction-interval'] };
+  const overrides = named('etcd-servers-overrides', () => values['etcd-servers-overrides'].map(readOverride));
+  return {
+    ...etcdStorage(values),
+    ...(overrides.length > 0 && { overrides }),
+    compactionMs: values['etcd-compaction-interval'],
+  };
 }
+
+/** The group is empty for the core group, the resource `*` for all of a group. */
+function readOverride(text: string): EtcdOverride {
+  const [place = '', servers = '', ...more] = text.split('#');
+  const [group = '', resource = '', ...rest] = place.split('/');
+  if (resource === '' || servers === '' || more.length > 0 || rest.length > 0) {
+    const shown = JSON.stringify(withoutUser(text));
+    throw new Error(`${shown} must be of format: group/resource#servers, where servers are URLs, semicolon separated`);
+  }
+  const endpoints = servers.split(';').map((each) => each.trim());
+  endpoints.forEach(checkEndpoint);
+  return { group, resource, endpoints };
+}
+
+/** What stands before an @ may be a password. */
+const withoutUser = (text: string): string => text.replace(/[^/#;]*@/g, '...@');
 
 function sqliteStorage(values: ServerFlagValues): StorageConfig {
   const file = databaseFile(values);

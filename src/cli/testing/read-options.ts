@@ -14,7 +14,7 @@ const refused: Readonly<Record<string, string>> = {
     ['data-dir', 'cert-dir', 'sqlite-file', 'storage-backend'].map((name) => [name, 'a test server keeps nothing']),
   ),
   ...Object.fromEntries(
-    ['servers', 'prefix', 'cafile', 'certfile', 'keyfile'].map((name) => [
+    ['servers', 'servers-overrides', 'prefix', 'cafile', 'certfile', 'keyfile'].map((name) => [
       `etcd-${name}`,
       'a test server has its data in memory',
     ]),

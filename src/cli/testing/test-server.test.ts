@@ -214,6 +214,11 @@ describe('what is wrong is named, and nothing is left', () => {
     ],
     [
       'a store elsewhere',
+      { flags: ['--etcd-servers-overrides=/events#http://a:1'] },
+      /^flags: --etcd-servers-overrides: is refused: .* in memory$/,
+    ],
+    [
+      'resources elsewhere',
       { flags: ['--etcd-servers=http://a:1'] },
       /^flags: --etcd-servers: is refused: .* in memory$/,
     ],

@@ -56,6 +56,7 @@ export const lease = (dialect: Dialect): Kind =>
   defineKind({
     group: dialect.group('coordination'),
     kind: 'Lease',
+    decidesNothing: true,
     schema,
     columns: [nameColumn, column('Holder', 'Identity of the holder.', '.spec.holderIdentity'), ageColumn],
     strategy: { validateCreate: validate, validateUpdate: validate },

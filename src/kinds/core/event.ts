@@ -198,5 +198,6 @@ export const event = (_dialect: Dialect): Kind =>
     strategy: { validateCreate, validateUpdate },
     createOnUpdate: true,
     timeToLive: 'event',
+    decidesNothing: true,
     ownsNothing: true,
   });

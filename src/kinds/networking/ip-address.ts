@@ -103,6 +103,7 @@ export const ipAddress = (dialect: Dialect): Kind =>
     version: 'v1beta1',
     kind: 'IPAddress',
     resource: 'ipaddresses',
+    showsClaims: true,
     shortNames: ['ip'],
     scope: 'Cluster',
     schema,

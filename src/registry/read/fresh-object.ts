@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/time/clock.ts';
 import { inSlices } from '../../base/time/in-slices.ts';
-import type { WatchCache } from '../../cache/cache.ts';
+import type { Collection } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { RelatedResource } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
@@ -20,11 +20,10 @@ interface ObjectPlace {
 
 /** A copy of an object, at least as new as any write acknowledged before the call; undefined if it does not exist. */
 export async function freshObject(
-  cache: Pick<WatchCache, 'isFresh' | 'fresh'>,
   { name: resource, collection, objectKey }: ServedResource,
   { namespace, name, signal }: ObjectPlace,
 ): Promise<ApiObject | undefined> {
-  await untilFresh(cache, resource, { name, signal });
+  await untilFresh(collection, resource, { name, signal });
   const key = objectKey(namespace, name);
   const entry = collection.get(key);
   if (entry) return parseStored(entry.bytes) as ApiObject;
@@ -42,11 +41,11 @@ interface Wanted {
 
 /** Copies of the objects of a namespace for which `holds` does, as new as `freshObject` has them. Looks in slices. */
 export async function freshObjects(
-  { cache, clock }: { readonly cache: Pick<WatchCache, 'isFresh' | 'fresh'>; readonly clock: Clock },
+  { clock }: { readonly clock: Clock },
   { name: resource, collection, collectionKey }: ServedResource,
   { namespace, holds, signal, owner }: Wanted,
 ): Promise<readonly ApiObject[]> {
-  await untilFresh(cache, resource, { name: '', signal });
+  await untilFresh(collection, resource, { name: '', signal });
   const prefix = collectionKey(namespace);
   const snapshot = collection.snapshot();
   refuseCorrupt(snapshot, prefix);
@@ -76,12 +75,12 @@ export function storedResource(
 }
 
 async function untilFresh(
-  cache: Pick<WatchCache, 'isFresh' | 'fresh'>,
+  { line }: Pick<Collection, 'line'>,
   resource: ResourceName,
   { name, signal }: { readonly name: string; readonly signal?: AbortSignal | undefined },
 ): Promise<void> {
-  if (cache.isFresh()) return;
-  await cache.fresh(signal).catch((error) => {
+  if (line.isFresh()) return;
+  await line.fresh(signal).catch((error) => {
     throw toStatusError(error, resource, name);
   });
 }

@@ -26,11 +26,11 @@ export function refuseCorrupt({ corrupt }: Snapshot, prefix: string): void {
  */
 export async function refuseFormerNamespace(
   parts: Pick<RegistryParts, 'isSameNamespace'>,
-  { kind }: ServedResource,
+  { kind, collection: { line } }: ServedResource,
   namespace: string,
   at: Revision,
 ): Promise<void> {
   if (kind.scope === 'Cluster' || namespace === '') return;
-  if (await parts.isSameNamespace(namespace, at)) return;
+  if (await parts.isSameNamespace(namespace, { line, revision: at })) return;
   throw expired(`The resourceVersion for the provided request is too old: ${at}: the namespace was created after it`);
 }

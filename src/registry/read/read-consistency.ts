@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import type { WatchCache } from '../../cache/cache.ts';
+import type { RevisionLine } from '../../cache/cache.ts';
 import { tooLargeResourceVersion } from '../../meta/status-error.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import type { Revision } from '../../store/store.ts';
@@ -7,27 +7,27 @@ import type { RegistryParts, VerbRequest } from '../verb.ts';
 import type { Consistency } from './list-options.ts';
 
 /**
- * Waits until the cache can serve a read of this consistency (spec section 4.5): *most recent* until it has everything
+ * Waits until the cache of the resource's store can serve a read of this consistency (spec section 4.5): *most recent* until it has everything
  * committed now; *not older than* and *exact* until it has reached the revision, at most `futureRevisionWaitMs`, then
  * 504. Returns undefined if there is nothing to wait for, the usual case, so that the read needs no promise and no
  * abort signal.
  */
 export function awaitConsistency(
-  parts: Pick<RegistryParts, 'cache' | 'clock'>,
+  parts: Pick<RegistryParts, 'clock'>,
   consistency: Consistency,
   request: Pick<VerbRequest, 'signal'> & { readonly served: Pick<ServedResource, 'collection'> },
 ): Promise<unknown> | undefined {
-  const { cache } = parts;
+  const { line } = request.served.collection;
   switch (consistency.type) {
     case 'any':
       return undefined;
     case 'mostRecent':
-      return waited(parts, request, cache.freshFor(request));
+      return waited(parts, request, line.freshFor(request));
     case 'notOlderThan':
     case 'exact': {
       const { revision } = consistency;
-      if (revision <= cache.revision) return undefined;
-      return waited(parts, request, reach(cache, revision, request.signal));
+      if (revision <= line.revision) return undefined;
+      return waited(parts, request, reach(line, revision, request.signal));
     }
   }
 }
@@ -53,7 +53,7 @@ async function measured(
   }
 }
 
-async function reach(cache: WatchCache, revision: Revision, signal: AbortSignal): Promise<void> {
-  const reached = await cache.waitFor(revision, limits.futureRevisionWaitMs, signal);
-  if (!reached) throw tooLargeResourceVersion(revision, cache.revision);
+async function reach(line: RevisionLine, revision: Revision, signal: AbortSignal): Promise<void> {
+  const reached = await line.waitFor(revision, limits.futureRevisionWaitMs, signal);
+  if (!reached) throw tooLargeResourceVersion(revision, line.revision);
 }

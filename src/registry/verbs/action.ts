@@ -85,7 +85,7 @@ function targetOf(
     name: info.name,
     dryRun: context.dryRun,
     read: async () => {
-      const found = await freshObject(parts.cache, served, { ...info, signal });
+      const found = await freshObject(served, { ...info, signal });
       if (!found) throw notFound(served.name, info.name);
       return found;
     },

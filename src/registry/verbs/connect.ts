@@ -31,7 +31,7 @@ export async function connect(
     namespace: info.namespace,
     name: info.name,
     read: async (name: string) => {
-      const found = await freshObject(parts.cache, request.served, { ...info, name, signal });
+      const found = await freshObject(request.served, { ...info, name, signal });
       if (!found) throw notFound(request.served.name, name);
       return found;
     },

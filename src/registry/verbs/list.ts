@@ -36,7 +36,7 @@ async function inServedVersion(
 
 /** Reads the list that the options describe, in stored form. */
 export async function readList(
-  parts: Pick<RegistryParts, 'cache' | 'store' | 'clock' | 'isSameNamespace'>,
+  parts: Pick<RegistryParts, 'store' | 'clock' | 'isSameNamespace'>,
   served: ServedResource,
   namespace: string,
   options: ListOptions,
@@ -62,7 +62,7 @@ export async function readList(
 
 /** See `awaitConsistency`. Counts the lists of the newest state. */
 async function consistent(
-  parts: Pick<RegistryParts, 'cache' | 'clock'>,
+  parts: Pick<RegistryParts, 'clock'>,
   served: ServedResource,
   consistency: ListOptions['consistency'],
   { signal }: Pick<VerbRequest, 'signal'>,

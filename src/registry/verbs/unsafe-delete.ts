@@ -8,7 +8,7 @@ import type { RegistryParts, VerbRequest } from '../verb.ts';
 export async function removeCorrupt(parts: RegistryParts, request: VerbRequest): Promise<boolean> {
   const { served, info, user, auditId } = request;
   const key = served.objectKey(info.namespace, info.name);
-  await parts.cache.fresh(request.signal);
+  await served.collection.line.fresh(request.signal);
   const revision = served.collection.snapshot().corrupt.get(key);
   if (revision === undefined) return false;
   parts.logger.warn('a corrupt object is removed', { 'audit-ID': auditId, key, revision, user: user.username });

@@ -32,7 +32,7 @@ export async function watch(parts: RegistryParts, request: VerbRequest): Promise
     bookmarks: options.bookmarks,
     initialEventsEnd: options.initialEventsEnd,
     timeoutMs: options.timeoutMs ?? randomTimeoutMs(parts),
-    reached: () => parts.cache.revision,
+    reached: () => served.collection.line.revision,
     start: (sink) => {
       if (start.isExpired) return expiredWatcher(sink, start.revision);
       try {

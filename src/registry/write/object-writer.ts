@@ -410,7 +410,8 @@ export class ObjectWriter {
    * contradict a write acknowledged before it.
    */
   async #requireCurrent({ served, request }: WriteContext, key: string, stored: Stored): Promise<void> {
-    if (!this.#parts.cache.isFresh()) await this.#parts.cache.fresh(request.signal);
+    const { line } = served.collection;
+    if (!line.isFresh()) await line.fresh(request.signal);
     const newest = served.collection.get(key)?.revision;
     if (newest !== undefined && newest > stored.revision)
       throw new StoreError('conflict', 'a newer state is there', { key });

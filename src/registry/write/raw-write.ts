@@ -42,7 +42,8 @@ const stored = async (write: PreparedWrite): Promise<PreparedWrite> => ({
  *
  * All objects are checked before anything is written, as for a create: kind and scope, types, unknown fields, metadata, schema,
  * rules, values of a Scale, duplicate keys. They are then one batch of the store (`Store.batch`): all are created or none, also if one of them
- * exists or holds a value that another one holds, the disk is full or the process ends. Input too large for one batch is a 413 and nothing is written; only the
+ * exists or holds a value that another one holds, the disk is full or the process ends. Objects of several stores
+ * (`--etcd-servers-overrides`) are no batch and fail, too. Input too large for one batch is a 413 and nothing is written; only the
  * caller knows how to split it and how to handle a partial restore. With an unknown outcome (504) all may exist, or
  * none.
  */

@@ -1,8 +1,8 @@
-import type { BatchWrite, Committed, Store, UpdateOptions } from '../../store/store.ts';
+import type { BatchWrite, Committed, KeyStore, UpdateOptions } from '../../store/store.ts';
 
 /** Writes an object, and with it what changes of its claims: all or nothing. Without claims it is an ordinary write. */
 export async function writeWithClaims(
-  store: Store,
+  store: KeyStore,
   write: BatchWrite,
   claims: readonly BatchWrite[] | undefined,
   options: UpdateOptions,

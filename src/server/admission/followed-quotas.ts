@@ -1,5 +1,5 @@
 import type { StoredQuotas } from '../../admission/plugins/resource-quota/quota-ledger.ts';
-import type { WatchCache } from '../../cache/cache.ts';
+import type { Freshness } from '../../cache/cache.ts';
 import { type ApiClient, ApiError } from '../../client/api-client.ts';
 import { resourcePath } from '../../client/resource-path.ts';
 import { textsOf } from '../../kinds/quota/amounts.ts';
@@ -29,7 +29,7 @@ export function followQuotas(
   };
 }
 
-async function upToDate(cache: Pick<WatchCache, 'isFresh' | 'fresh'>): Promise<void> {
+async function upToDate(cache: Pick<Freshness, 'isFresh' | 'fresh'>): Promise<void> {
   if (!cache.isFresh()) await cache.fresh();
 }
 

@@ -31,7 +31,7 @@ export function openDynamicAdmission(parts: ScopeParts, users: WebhookUsers = {}
     configurations: followConfigurations(parts),
     upToDate: (signal) => cache.freshFor({ signal }),
     send: connections.send,
-    params: (kind, ref, namespace) => params.find(kind, ref, namespace),
+    params: (kind, ref, wanted) => params.find(kind, ref, wanted),
     paramKindProblem: (kind) => params.kindProblem(kind),
     observed(outcome) {
       count(outcome);

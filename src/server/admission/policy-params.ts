@@ -1,4 +1,4 @@
-import type { FoundParams } from '../../admission/policies/policy-invocations.ts';
+import type { FoundParams, ParamsWanted } from '../../admission/policies/policy-invocations.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
 import type { CacheEntry } from '../../cache/cache.ts';
@@ -28,9 +28,9 @@ export class PolicyParams {
    * See `InvocationParts.params`. Texts are those of kube-apiserver. Params that cannot be converted are a fault of the binding:
    * the failure policy decides.
    */
-  async find(kind: ParamKind, ref: ParamRef, requestNamespace: string): Promise<FoundParams> {
+  async find(kind: ParamKind, ref: ParamRef, wanted: ParamsWanted): Promise<FoundParams> {
     try {
-      return await this.#find(kind, ref, requestNamespace);
+      return await this.#find(kind, ref, wanted);
     } catch (error) {
       if (error instanceof StatusError) return failed(error.message);
       throw error;
@@ -42,7 +42,11 @@ export class PolicyParams {
     return this.#served(kind) ? undefined : notServed(kind);
   }
 
-  async #find(kind: ParamKind, ref: ParamRef, requestNamespace: string): Promise<FoundParams> {
+  async #find(
+    kind: ParamKind,
+    ref: ParamRef,
+    { namespace: requestNamespace, signal }: ParamsWanted,
+  ): Promise<FoundParams> {
     const served = this.#served(kind);
     if (!served) return failed(notServed(kind));
     const isNamespaced = served.kind.scope === 'Namespaced';
@@ -54,6 +58,8 @@ export class PolicyParams {
     if (isNamespaced && namespace === '') {
       return failed('cannot use namespaced paramRef in policy binding that matches cluster-scoped resources');
     }
+    // Nothing is waited for where the request has waited for the store that has them.
+    await served.collection.line.freshFor({ signal });
     if (name !== '') {
       const entry = served.collection.get(served.objectKey(namespace, name));
       return { type: 'objects', objects: entry ? [await this.#object(served, entry)] : [] };

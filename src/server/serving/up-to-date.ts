@@ -2,7 +2,7 @@ import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { inTime } from '../../base/time/in-time.ts';
 import { untilAborted } from '../../base/time/until-aborted.ts';
-import type { WatchCache } from '../../cache/cache.ts';
+import type { Freshness } from '../../cache/cache.ts';
 import { toStatusError } from '../../registry/store-errors.ts';
 import { isReadVerb } from '../../request/request-info.ts';
 import { groupMasters } from '../../request/user-info.ts';
@@ -11,7 +11,7 @@ import type { RequestContext } from './request-context.ts';
 
 interface UpToDateParts {
   readonly clock: Clock;
-  readonly cache: Pick<WatchCache, 'isFresh' | 'freshFor'>;
+  readonly cache: Pick<Freshness, 'isFresh' | 'freshFor'>;
   readonly unserved: Pick<UnservedDefinitions, 'settled'>;
 }
 

@@ -23,7 +23,8 @@ export class ThreadSeat {
   readonly #stop = Promise.withResolvers<void>();
   /** Of each page. */
   readonly #metrics: Metrics[] = [];
-  #locate: (stretch: KeyStretch) => SharedPlaces | undefined = () => undefined;
+  /** Of each cache. */
+  readonly #locate: ((stretch: KeyStretch) => SharedPlaces | undefined)[] = [];
 
   constructor(data: SeatData, port: MessagePort | null = parentPort) {
     if (isMainThread && port === parentPort) throw new Error('a serving thread is not the main thread');
@@ -115,9 +116,7 @@ export class ThreadSeat {
         return lead.leads;
       },
       ask: (stretch) => this.#main.call('locate', stretch),
-      answer: (locate) => {
-        this.#locate = locate;
-      },
+      answer: (locate) => void this.#locate.push(locate),
     };
   }
 
@@ -143,7 +142,13 @@ export class ThreadSeat {
 
   readonly #answers: ThreadCalls = {
     collect: () => this.#counted(),
-    locate: async (stretch) => this.#locate(stretch),
+    locate: async (stretch) => {
+      for (const locate of this.#locate) {
+        const found = locate(stretch);
+        if (found) return found;
+      }
+      return undefined;
+    },
   };
 
   #send(message: FromThread, transfer: readonly Transferable[] = []): void {

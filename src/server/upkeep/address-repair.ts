@@ -3,7 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { RepeatedWork } from '../../base/time/repeated-work.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
-import type { WatchCache } from '../../cache/cache.ts';
+import type { Freshness } from '../../cache/cache.ts';
 import { type ApiClient, hasReason, isAbsence } from '../../client/api-client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import { resourcePath } from '../../client/resource-path.ts';
@@ -27,7 +27,7 @@ const graceMs = 60_000;
 
 interface AddressRepairOptions {
   readonly client: ApiClient;
-  readonly cache: Pick<WatchCache, 'fresh'>;
+  readonly cache: Pick<Freshness, 'fresh'>;
   readonly resources: Pick<ResourceRegistry, 'find'>;
   /** What services are given now. */
   readonly pools: () => readonly ValuePool[];

@@ -6,7 +6,7 @@ import type { Gauge, MetricDefinition, Metrics } from '../../base/metrics.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { RepeatedWork } from '../../base/time/repeated-work.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
-import type { WatchCache } from '../../cache/cache.ts';
+import type { Freshness } from '../../cache/cache.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import { parseStored } from '../../codec/json.ts';
 import { type Claim, isInPool, type ValuePool } from '../../kinds/allocation.ts';
@@ -30,7 +30,7 @@ const firstLookMs = 5_000;
 
 interface ClaimRepairOptions {
   readonly store: Pick<Store, 'get' | 'list' | 'create' | 'update' | 'delete'>;
-  readonly cache: Pick<WatchCache, 'fresh'>;
+  readonly cache: Pick<Freshness, 'fresh'>;
   readonly resources: Pick<ResourceRegistry, 'stored' | 'scope'>;
   /** As they are now. */
   readonly pools: () => readonly ValuePool[];

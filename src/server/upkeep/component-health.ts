@@ -10,8 +10,8 @@ interface ComponentHealthParts {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly resources: ResourceRegistry;
-  /** Why the store cannot be used; undefined if it can. */
-  readonly storeProblem: () => string | undefined | Promise<string | undefined>;
+  /** Of each store, why it cannot be used; undefined if it can. */
+  readonly storeProblems: readonly (() => string | undefined | Promise<string | undefined>)[];
   /** Controllers run in this process, without a lease. */
   readonly runsControllers: boolean;
 }
@@ -22,10 +22,10 @@ interface ComponentHealthParts {
  */
 export const componentHealth = (parts: ComponentHealthParts) => async (): Promise<readonly ComponentHealth[]> => {
   const { dialect, runsControllers } = parts;
-  const store = await parts.storeProblem();
+  const stores = await Promise.all(parts.storeProblems.map((problem) => problem()));
   return [
     healthOf('controller-manager', runsControllers ? undefined : leaseProblem(parts, dialect.controllerManager)),
-    healthOf('etcd-0', store),
+    ...stores.map((problem, index) => healthOf(`etcd-${index}`, problem)),
     healthOf('scheduler', leaseProblem(parts, components(dialect).scheduler)),
   ];
 };

@@ -8,6 +8,8 @@ import { type HealthMetrics, healthMetrics } from './health-metrics.ts';
 /** One check of a health endpoint. */
 export interface HealthCheck {
   readonly name: string;
+  /** Name of a check with which it is excluded, too. */
+  readonly within?: string;
   /** The problem, or undefined if healthy. The text is logged, not sent to the client. */
   readonly run: () => string | undefined | Promise<string | undefined>;
 }
@@ -73,18 +75,21 @@ export class HealthChecks {
    */
   async #all(endpoint: Endpoint, checks: readonly HealthCheck[], query: URLSearchParams): Promise<HealthAnswer> {
     const excluded = new Set(query.getAll('exclude'));
+    const unknown = new Set(excluded);
     const lines: string[] = [];
     let healthy = true;
     for (const check of checks) {
-      const skipped = excluded.delete(check.name);
+      const { name, within = name } = check;
+      unknown.delete(name);
+      const skipped = excluded.has(name) || excluded.has(within);
       const passed = skipped || (await this.#passes(endpoint, check));
-      if (!skipped) this.#results.observe(check.name, endpoint, passed);
+      if (!skipped) this.#results.observe(name, endpoint, passed);
       healthy &&= passed;
       lines.push(
-        `${passed ? '[+]' : '[-]'}${check.name} ${skipped ? 'excluded: ok' : passed ? 'ok' : 'failed: reason withheld'}`,
+        `${passed ? '[+]' : '[-]'}${name} ${skipped ? 'excluded: ok' : passed ? 'ok' : 'failed: reason withheld'}`,
       );
     }
-    for (const name of excluded) lines.push(`warn: there is no check ${JSON.stringify(name)} to exclude`);
+    for (const name of unknown) lines.push(`warn: there is no check ${JSON.stringify(name)} to exclude`);
     if (!healthy) return { status: 500, body: `${lines.join('\n')}\nhealthz check failed\n` };
     return { status: 200, body: query.has('verbose') ? `${lines.join('\n')}\nhealthz check passed\n` : 'ok' };
   }

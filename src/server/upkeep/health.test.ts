@@ -7,7 +7,7 @@ import type { Dialect } from '../../dialect/dialect.ts';
 import { kubernetes } from '../../dialect/kubernetes.ts';
 import { orch } from '../../dialect/orch.ts';
 import { StatusError } from '../../meta/status-error.ts';
-import { Health } from './health.ts';
+import { Health, type HealthOptions } from './health.ts';
 
 let clock: ManualClock;
 let state: { stopping: boolean; cache: string | undefined; trouble: string | undefined; writes: string | undefined };
@@ -20,7 +20,7 @@ beforeEach(() => {
   health = healthOf(orch);
 });
 
-const healthOf = (dialect: Dialect): Health =>
+const healthOf = (dialect: Dialect, more: Partial<HealthOptions> = {}): Health =>
   new Health({
     clock,
     logger: { ...silentLogger, info: (_, fields) => void logged.push(fields ?? {}) },
@@ -30,6 +30,7 @@ const healthOf = (dialect: Dialect): Health =>
     cacheProblem: async () => state.cache,
     storeProblem: async () => state.trouble,
     writeProblem: () => state.writes,
+    ...more,
   });
 
 const answer = (path: string, query = '') => health.answer(path, new URLSearchParams(query));
@@ -121,6 +122,33 @@ test('published probes find the check of the store by its name', async () => {
   state.trouble = 'unavailable';
   for (const path of ['/readyz/etcd', '/healthz/etcd']) assert.equal((await answer(path))?.status, 500);
   assert.deepEqual(await answer('/healthz', 'exclude=etcd'), { status: 200, body: 'ok' });
+});
+
+test('other stores have checks of their own, which go with that of the main one', async () => {
+  const wrong = { healthz: [undefined, undefined], readyz: [undefined, undefined] } as {
+    [path: string]: (string | undefined)[];
+  };
+  const overrides = [0, 1].map((index) => ({
+    storeProblem: async () => wrong['healthz']?.[index],
+    storeUnready: async () => wrong['readyz']?.[index],
+  }));
+  health = healthOf(kubernetes, { overrides });
+  health.started();
+  for (const path of ['/healthz', '/readyz']) {
+    const lines = '[+]ping ok\n[+]etcd ok\n[+]etcd-override-0 ok\n[+]etcd-override-1 ok\n[+]cache-sync ok\n';
+    assert.ok((await answer(path, 'verbose'))?.body.startsWith(lines));
+  }
+  wrong['readyz'] = [undefined, 'unavailable'];
+  assert.deepEqual(await statuses(), [200, 200, 500]);
+  assert.equal((await answer('/readyz/etcd-override-0'))?.status, 200);
+  assert.equal((await answer('/readyz/etcd-override-1'))?.status, 500);
+  for (const name of ['etcd', 'etcd-override-1']) {
+    assert.equal((await answer('/readyz', `exclude=${name}`))?.status, 200, name);
+  }
+  assert.equal((await answer('/readyz', 'exclude=etcd-override-0'))?.status, 500);
+  wrong['healthz'] = ['unavailable', undefined];
+  assert.deepEqual(await statuses(), [500, 200, 500]);
+  assert.equal(health.storeProblems.length, 3);
 });
 
 test('a failure lists every check even without verbose, and withholds the reason', async () => {

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/time/clock.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
 import { type HealthCheck, HealthChecks } from './health-checks.ts';
 
-interface HealthOptions {
+export interface HealthOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly dialect: Pick<Dialect, 'name' | 'storeHealthCheck'>;
@@ -18,6 +18,8 @@ interface HealthOptions {
   readonly storeProblem: () => string | undefined | Promise<string | undefined>;
   /** The same for `/readyz`, which may wait for another time. Default: `storeProblem`. */
   readonly storeUnready?: () => string | undefined | Promise<string | undefined>;
+  /** The same two of the other stores (`--etcd-servers-overrides`). Default: there are none. */
+  readonly overrides?: readonly Required<Pick<HealthOptions, 'storeProblem' | 'storeUnready'>>[];
   /** Why writes are stalled; undefined if they are not. */
   readonly writeProblem: () => string | undefined;
   /** Why KMS plugins cannot be used; undefined if they can. Default: there is no check of them. */
@@ -32,7 +34,7 @@ export class Health {
   #started = false;
 
   constructor(options: HealthOptions) {
-    const { encryptionProblem } = options;
+    const { encryptionProblem, overrides = [] } = options;
     this.#options = options;
     this.#startedAtMs = options.clock.monotonic();
     const ping: HealthCheck = { name: 'ping', run: () => undefined };
@@ -40,6 +42,9 @@ export class Health {
     const name = options.dialect.storeHealthCheck;
     const store: HealthCheck = { name, run: () => options.storeProblem() };
     const ready: HealthCheck = { name, run: () => (options.storeUnready ?? options.storeProblem)() };
+    // As kube-apiserver has them from 1.33 on.
+    const others = (problem: 'storeProblem' | 'storeUnready'): readonly HealthCheck[] =>
+      overrides.map((each, index) => ({ name: `${name}-override-${index}`, within: name, run: each[problem] }));
     const hooks = 'poststarthook/start-server';
     const start: HealthCheck = { name: hooks, run: () => (this.#started ? undefined : 'the start has not finished') };
     const alive: HealthCheck = {
@@ -53,9 +58,9 @@ export class Health {
     const writes: HealthCheck = { name: 'writes', run: () => options.writeProblem() };
     const plugins = encryptionProblem ? [{ name: 'kms-providers', run: encryptionProblem }] : [];
     const checks = {
-      healthz: [ping, store, cache, start, ...plugins],
+      healthz: [ping, store, ...others('storeProblem'), cache, start, ...plugins],
       livez: [ping, alive],
-      readyz: [ping, ready, cache, start, ...plugins, writes, shutdown],
+      readyz: [ping, ready, ...others('storeUnready'), cache, start, ...plugins, writes, shutdown],
     };
     this.#checks = new HealthChecks({ ...options, checks: () => checks });
   }
@@ -79,9 +84,10 @@ export class Health {
     return this.#checks.paths;
   }
 
-  /** See HealthOptions. */
-  get storeProblem(): HealthOptions['storeProblem'] {
-    return this.#options.storeProblem;
+  /** See HealthOptions: of each store, the main one first. */
+  get storeProblems(): readonly HealthOptions['storeProblem'][] {
+    const { storeProblem, overrides = [] } = this.#options;
+    return [storeProblem, ...overrides.map((each) => each.storeProblem)];
   }
 
   /** As `HealthChecks.answer`. */

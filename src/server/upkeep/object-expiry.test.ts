@@ -68,12 +68,11 @@ class Server implements AsyncDisposable {
 
   /** Drops all state that is not stored. */
   restart(): void {
-    const { store, cache, resources } = this.registry;
+    const { store, resources } = this.registry;
     this.#expiry?.close();
     this.#expiry = expireObjects({
       timesToLiveMs: { event: this.#timeToLiveMs },
       resources,
-      cache,
       store,
       clock: this.clock,
       logger: { ...silentLogger, warn: (message) => void this.warned.push(message) },

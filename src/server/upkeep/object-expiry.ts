@@ -3,18 +3,17 @@ import { limits } from '../../base/limits.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { TimeSlice } from '../../base/time/time-slice.ts';
-import type { CacheEntry, Collection, WatchCache } from '../../cache/cache.ts';
+import type { CacheEntry, Collection, RevisionLine } from '../../cache/cache.ts';
 import { parseStored } from '../../codec/json.ts';
 import type { TimeToLive } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { parseTime } from '../../meta/time.ts';
 import type { ResourceRegistry } from '../../resources/resource-registry.ts';
-import { isStoreError, type Revision, type Store } from '../../store/store.ts';
+import { isStoreError, type KeyStore, type Revision } from '../../store/store.ts';
 import { HistoryMarks } from './history-marks.ts';
 
 interface ExpiryParts {
-  readonly cache: Pick<WatchCache, 'revision'>;
-  readonly store: Pick<Store, 'delete'>;
+  readonly store: Pick<KeyStore, 'delete'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -30,9 +29,13 @@ export function expireObjects({ resources, timesToLiveMs, ...parts }: ExpireObje
   const running = new ClosableStack();
   for (const [name, timeToLiveMs] of Object.entries(timesToLiveMs)) {
     if (timeToLiveMs <= 0) continue;
-    const collections = (): Iterable<Collection> =>
+    const collections = (): readonly Collection[] =>
       [...resources.stored()].filter(({ kind }) => kind.timeToLive === name).map(({ collection }) => collection);
-    running.add(new ObjectExpiry({ ...parts, timeToLiveMs, collections }));
+    // Which stores have objects of built-in kinds is settled at the start.
+    for (const line of new Set(collections().map((collection) => collection.line))) {
+      const ofLine = () => collections().filter((collection) => collection.line === line);
+      running.add(new ObjectExpiry({ ...parts, timeToLiveMs, line, collections: ofLine }));
+    }
   }
   return running;
 }
@@ -40,7 +43,9 @@ export function expireObjects({ resources, timesToLiveMs, ...parts }: ExpireObje
 interface ObjectExpiryOptions extends ExpiryParts {
   /** Greater than 0. */
   readonly timeToLiveMs: number;
-  /** The collections with this time to live; called at every step. */
+  /** Its revisions tell when objects were written. */
+  readonly line: Pick<RevisionLine, 'revision'>;
+  /** The collections of the line with this time to live; called at every step. */
   readonly collections: () => Iterable<Collection>;
 }
 
@@ -57,7 +62,7 @@ interface ObjectExpiryOptions extends ExpiryParts {
 class ObjectExpiry implements Closable {
   readonly #options: ObjectExpiryOptions;
   readonly #ages: HistoryMarks;
-  /** Revision of the cache at the start. */
+  /** Revision of the line at the start. */
   readonly #startRevision: Revision;
   /**
    * Last writes of objects from before the start, by their own timestamps, in monotonic milliseconds: each is parsed
@@ -70,10 +75,10 @@ class ObjectExpiry implements Closable {
   #closed = false;
 
   constructor(options: ObjectExpiryOptions) {
-    const { cache, clock } = options;
+    const { line, clock } = options;
     this.#options = options;
     this.#ages = new HistoryMarks(clock);
-    this.#startRevision = cache.revision;
+    this.#startRevision = line.revision;
     this.#ages.record(this.#startRevision);
     this.#schedule();
   }
@@ -84,8 +89,8 @@ class ObjectExpiry implements Closable {
   }
 
   async #step(): Promise<void> {
-    const { cache, timeToLiveMs, collections, logger } = this.#options;
-    this.#ages.record(cache.revision);
+    const { line, timeToLiveMs, collections, logger } = this.#options;
+    this.#ages.record(line.revision);
     this.#expired = this.#ages.takeOlderThan(timeToLiveMs)?.revision ?? this.#expired;
     try {
       for (const collection of collections()) await this.#removeExpired(collection);

@@ -9,13 +9,12 @@ import type { Store } from '../../store/store.ts';
 interface StorageMetricsParts {
   readonly metrics: Metrics;
   readonly clock: Clock;
-  readonly store: Pick<Store, 'size'>;
-  /** Of the history in the store, as far as this server knows. */
+  /** With the storage cluster label of kube-apiserver: `etcd-0`. */
+  readonly stores: readonly { readonly store: Pick<Store, 'size'>; readonly clusterId: string }[];
+  /** Of the history in all stores, as far as this server knows. */
   readonly historyBytes: () => number;
   /** The tables of all scopes, whose objects are counted together. */
   readonly tables: { all(): Iterable<Pick<ResourceRegistry, 'stored'>> };
-  /** The storage cluster label of kube-apiserver: `etcd-0`. */
-  readonly clusterId: string;
   /** Left out on request: counts of objects, the size of the store. */
   readonly off?: { readonly objects?: boolean; readonly size?: boolean } | undefined;
 }
@@ -36,7 +35,7 @@ export const passedOverKeys = (metrics: Metrics): Count =>
 
 /** Metrics of the store's contents, with the names of kube-apiserver where they exist. */
 export function storageMetrics(parts: StorageMetricsParts): void {
-  const { metrics, historyBytes, tables, clusterId } = parts;
+  const { metrics, clock, stores, historyBytes, tables } = parts;
   const size = metrics.gauge({
     name: 'apiserver_storage_size_bytes',
     common: true,
@@ -66,10 +65,13 @@ export function storageMetrics(parts: StorageMetricsParts): void {
   let shown: ReadonlyMap<string, number> = new Map();
   metrics.onRefresh(async () => {
     if (parts.off?.size) return;
-    const bytes = await querySize(parts);
-    if (bytes === undefined) return;
-    size.set({ storage_cluster_id: clusterId }, bytes);
-    formerSize.set({ endpoint: clusterId }, bytes);
+    const sizes = stores.map(async ({ store, clusterId }) => {
+      const bytes = await querySize(store, clock);
+      if (bytes === undefined) return;
+      size.set({ storage_cluster_id: clusterId }, bytes);
+      formerSize.set({ endpoint: clusterId }, bytes);
+    });
+    await Promise.all(sizes);
   });
   metrics.onCollect(() => {
     history.set({}, historyBytes());
@@ -93,7 +95,7 @@ function countObjects(tables: Iterable<Pick<ResourceRegistry, 'stored'>>): Reado
 }
 
 /** Undefined if the store does not answer in time: the metric keeps its last value. */
-function querySize({ store, clock }: StorageMetricsParts): Promise<number | undefined> {
+function querySize(store: Pick<Store, 'size'>, clock: Clock): Promise<number | undefined> {
   return inTime(
     store.size().catch(() => undefined),
     limits.storeHealthWaitMs,

@@ -63,12 +63,12 @@ class SilentWorld {
         webhookSender: () => ({ send: (_body, caller) => this.silence(caller?.signal as AbortSignal), close() {} }),
       },
     );
-    const { resources } = fixture;
+    const { cache, resources } = fixture;
+    Object.assign(cache, { isFresh: () => false, fresh: (signal: AbortSignal) => this.silence(signal) });
     return kindServices({
       ...{ authorizer, rules: authorizer, tokens: this.tokens(), apiAudiences: ['api'], resources },
       componentHealth: async () => [],
       agents: { addressTypes: [], port: 0 },
-      cache: { isFresh: () => false, fresh: (signal) => this.silence(signal as AbortSignal) },
     });
   }
 }

@@ -30,7 +30,7 @@ import type { EncryptionConfig } from './encryption.ts';
 import type { Features, WholeStage } from './features.ts';
 import type { KeyPairPem, StorageConfig } from './storage-config.ts';
 
-export type { KeyPairPem, StorageConfig } from './storage-config.ts';
+export type { EtcdOverride, KeyPairPem, StorageConfig } from './storage-config.ts';
 
 /**
  * Configuration of a server without its listener, as plain data: the command line has read and validated flags and

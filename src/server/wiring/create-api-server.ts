@@ -9,9 +9,9 @@ import { observeHandshakes } from '../serving/observe/connection-metrics.ts';
 import type { TrustedAuthorities } from '../upkeep/authentication-trust.ts';
 import type { ServerPresence } from '../upkeep/server-presence.ts';
 import { makeBasis } from './basis.ts';
+import { startConsistencyCheckers } from './caches.ts';
 import type { ApiServerConfig, ExternalAddress, ListenAddress } from './config.ts';
 import { type Environment, systemEnvironment } from './environment.ts';
-import { startConsistencyChecker } from './open-cache.ts';
 import { OpenScopes, type ServedScope } from './scopes/open-scopes.ts';
 import { openSharedParts } from './scopes/shared-parts.ts';
 import { openStorage } from './storage.ts';
@@ -38,7 +38,7 @@ export interface ApiServer extends Omit<ServedScope, 'close'> {
   openScope(name: string): Promise<ServedScope>;
   /** Creates an object that is part of the program, once the initial objects are there (`ScopeServer.createInitial`). */
   createInitial(object: ApiObject): Promise<boolean>;
-  /** For records of the server's own. */
+  /** For records of the server's own: the store that has what no resource has. */
   readonly store: Store;
   /** The servers that share the store. Undefined if none can. */
   readonly presence: ServerPresence | undefined;
@@ -88,7 +88,7 @@ export async function createApiServer(
     const { handle, resources, transportAs, clientAs, createInitial } = first;
     return {
       ...{ handle, resources, transportAs, clientAs, createInitial },
-      store: storage.store,
+      store: storage.stores[0].store,
       presence: storage.presence,
       authorities: () => authoritiesOf([clients, proxies].filter((pool) => pool !== undefined)),
       trusted: () => ({ clients: clients?.authorities ?? [], proxies: proxies?.authorities ?? [] }),
@@ -101,7 +101,7 @@ export async function createApiServer(
       endFirst: (work) => shutdown.add(work.name, () => inTime(work.end(), limits.drainMsMax, basis)),
       async start(beforeReady) {
         await first.prepare();
-        basis.held.add(startConsistencyChecker(storage.cache, shared));
+        basis.held.add(startConsistencyCheckers(storage.stores, shared));
         await beforeReady?.();
         shared.health.started();
         void storage.measureHistory();

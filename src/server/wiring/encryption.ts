@@ -2,7 +2,7 @@ import type { Metrics } from '../../base/metrics.ts';
 import { hashedLabel, type ReloadReports, reloadReports } from '../../base/reload-reports.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { type FileContent, WatchedFile } from '../../base/watched-file.ts';
-import type { WatchCache } from '../../cache/cache.ts';
+import type { ObjectCache } from '../../cache/cache.ts';
 import { Encryption } from '../../store/encryption/encryption.ts';
 import { encryptionMetrics } from '../../store/encryption/encryption-metrics.ts';
 import type { ValueTransformer } from '../../store/value-transformer.ts';
@@ -19,7 +19,7 @@ interface OpenedEncryption {
   /** Why a plugin cannot be used; undefined if all can. Absent where there is no plugin, and none can come. */
   readonly problem?: () => Promise<string | undefined>;
   /** Has the cache read again what becomes readable. */
-  follow(cache: WatchCache): void;
+  follow(cache: ObjectCache): void;
 }
 
 /** Opens encryption at rest, which closes with the server. Rejects with an error that names flag and file. */
@@ -28,7 +28,7 @@ export async function openEncryption(
   basis: Basis,
 ): Promise<OpenedEncryption> {
   const { clock, random, logger, dialect, metrics, files, held, environment } = basis;
-  let cache: WatchCache | undefined;
+  let cache: ObjectCache | undefined;
   let readable = false;
   let watched: WatchedFile | undefined;
   const opening = Encryption.open(content, {
@@ -52,7 +52,7 @@ export async function openEncryption(
   return {
     transformer: encryption.transformer,
     ...(encryption.hasCheck && { problem: () => encryption.problem() }),
-    follow(opened: WatchCache) {
+    follow(opened: ObjectCache) {
       cache = opened;
       if (readable) void readAgain(opened, basis);
     },
@@ -90,7 +90,7 @@ const named = (path: string, error: unknown): Error =>
   });
 
 /** Reads those resources again of which a value could not be read. */
-async function readAgain(cache: WatchCache, { logger }: Pick<Basis, 'logger'>): Promise<void> {
+async function readAgain(cache: ObjectCache, { logger }: Pick<Basis, 'logger'>): Promise<void> {
   for (const collection of cache.collections()) {
     if (collection.snapshot().corrupt.size === 0) continue;
     try {

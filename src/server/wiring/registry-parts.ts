@@ -38,7 +38,7 @@ export function registryParts(
     servicesFor: servicesOfKinds(config, parts),
     requireCreate: (info: ResourceRequest, user: UserInfo, request: Caller) =>
       requirePermission(authorizer, { ...info, verb: 'create' }, user, request),
-    isSameNamespace: namespaceIdentity(resources.finder('', 'v1', 'namespaces'), store),
+    isSameNamespace: namespaceIdentity(parts),
     requireUnsafeDelete: (info, user, request) => requireUnsafeDelete(authorizer, info, user, request),
     pools: () => parts.services.pools(),
     count: kindCounters(metrics),
@@ -53,18 +53,18 @@ export function registryParts(
 
 function servicesOfKinds(config: ApiServerConfig, parts: ScopeParts & Access): (request: Caller) => KindServices {
   const { dialect, controllers } = config;
-  const { authentication, authorization, cache, resources, identities, clock, health } = parts;
+  const { authentication, authorization, resources, identities, clock, health } = parts;
   const { tokens, serviceAccounts } = authentication;
   const { apiAudiences } = config.authentication;
   const issuer = serviceAccounts?.issuer;
   const tokenLifetime = identities.serviceAccounts?.lifetime;
   const annotationKey = `authentication.${dialect.domain}/issued-credential-id`;
   const issuing = issuer && tokenLifetime && { tokenLifetime, issueToken: issuer.issue, annotationKey };
-  const { storeProblem } = health;
+  const { storeProblems } = health;
   const runsControllers = controllers.run.length > 0;
   return kindServices({
     ...{ ...authorization, tokens, apiAudiences, agents: config.agents ?? defaultAgents },
-    ...{ cache, resources, ...(issuing && { issuing }) },
-    componentHealth: componentHealth({ dialect, clock, resources, storeProblem, runsControllers }),
+    ...{ resources, ...(issuing && { issuing }) },
+    componentHealth: componentHealth({ dialect, clock, resources, storeProblems, runsControllers }),
   });
 }

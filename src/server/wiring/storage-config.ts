@@ -6,6 +6,15 @@ export interface KeyPairPem {
   readonly key: string;
 }
 
+/** Where the objects of a resource are kept. */
+export interface EtcdOverride {
+  /** '' for the core group. */
+  readonly group: string;
+  /** `*` for all of the group. */
+  readonly resource: string;
+  readonly endpoints: readonly string[];
+}
+
 /** The store, by the values of `--storage-backend`. */
 export type StorageConfig =
   | { readonly backend: 'memory' }
@@ -24,6 +33,8 @@ export type StorageConfig =
       readonly endpoints: readonly string[];
       /** Prefix of every key; begins with `/`, without one at the end: `/registry`. */
       readonly prefix: string;
+      /** Servers of built-in resources that are kept elsewhere, with the same prefix and TLS. Default: all are here. */
+      readonly overrides?: readonly EtcdOverride[];
       /** How long history stays. Milliseconds; 0: this server does not compact. Default: `limits.historyMs`. */
       readonly compactionMs?: number;
       /** PEM contents; absent with `http` endpoints. */

@@ -158,7 +158,7 @@ export class HeavyWork {
   }
 
   #calls(request: ReceivedRequest, key: string | undefined) {
-    const { store, storeName, cache, lookups, count, resources, requireCreate, requireUnsafeDelete } = this.#parts;
+    const { store, storeName, lookups, count, resources, requireCreate, requireUnsafeDelete } = this.#parts;
     const { info, served, user, signal, span } = request;
     const write = { span, storeName, served };
     const prepared = { resource: served.resource, caller: request };
@@ -206,7 +206,7 @@ export class HeavyWork {
         );
       },
       fresh: async ({ known }: { readonly known: number | undefined }): Promise<Freshness> => {
-        const revision = await cache.fresh(signal);
+        const revision = await served.collection.line.fresh(signal);
         const entry = key === undefined ? undefined : knownEntry(served, key);
         if (entry?.revision === known) return { revision, state: 'same' };
         return { revision, state: 'changed', ...(entry && { entry: { ...entry, bytes: ownBytes(entry.bytes) } }) };

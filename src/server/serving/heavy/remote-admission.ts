@@ -10,7 +10,7 @@ import { getOrAdd } from '../../../base/collections/get-or-add.ts';
 import type { Turn } from '../../../base/keyed-mutex.ts';
 import { oncePerCaller } from '../../../base/once-per-caller.ts';
 import { untilAborted } from '../../../base/time/until-aborted.ts';
-import type { ParamKind } from '../../../kinds/admissionregistration/policy-schema.ts';
+import type { ParamKind, ParamRef } from '../../../kinds/admissionregistration/policy-schema.ts';
 import type { Answered } from '../../../outbound/describe-answer.ts';
 import { askingFor } from '../../../resources/custom-versions.ts';
 import type { DynamicAdmission } from '../../admission/open-dynamic-admission.ts';
@@ -37,6 +37,12 @@ interface ReviewCall {
   readonly body: Uint8Array;
 }
 
+interface ParamsCall {
+  readonly kind: ParamKind;
+  readonly ref: ParamRef;
+  readonly namespace: string;
+}
+
 interface ReviewReply extends Omit<Answered, 'body'> {
   readonly body: Uint8Array;
 }
@@ -57,7 +63,8 @@ export const remoteAdmission = (configurations: AdmissionConfigurations, context
   },
   observed: (outcome) => void context.call('webhookObserved', outcome),
   conditionsObserved: (outcome) => void context.call('conditionsObserved', outcome),
-  params: async (...args) => (await untilAborted(context.call('params', args), context.signal)) as FoundParams,
+  params: async (kind, ref, { namespace }) =>
+    (await untilAborted(context.call('params', { kind, ref, namespace }), context.signal)) as FoundParams,
   paramKindProblem: async (kind) =>
     (await untilAborted(context.call('paramKindProblem', kind), context.signal)) as string | undefined,
   policyObserved: (outcome) => void context.call('policyObserved', outcome),
@@ -86,7 +93,7 @@ export const admissionCalls = (dynamic: DynamicAdmission, { caller, turn }: Call
   },
   webhookObserved: (outcome: WebhookOutcome) => dynamic.observed(outcome),
   conditionsObserved: (outcome: ConditionsOutcome) => dynamic.conditionsObserved(outcome),
-  params: (args: Parameters<DynamicAdmission['params']>) => dynamic.params(...args),
+  params: ({ kind, ref, namespace }: ParamsCall) => dynamic.params(kind, ref, { namespace, signal: caller.signal }),
   paramKindProblem: (kind: ParamKind) => dynamic.paramKindProblem(kind),
   policyObserved: (outcome: PolicyOutcome) => dynamic.policyObserved(outcome),
 });

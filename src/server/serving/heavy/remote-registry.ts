@@ -26,7 +26,7 @@ import type { CustomVersions } from '../../../resources/custom-versions.ts';
 import { enabledKinds } from '../../../resources/enabled-kinds.ts';
 import { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import type { RuntimeConfig } from '../../../resources/runtime-config.ts';
-import type { Committed, Page, Store, StoreRecord } from '../../../store/store.ts';
+import type { Committed, KeyStore, Page, StoreRecord } from '../../../store/store.ts';
 import { type AdmissionLookups, composeAdmission } from '../../wiring/access/admission.ts';
 import type { SharedVersions } from './jobs.ts';
 import { ownBytes } from './messages.ts';
@@ -144,7 +144,7 @@ const noServices: KindServices = {
 const callUntilAborted = (context: JobContext, name: string, input: unknown): Promise<unknown> =>
   untilAborted(context.call(name, input), context.signal);
 
-const remoteStore = (context: JobContext): Store => ({
+const remoteStore = (context: JobContext): KeyStore => ({
   // The store itself is asked for the record: large writes that change nothing are rare.
   formMayChange: () => true,
   get: async (key) => {
@@ -160,11 +160,6 @@ const remoteStore = (context: JobContext): Store => ({
     return (await context.call('batch', sent)) as readonly Committed[];
   },
   list: async (prefix, options) => (await callUntilAborted(context, 'list', { prefix, options })) as Page,
-  head: unavailable,
-  changes: unavailable,
-  compact: unavailable,
-  size: unavailable,
-  close: unavailable,
 });
 
 /** The cache as writes use it: only the object named by the request. */
@@ -205,6 +200,7 @@ class RemoteCache implements WatchCache {
       get metrics() {
         return unavailable();
       },
+      line: this,
       get: (key) => (this.#entry?.key === key ? entryOf(this.#entry) : undefined),
       form: undefined,
       ready: () => undefined,

@@ -25,7 +25,6 @@ import { groupAccounts } from '../../../request/service-account-user.ts';
 import { groupAuthenticated, groupUnauthenticated, type UserInfo } from '../../../request/user-info.ts';
 import { startSlicedInformer } from '../../../resources/object-informer.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
-import type { Revision } from '../../../store/store.ts';
 import type { AuthorizationConfig } from '../config.ts';
 import type { OutsideWorld } from '../environment.ts';
 import { openRbac } from './rbac.ts';
@@ -50,8 +49,8 @@ export interface Authorization {
   readonly rules: RuleResolver;
   /** Also built if RBAC mode is off: escalation is checked on every write of a role. */
   readonly index: RbacIndex;
-  /** Resolves when roles and bindings are effective as of this revision, which the cache has. */
-  readonly reached: (revision: Revision) => Promise<void>;
+  /** Resolves when roles and bindings are effective as the cache has them. */
+  readonly caughtUp: () => Promise<void>;
   /** The authorizer types of the initial chain. */
   readonly types: ReadonlySet<AuthorizerType>;
   /** False for users known to have no role other than those that everybody has. */
@@ -84,7 +83,7 @@ export async function openAuthorization(parts: AuthorizationParts): Promise<Auth
     rules: chain,
     index,
     types,
-    reached: (revision) => rbac.reached(revision),
+    caughtUp: () => rbac.caughtUp(),
     hasRole: rolesAreAll(config) ? (user) => isBound(index, user) : () => true,
   };
 }

@@ -1,5 +1,5 @@
 import type { TokenObjects } from '../../../authn/service-account/revocation.ts';
-import type { CacheEntry, WatchCache } from '../../../cache/cache.ts';
+import type { CacheEntry, Freshness } from '../../../cache/cache.ts';
 import { parseStored } from '../../../codec/json.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { freshObject } from '../../../registry/read/fresh-object.ts';
@@ -10,7 +10,7 @@ import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
  * Looks up service accounts and the objects that tokens are bound to. Synchronous from the cache, since every request
  * needs it; a cache entry is parsed once.
  */
-export function identityObjects(cache: WatchCache, resources: ResourceRegistry): TokenObjects {
+export function identityObjects(cache: Freshness, resources: ResourceRegistry): TokenObjects {
   const parsed = new WeakMap<CacheEntry, ApiObject>();
   const lookup = (resource: string): TokenObjects['account'] => {
     const find = resources.finder('', 'v1', resource);
@@ -27,7 +27,7 @@ export function identityObjects(cache: WatchCache, resources: ResourceRegistry):
     return (namespace, name, freshness) => {
       const known = freshness === 'cache' || cache.isFresh() ? cached(namespace, name) : undefined;
       const served = find();
-      return known || freshness === 'cache' || !served ? known : freshObject(cache, served, { namespace, name });
+      return known || freshness === 'cache' || !served ? known : freshObject(served, { namespace, name });
     };
   };
   const node = lookup('nodes');

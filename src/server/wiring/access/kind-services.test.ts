@@ -9,14 +9,13 @@ import { type KindServiceParts, kindServices } from './kind-services.ts';
 const jane: UserInfo = { username: 'jane', uid: '', groups: ['dev'], extra: {} };
 
 /** Services over a registry; authorizer and authenticators know nothing. */
-const servicesOver = ({ cache, resources }: RegistryFixture, parts: Partial<KindServiceParts> = {}) =>
+const servicesOver = ({ resources }: RegistryFixture, parts: Partial<KindServiceParts> = {}) =>
   kindServices({
     authorizer: { authorize: () => ({ verdict: 'noOpinion', reason: '' }) },
     rules: { rulesFor: () => noRules },
     tokens: { authenticateToken: () => undefined },
     apiAudiences: ['api'],
     agents: { addressTypes: [], port: 0 },
-    cache,
     resources,
     componentHealth: async () => [],
     ...parts,

@@ -4,7 +4,6 @@ import type { TokenIssuer } from '../../../authn/service-account/token-issuer.ts
 import type { Authorizer } from '../../../authz/authorizer.ts';
 import type { RuleResolver } from '../../../authz/rule-resolver.ts';
 import type { Caller } from '../../../base/caller.ts';
-import type { WatchCache } from '../../../cache/cache.ts';
 import type { AgentSettings, KindServices } from '../../../kinds/services.ts';
 import { noSuchPath } from '../../../meta/status-error.ts';
 import { freshObject, storedResource } from '../../../registry/read/fresh-object.ts';
@@ -18,7 +17,6 @@ export interface KindServiceParts {
   readonly tokens: TokenAuthenticator;
   readonly apiAudiences: readonly string[];
   readonly agents: AgentSettings;
-  readonly cache: Pick<WatchCache, 'isFresh' | 'fresh'>;
   readonly resources: ResourceRegistry;
   readonly componentHealth: KindServices['componentHealth'];
   /** Absent if the server has no key to sign tokens. */
@@ -34,7 +32,7 @@ export interface KindServiceParts {
  * it.
  */
 export function kindServices(parts: KindServiceParts): (request: Caller) => KindServices {
-  const { authorizer, rules, tokens, apiAudiences, agents, cache, resources, componentHealth, issuing } = parts;
+  const { authorizer, rules, tokens, apiAudiences, agents, resources, componentHealth, issuing } = parts;
   return (request) => ({
     apiAudiences,
     agents,
@@ -54,7 +52,7 @@ export function kindServices(parts: KindServiceParts): (request: Caller) => Kind
       : refuse,
     componentHealth,
     object: async (resource, namespace, name) =>
-      freshObject(cache, storedResource(resources, { group: '', version: 'v1', resource }), {
+      freshObject(storedResource(resources, { group: '', version: 'v1', resource }), {
         namespace,
         name,
         signal: request.signal,

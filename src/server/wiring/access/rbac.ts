@@ -11,7 +11,6 @@ import { startInformer } from '../../../resources/object-informer.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
 import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
 import { decode } from '../../../schema/decode.ts';
-import type { Revision } from '../../../store/store.ts';
 
 /** The kinds in the index, and the escalation check for writes of each. Roles come before bindings. */
 const guards = {
@@ -40,8 +39,8 @@ interface RbacParts {
 /** The index of roles and bindings, kept up to date until closed. */
 interface FollowingRbac extends Closable {
   readonly index: RbacIndex;
-  /** Resolves when the index includes everything up to this revision, which the cache has. */
-  reached(revision: Revision): Promise<void>;
+  /** Resolves when the index includes everything that the cache has. */
+  caughtUp(): Promise<void>;
 }
 
 export function openRbac({ resources, dialect, logger }: RbacParts): FollowingRbac {
@@ -51,13 +50,17 @@ export function openRbac({ resources, dialect, logger }: RbacParts): FollowingRb
     const find = resources.finder(rbacGroup(dialect), 'v1', `${kind.toLowerCase()}s`);
     const put = (object: ApiObject, served: ServedResource): void => index.put(kind, decoded(object, served));
     const remove = (namespace: string, name: string): void => index.remove(kind, namespace, name);
-    return closing.add(startInformer({ resources, find }, { put, remove }, logger));
+    return { find, informer: closing.add(startInformer({ resources, find }, { put, remove }, logger)) };
   });
   return {
     index,
-    async reached(revision) {
+    async caughtUp() {
+      const wanted = informers.map(({ find, informer }) => ({
+        informer,
+        revision: find()?.collection.line.revision ?? 0,
+      }));
       // An informer is behind the cache only while it starts its watch.
-      while (!closing.isClosed && informers.some((informer) => informer.revision < revision)) await turn();
+      while (!closing.isClosed && wanted.some(({ informer, revision }) => informer.revision < revision)) await turn();
     },
     close: () => closing.close(),
   };

@@ -1,23 +1,43 @@
+import type { Closable } from '../../../base/disposable.ts';
+import type { Logger } from '../../../base/logger.ts';
+import type { RevisionLine } from '../../../cache/cache.ts';
 import { parseStored } from '../../../codec/json.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
+import type { PastState } from '../../../registry/verb.ts';
 import { readRecord } from '../../../registry/write/stored-object.ts';
+import { startInformer } from '../../../resources/object-informer.ts';
 import type { ServedResource } from '../../../resources/resource.ts';
-import type { Revision, Store } from '../../../store/store.ts';
+import type { ResourceRegistry } from '../../../resources/resource-registry.ts';
+import type { KeyStore, Revision } from '../../../store/store.ts';
+
+interface NamespaceIdentityParts {
+  readonly resources: ResourceRegistry;
+  readonly store: Pick<KeyStore, 'get'>;
+  readonly logger: Logger;
+  readonly held: { add<T extends Closable>(closable: T): T };
+}
+
+type IsSameNamespace = (name: string, at: PastState) => boolean | Promise<boolean>;
 
 /**
  * Tells whether a namespace at a past revision is the current namespace of that name, so that rights in one give none
  * in the other. True if no namespace has the name now, since then no rights by namespace exist. Returns a promise only
- * if the namespace was written after the revision and the cache no longer has its past state.
+ * if the namespace was written after the revision and the cache no longer has its past state, or the revision is another
+ * store's.
  */
-export const namespaceIdentity =
-  (namespaces: () => ServedResource | undefined, store: Pick<Store, 'get'>) =>
-  (name: string, at: Revision): boolean | Promise<boolean> => {
+export function namespaceIdentity(parts: NamespaceIdentityParts): IsSameNamespace {
+  const { resources, store } = parts;
+  const namespaces = resources.finder('', 'v1', 'namespaces');
+  const others = otherLines(parts, namespaces);
+  return (name, { line, revision: at }) => {
     const served = namespaces();
     if (!served) return true;
     const { collection } = served;
     const key = served.objectKey('', name);
     const now = collection.get(key);
-    if (!now || now.revision <= at) return true;
+    if (!now) return true;
+    if (line !== collection.line) return others.get(line)?.hasSince(name, at) ?? false;
+    if (now.revision <= at) return true;
     const { uid } = (parseStored(now.bytes) as ApiObject).metadata;
     const snapshot = collection.snapshotAt(at);
     if (snapshot) {
@@ -26,3 +46,69 @@ export const namespaceIdentity =
     }
     return store.get(key, at).then((record) => record !== undefined && readRecord(record).object.metadata.uid === uid);
   };
+}
+
+/** The stores besides that of the namespaces that have objects in namespaces. Usually there are none. */
+function otherLines(
+  { resources, logger, held }: NamespaceIdentityParts,
+  find: () => ServedResource | undefined,
+): ReadonlyMap<RevisionLine, KnownNamespaces> {
+  const ofNamespaces = find()?.collection.line;
+  const lines = new Set([...resources.stored()].map(({ collection }) => collection.line));
+  const others = new Map<RevisionLine, KnownNamespaces>();
+  for (const line of lines) {
+    if (!ofNamespaces || line === ofNamespaces) continue;
+    const known = new KnownNamespaces(line);
+    held.add(
+      startInformer(
+        { resources, find },
+        { put: (object) => known.put(object), remove: (_, name) => known.remove(name) },
+        logger,
+      ),
+    );
+    others.set(line, known);
+  }
+  return others;
+}
+
+/**
+ * From which revision of another store on the namespaces are those that this server knows. What that store had before this server
+ * heard of a namespace may be of one before it: nothing but time connects two stores. So after a start there is no
+ * history of namespaces in it, as in kube-apiserver, whose watch cache begins with the process.
+ */
+class KnownNamespaces {
+  readonly #line: RevisionLine;
+  readonly #since = new Map<string, { readonly uid: string | undefined; readonly revision: Promise<Revision> }>();
+
+  constructor(line: RevisionLine) {
+    this.#line = line;
+  }
+
+  put({ metadata: { name = '', uid } }: ApiObject): void {
+    if (this.#since.get(name)?.uid !== uid) this.#learn(name, uid);
+  }
+
+  remove(name: string): void {
+    this.#since.delete(name);
+  }
+
+  /** Whether the namespace of this name has been there since a revision. */
+  async hasSince(name: string, at: Revision): Promise<boolean> {
+    const known = this.#since.get(name);
+    if (!known) return false;
+    try {
+      return (await known.revision) <= at;
+    } catch {
+      // The store did not answer then: what it has from now on is of this namespace.
+      if (this.#since.get(name) === known) this.#learn(name, known.uid);
+      return false;
+    }
+  }
+
+  /** What is written from now on is of this namespace. */
+  #learn(name: string, uid: string | undefined): void {
+    const revision = this.#line.fresh();
+    revision.catch(() => {});
+    this.#since.set(name, { uid, revision });
+  }
+}

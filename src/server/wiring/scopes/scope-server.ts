@@ -101,7 +101,8 @@ function scopeServer(config: ApiServerConfig, parts: ScopeParts & Access & Servi
       // Those of a server that takes the lead later are there; one that was refused is tried again.
       if (lead.leads) await makeInitialObjects(config, parts);
       else held.add(lead.begin(() => ensureLater(config, parts)));
-      await authorization.reached(await cache.fresh());
+      await cache.fresh();
+      await authorization.caughtUp();
     },
     async createInitial(object) {
       const served = servedOf(resources, object);

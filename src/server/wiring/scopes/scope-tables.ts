@@ -1,4 +1,4 @@
-import type { WatchCache } from '../../../cache/cache.ts';
+import type { ObjectCache } from '../../../cache/cache.ts';
 import type { Kind } from '../../../kinds/kind.ts';
 import { defaultScope, type Scope } from '../../../meta/scope.ts';
 import { ResourceRegistry } from '../../../resources/resource-registry.ts';
@@ -6,12 +6,12 @@ import { ResourceRegistry } from '../../../resources/resource-registry.ts';
 /** The tables of resources of all open scopes. Each starts with the same kinds. */
 export class ScopeTables {
   readonly #kinds: readonly Kind[];
-  readonly #cache: WatchCache;
+  readonly #cache: ObjectCache;
   readonly #tables = new Map<string, ResourceRegistry>();
   readonly #opening = new Set<string>();
 
   /** Opens the default scope, whose objects the cache already holds. */
-  constructor(kinds: readonly Kind[], cache: WatchCache) {
+  constructor(kinds: readonly Kind[], cache: ObjectCache) {
     this.#kinds = kinds;
     this.#cache = cache;
     this.#tables.set(defaultScope.name, new ResourceRegistry(kinds, { cache, scope: defaultScope }));

@@ -7,7 +7,7 @@ import { observeEventLoop } from '../../serving/observe/event-loop-lag.ts';
 import { observeCollections, observeProcess } from '../../serving/observe/process-metrics.ts';
 import type { RequestTracer } from '../../serving/tracing/request-tracer.ts';
 import { cacheHealth } from '../../upkeep/cache-health.ts';
-import { Health } from '../../upkeep/health.ts';
+import { Health, type HealthOptions } from '../../upkeep/health.ts';
 import { storeHealth, storeProbe } from '../../upkeep/store-health.ts';
 import { type Cors, openCors } from '../access/cors.ts';
 import { type IdentitySources, openIdentitySources } from '../access/identity-sources.ts';
@@ -70,18 +70,30 @@ export async function openSharedParts(config: ApiServerConfig, parts: SharedPart
   };
 }
 
+/** The checks of one store. */
+type StoreHealth = Required<Pick<HealthOptions, 'cacheProblem' | 'storeProblem' | 'storeUnready'>>;
+
 function openHealth(
   { livezGraceMs, storeChecks, shareMetrics }: ApiServerConfig,
-  { clock, logger, dialect, shutdown, cache, store, encryptionProblem }: Basis & Storage,
+  { clock, logger, dialect, shutdown, stores, encryptionProblem }: Basis & Storage,
   capacity: SharedCapacity,
 ): Health {
-  const probe = storeProbe(store, clock);
+  const [main, ...overrides] = stores.map(({ store, cache }) => {
+    const probe = storeProbe(store, clock);
+    return {
+      cacheProblem: cacheHealth({ cache, probe, clock }),
+      storeProblem: storeHealth(probe, storeChecks?.healthMs),
+      storeUnready: storeHealth(probe, storeChecks?.readyMs),
+    };
+  }) as [StoreHealth, ...StoreHealth[]];
   const health = new Health({
     ...{ clock, logger, dialect, livezGraceMs },
     stopping: () => shutdown.stopping,
-    cacheProblem: cacheHealth({ cache, probe, clock }),
-    storeProblem: storeHealth(probe, storeChecks?.healthMs),
-    storeUnready: storeHealth(probe, storeChecks?.readyMs),
+    ...{ ...main, overrides },
+    async cacheProblem() {
+      const problems = await Promise.all([main, ...overrides].map((each) => each.cacheProblem()));
+      return problems.find((problem) => problem !== undefined);
+    },
     writeProblem: () => capacity.writeProblem(),
     ...(encryptionProblem && { encryptionProblem }),
   });
