@@ -179,10 +179,7 @@ test('versions: a patch applies to the version of its path', async () => {
   }
   fixture.patchType = 'json';
   const refused = await fixture.refusal('PATCH', `${inEvents}/one`, [{ op: 'replace', path: '/note', value: 'x' }]);
-  assert.match(
-    refused.message,
-    /Event "one" is invalid: note: Invalid value: "x": field is immutable/,
-  );
+  assert.match(refused.message, /Event "one" is invalid: note: Invalid value: "x": field is immutable/);
 });
 
 test('versions: errors name fields as in the version of the request', async () => {
