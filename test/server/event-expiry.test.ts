@@ -26,7 +26,7 @@ async function openWatch(server: OrchProcess, path: string): Promise<WatchClient
   return watch;
 }
 
-describe('events', { timeout: 60_000 }, () => {
+describe('events', { timeout: 2 * 60_000 }, () => {
   test('go when they were not written for the time, and nothing else does', async () => {
     const timeToLiveMs = 2_000;
     await using server = await OrchProcess.start({ flags: [`--event-ttl=${timeToLiveMs}ms`] });
