@@ -15,7 +15,7 @@ import { kinds } from '../kinds/kinds.ts';
 import type { KindServices } from '../kinds/services.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { defaultScope } from '../meta/scope.ts';
-import type { StatusError } from '../meta/status-error.ts';
+import type { Status, StatusError } from '../meta/status-error.ts';
 import type { Admission } from '../request/admission.ts';
 import { AuditAnnotations } from '../request/audit-annotations.ts';
 import { parseRequestInfo } from '../request/request-info.ts';
@@ -166,6 +166,13 @@ export class RegistryFixture implements AsyncDisposable {
     const reply = await this.call(method, target, body);
     if (reply.type !== 'object') throw new Error(`${method} ${target} answers ${reply.type}`);
     return JSON.parse(reply.bytes.toString());
+  }
+
+  /** The Status of the reply. Throws for other replies. */
+  async status(method: string, target: string, body?: unknown): Promise<Status> {
+    const reply = await this.call(method, target, body);
+    if (reply.type !== 'status') throw new Error(`${method} ${target} answers ${reply.type}`);
+    return reply.body;
   }
 
   /** The list of the reply. Throws for other replies. */

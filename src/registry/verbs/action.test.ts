@@ -10,8 +10,8 @@ for (const apiVersion of ['policy/v1', 'policy/v1beta1', undefined]) {
     const spec = { containers: [{ name: 'c', image: 'i' }] };
     await fixture.object('POST', '/api/v1/namespaces/n/pods', { metadata: { name: 'p' }, spec });
     const body = { ...(apiVersion && { apiVersion, kind: 'Eviction' }), metadata: { name: 'p' } };
-    const answer = await fixture.object('POST', '/api/v1/namespaces/n/pods/p/eviction', body);
-    assert.equal(answer['status'], 'Success');
+    const answer = await fixture.status('POST', '/api/v1/namespaces/n/pods/p/eviction', body);
+    assert.equal(answer.status, 'Success');
     assert.equal((await fixture.refusal('GET', '/api/v1/namespaces/n/pods/p')).code, 404);
   });
 }
@@ -21,7 +21,7 @@ test('binding a pod makes nobody the owner of what it changes', async () => {
   const pod = '/api/v1/namespaces/n/pods/p';
   const spec = { containers: [{ name: 'c', image: 'i' }] };
   const made = await fixture.object('POST', '/api/v1/namespaces/n/pods', { metadata: { name: 'p' }, spec });
-  await fixture.object('POST', `${pod}/binding`, { metadata: { name: 'p' }, target: { kind: 'Node', name: 'one' } });
+  await fixture.status('POST', `${pod}/binding`, { metadata: { name: 'p' }, target: { kind: 'Node', name: 'one' } });
   const bound = await fixture.object('GET', pod);
   assert.equal((bound['spec'] as { readonly nodeName?: string }).nodeName, 'one');
   assert.ok((made.metadata.managedFields ?? []).length > 0);
