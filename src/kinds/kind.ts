@@ -173,7 +173,7 @@ export interface ActionSubresource {
   readonly prepare?: (body: ApiObject, target: ActionTarget, context: AnswerContext) => Promise<void> | void;
   /** Rules that the schema cannot express. */
   readonly validate?: (body: ApiObject) => readonly FieldError[];
-  /** Runs the action, after admission and validation of the body. Returns the response object, sent with status 201; or with that of a Status. */
+  /** Runs the action, after admission and validation of the body. Returns the response: an object, sent with 201, or a Status. */
   readonly create: (body: ApiObject, target: ActionTarget, context: AnswerContext) => Promise<ApiObject | Status>;
 }
 

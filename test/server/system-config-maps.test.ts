@@ -30,6 +30,7 @@ describe('how clients are recognised', () => {
   const names = { username: ['x-user'], uid: ['x-uid'], group: ['x-group', 'x-role'], extraPrefix: ['x-extra-'] };
   const trust = ({ proxies = [proxy], now = systemClock.now(), tellsUid = false } = {}) =>
     authenticationTrust({
+      dialect: orch,
       authorities: () => ({ clients: [one], proxies }),
       requestHeader: { allowedNames: ['front'], names },
       tellsUid,

@@ -1,4 +1,6 @@
 import type { RequestHeaderNames } from '../../authn/identity-headers.ts';
+import type { Dialect } from '../../dialect/dialect.ts';
+import { systemConfigMapNames } from '../../dialect/system-config-map-names.ts';
 import { certificatesFromPem, certificateToPem } from '../../pki/pem.ts';
 import type { ConfigMapData, SystemConfigMap } from './system-config-maps.ts';
 
@@ -9,6 +11,7 @@ export interface TrustedAuthorities {
 }
 
 interface AuthenticationTrustOptions {
+  readonly dialect: Dialect;
   /** As they are now. */
   readonly authorities: () => TrustedAuthorities;
   readonly requestHeader: { readonly allowedNames: readonly string[]; readonly names: RequestHeaderNames } | undefined;
@@ -23,7 +26,7 @@ interface AuthenticationTrustOptions {
  * the aggregation layer read it there. What other servers of the cluster have added stays, but for authorities that have expired.
  */
 export const authenticationTrust = (options: AuthenticationTrustOptions): SystemConfigMap => ({
-  name: 'extension-apiserver-authentication',
+  name: systemConfigMapNames(options.dialect).authentication,
   data(found) {
     const { authorities, requestHeader, tellsUid, now } = options;
     const { clients, proxies } = authorities();

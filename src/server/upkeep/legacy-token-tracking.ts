@@ -1,5 +1,5 @@
-import { components } from '../../dialect/components.ts';
 import type { Dialect } from '../../dialect/dialect.ts';
+import { systemConfigMapNames } from '../../dialect/system-config-map-names.ts';
 import { formatTime } from '../../meta/time.ts';
 import type { SystemConfigMap } from './system-config-maps.ts';
 
@@ -7,7 +7,7 @@ import type { SystemConfigMap } from './system-config-maps.ts';
  * Since when the last use of service account tokens in secrets is recorded (KEP-2799): who removes unused ones counts from that day.
  */
 export const legacyTokenTracking = (dialect: Dialect, now: () => number): SystemConfigMap => ({
-  name: `${components(dialect).apiServer}-legacy-service-account-token-tracking`,
+  name: systemConfigMapNames(dialect).legacyTokens,
   data: (found) => (isDay(found['since']) ? found : { ...found, since: formatTime(now()).slice(0, dayLength) }),
 });
 

@@ -34,6 +34,7 @@ export class SystemConfigMaps {
   readonly #options: SystemConfigMapsOptions;
   readonly #location: { readonly resource: string; readonly namespace: string };
   readonly #rounds: RepeatedWork;
+  #first: Promise<void> = Promise.resolve();
 
   constructor(options: SystemConfigMapsOptions) {
     const { clock, dialect } = options;
@@ -48,7 +49,8 @@ export class SystemConfigMaps {
 
   /** Looks after them from now on. Resolves after the first round, which may fail: others come. */
   async start(): Promise<void> {
-    await this.sync().catch((error) => this.#failed(error));
+    this.#first = this.sync().catch((error) => this.#failed(error));
+    await this.#first;
     if (!this.#rounds.closed) this.#rounds.start(intervalMs);
   }
 
@@ -83,7 +85,7 @@ export class SystemConfigMaps {
   }
 
   /** Ends, and waits for the round under way, which needs the store. */
-  end(): Promise<void> {
-    return this.#rounds.end();
+  async end(): Promise<void> {
+    await Promise.all([this.#first, this.#rounds.end()]);
   }
 }

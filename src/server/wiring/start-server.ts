@@ -30,9 +30,10 @@ export async function startServer(
   try {
     const early = config.listensReady ? undefined : await listenFor(server, config, environment);
     const publish = async (listener: Listener): Promise<void> => {
-      const systemConfigMaps = keepSystemConfigMaps(server, config, environment);
-      await publishClusterInfo(server, config, { ...environment, listener });
-      await systemConfigMaps;
+      await Promise.all([
+        publishClusterInfo(server, config, { ...environment, listener }),
+        keepSystemConfigMaps(server, config, environment),
+      ]);
     };
     await server.start(async () => {
       // Keys and certificates that were made are to outlive a crash, like objects.
@@ -113,6 +114,7 @@ function keepSystemConfigMaps(
 ): Promise<void> {
   const now = () => clock.now();
   const trust = authenticationTrust({
+    dialect,
     authorities: () => server.trusted(),
     requestHeader,
     tellsUid: features.RemoteRequestHeaderUID,

@@ -1,4 +1,3 @@
-import type { Closable } from '../../base/disposable.ts';
 import { limits } from '../../base/limits.ts';
 import type { Count } from '../../base/metrics.ts';
 import type { CachedResource, ObjectCache } from '../../cache/cache.ts';
@@ -16,7 +15,7 @@ import type { KeyStore, Store } from '../../store/store.ts';
 import { transformedStore } from '../../store/transformed-store.ts';
 import type { ValueTransformer } from '../../store/value-transformer.ts';
 import { claimStore } from '../upkeep/claim-store.ts';
-import { Compactor } from '../upkeep/compactor.ts';
+import { type LedCompaction, leadCompaction } from '../upkeep/led-compaction.ts';
 import { ServerPresence } from '../upkeep/server-presence.ts';
 import { earlyCompactions, passedOverKeys, storageMetrics } from '../upkeep/storage-metrics.ts';
 import type { Basis } from './basis.ts';
@@ -164,7 +163,7 @@ async function openCachedStore(
   shutdown.add('store', () => store.close());
   await claimStore(store, dialect.name);
   const presence = await openPresence(storage, store, basis);
-  const compaction = await leadCompaction(store, basis, { windowMs, early });
+  const compaction = await leadCompaction(store, { ...basis, windowMs, early });
   shutdown.add('compactor', () => compaction.close());
   const cache = createWatchCache({
     ...{ store, resources, clock, random, logger, sharing },
@@ -192,49 +191,3 @@ async function openPresence(
 /** How long history stays, in milliseconds; 0: another program compacts. */
 const windowOf = (storage: ApiServerConfig['storage']): number =>
   storage.backend === 'etcd3' ? (storage.compactionMs ?? limits.historyMs) : limits.historyMs;
-
-/** Compaction by the server that leads. */
-interface LedCompaction extends Pick<Compactor, 'historyGrew' | 'historyBytes'>, Closable {
-  /** Looks for history from before this server led: now, if it leads, or when it does. */
-  measure(): Promise<void>;
-}
-
-async function leadCompaction(
-  store: Store,
-  { clock, logger, lead }: Pick<Basis, 'clock' | 'logger' | 'lead'>,
-  { windowMs, early }: Pick<StoreParts, 'windowMs' | 'early'>,
-): Promise<LedCompaction> {
-  const options = {
-    ...{ store, clock, logger },
-    windowMs,
-    bytesMax: limits.historyBytesMax,
-    earlyCompactions: early,
-  };
-  /** Changes up to this revision are in the cache. */
-  let applied = await store.head();
-  let compactor: Compactor | undefined;
-  let measure = async (): Promise<void> => {};
-  let isAsked = false;
-  // A server that takes the lead later finds history as after a start, and knows no older marks.
-  const leading = lead.begin(() => {
-    const [own, before] = [new Compactor(options), applied];
-    compactor = own;
-    measure = () => own.measure(before);
-    if (isAsked) void measure();
-    return own;
-  });
-  return {
-    get historyBytes() {
-      return compactor?.historyBytes ?? 0;
-    },
-    historyGrew(bytes, revision) {
-      applied = revision;
-      compactor?.historyGrew(bytes, revision);
-    },
-    measure() {
-      isAsked = true;
-      return measure();
-    },
-    close: () => leading.close(),
-  };
-}

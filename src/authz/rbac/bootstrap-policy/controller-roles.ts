@@ -1,6 +1,6 @@
-import { components } from '../../../dialect/components.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
 import { signerNames } from '../../../dialect/signer-names.ts';
+import { systemConfigMapNames } from '../../../dialect/system-config-map-names.ts';
 import type { PolicyRule } from '../../../kinds/rbac/policy-rule.ts';
 import { account, type DefaultBinding, type DefaultRole, read, recordEvents, rule } from './policy-objects.ts';
 
@@ -222,7 +222,7 @@ const clusterRules = (dialect: Dialect): Readonly<Record<string, readonly Policy
     ],
     'generic-garbage-collector': [rule(`${read} delete patch update`, '*', { groups: ['*'] }), events],
     'legacy-service-account-token-cleaner': [
-      rule('get', 'configmaps', { names: [`${components(dialect).apiServer}-legacy-service-account-token-tracking`] }),
+      rule('get', 'configmaps', { names: [systemConfigMapNames(dialect).legacyTokens] }),
       rule('delete patch', 'secrets'),
     ],
     'namespace-controller': [

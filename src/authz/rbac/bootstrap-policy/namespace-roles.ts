@@ -1,5 +1,6 @@
 import { components } from '../../../dialect/components.ts';
 import type { Dialect } from '../../../dialect/dialect.ts';
+import { systemConfigMapNames } from '../../../dialect/system-config-map-names.ts';
 import { clusterInfo } from '../../../kinds/core/cluster-info.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
 import { controllerPrefix } from './controller-roles.ts';
@@ -10,11 +11,12 @@ export const namespaceRoles = (dialect: Dialect): readonly ApiObject[] => {
   const { system, public: publicNamespace } = dialect.namespaces;
   const { controllerManager } = dialect;
   const { scheduler } = components(dialect);
-  const reader = 'extension-apiserver-authentication-reader';
+  const { authentication } = systemConfigMapNames(dialect);
+  const reader = `${authentication}-reader`;
   return [
     roleObject(dialect, system, {
       name: reader,
-      rules: [rule(read, 'configmaps', { names: ['extension-apiserver-authentication'] })],
+      rules: [rule(read, 'configmaps', { names: [authentication] })],
     }),
     bindingObject(dialect, system, {
       name: `system::${reader}`,
