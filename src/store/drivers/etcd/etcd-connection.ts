@@ -113,10 +113,15 @@ export class EtcdConnection {
       this.#assertOpen();
       const member = this.#member();
       const leftMs = this.#giveUpAt(startedAt, patience) - this.#clock.monotonic();
+      // One time for both calls: an attempt that began in time is late by that at most.
       const msMax = Math.min(limits.etcdReadMsMax, Math.max(leftMs, limits.etcdOutageRetryMsMax));
+      const answerBy = this.#clock.monotonic() + msMax;
       try {
         await this.#assertOurs(member, msMax);
-        const response = await member.call(method, request, { kind: 'read', msMax });
+        const response = await member.call(method, request, {
+          kind: 'read',
+          msMax: answerBy - this.#clock.monotonic(),
+        });
         this.#noteAnswer(member);
         return response;
       } catch (error) {

@@ -5,8 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { status } from '@grpc/grpc-js';
+import { limits } from '../../../base/limits.ts';
+import { silentLogger } from '../../../base/logger.ts';
+import { systemRandom } from '../../../base/random.ts';
 import { SpanFixture } from '../../../base/span-fixture.ts';
+import { systemClock } from '../../../base/time/clock.ts';
 import { type ChangeBatch, isStoreError, type Store, type WriteOptions } from '../../store.ts';
+import { EtcdConnection } from './etcd-connection.ts';
+import { rangeMethod } from './etcd-messages.ts';
 import { openEtcdStore } from './etcd-store.ts';
 import {
   bytesOf,
@@ -68,6 +74,30 @@ test('a socket of this machine is an endpoint', async (context) => {
   context.after(() => rmSync(folder, { recursive: true }));
   const store = await openOn(context, { address: `unix://${folder}/kine.sock`, range: () => responseAt(7) });
   assert.equal(await store.head(), 7);
+});
+
+test('a member that took long to say whose it is has the rest of an attempt for the read', async (context) => {
+  const slowMs = limits.etcdReadMsMax - 1_000;
+  let passedMs = 0;
+  let allowedMs = Number.NaN;
+  const { endpoint, close } = await startFakeEtcd({
+    status: () => {
+      passedMs += slowMs;
+    },
+    range: (_request, _metadata, deadline) => {
+      allowedMs = Number(deadline) - Date.now();
+      return responseAt(1);
+    },
+  });
+  const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
+  const [random, logger] = [systemRandom, silentLogger];
+  const connection = new EtcdConnection({ endpoints: [endpoint], clock, random, logger, probeKey: Buffer.from('/') });
+  context.after(async () => {
+    await connection.close();
+    close();
+  });
+  await connection.read(rangeMethod, { key: Buffer.from('/a') });
+  assert.ok(allowedMs <= limits.etcdReadMsMax - slowMs, `${allowedMs} ms`);
 });
 
 describe('etcd protocol: writes', () => {

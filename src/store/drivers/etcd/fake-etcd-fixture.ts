@@ -4,6 +4,7 @@ import {
   Server,
   ServerCredentials,
   type ServerDuplexStream,
+  type ServerUnaryCall,
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
@@ -52,11 +53,14 @@ export type FakeWatch = ServerDuplexStream<Buffer, Buffer>;
 
 /** Messages in wire format. An error with a gRPC `code` is sent as that status. */
 export interface FakeEtcdHandlers {
-  readonly range?: (request: Buffer) => FakeMessage;
+  /** `deadline` is what the client allows. */
+  readonly range?: (request: Buffer, metadata: Metadata, deadline: Date | number) => FakeMessage;
   readonly txn?: (request: Buffer, metadata: Metadata) => FakeMessage;
   readonly put?: (request: Buffer) => FakeMessage;
   readonly watch?: (call: FakeWatch) => void;
   readonly version?: string;
+  /** Called before its status is told. */
+  readonly status?: () => void;
   /** `unix:///path`. Default: a port. */
   readonly address?: string;
 }
@@ -84,7 +88,10 @@ export const startFakeEtcd = async (handlers: FakeEtcdHandlers): Promise<FakeEtc
         isProbe(request) ? responseAt(1) : (handlers.txn ?? unexpected)(request, metadata),
       ),
       put: answering(handlers.put ?? unexpected),
-      status: answering(() => responseAt(1).bytes(2, Buffer.from(handlers.version ?? '3.5.17'))),
+      status: answering(() => {
+        handlers.status?.();
+        return responseAt(1).bytes(2, Buffer.from(handlers.version ?? '3.5.17'));
+      }),
       watch: (call: FakeWatch) => {
         // The store cancels its watches; that is not a failure of the fake.
         call.on('error', () => {});
@@ -155,13 +162,13 @@ const asBytes = {
 };
 
 const answering =
-  (handler: (request: Buffer, metadata: Metadata) => FakeMessage) =>
+  (handler: (request: Buffer, metadata: Metadata, deadline: Date | number) => FakeMessage) =>
   (
-    call: { readonly request: Buffer; readonly metadata: Metadata },
+    call: Pick<ServerUnaryCall<Buffer, Buffer>, 'request' | 'metadata' | 'getDeadline'>,
     respond: (error: ServiceError | null, response?: Buffer) => void,
   ): void => {
     try {
-      respond(null, handler(call.request, call.metadata).finish());
+      respond(null, handler(call.request, call.metadata, call.getDeadline()).finish());
     } catch (error) {
       respond(error as ServiceError);
     }
