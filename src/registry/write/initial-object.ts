@@ -2,7 +2,7 @@ import { encodeObject } from '../../codec/json.ts';
 import type { ServedResource } from '../../resources/resource.ts';
 import { StoreError } from '../../store/store.ts';
 import type { RegistryParts } from '../verb.ts';
-import { completeObject, type NewInitialObject } from './complete-object.ts';
+import { type CompletingParts, completeObject, type NewInitialObject } from './complete-object.ts';
 import { encodedByForm, type InitialForms } from './initial-forms.ts';
 
 export interface InitialObject extends NewInitialObject {
@@ -16,7 +16,7 @@ export interface InitialObject extends NewInitialObject {
  * more than this, or the store refuses; a request then says why. `forms`: those that the product was built with.
  */
 export async function createInitial(
-  parts: RegistryParts,
+  parts: CompletingParts & Pick<RegistryParts, 'store'>,
   initial: InitialObject,
   forms: InitialForms | undefined,
 ): Promise<boolean> {

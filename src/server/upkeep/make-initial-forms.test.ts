@@ -4,9 +4,12 @@ import { seededRandom } from '../../base/random.ts';
 import { ManualClock } from '../../base/time/clock.ts';
 import { encodeObject } from '../../codec/json.ts';
 import { dialectNames, dialects } from '../../dialect/dialects.ts';
+import { RegistryFixture } from '../../registry/registry-fixture.ts';
 import { completeObject } from '../../registry/write/complete-object.ts';
-import { encodedByForm, loadForms, readForms } from '../../registry/write/initial-forms.ts';
+import { encodedByForm, loadForms, readForms, writeForms } from '../../registry/write/initial-forms.ts';
+import { createInitial } from '../../registry/write/initial-object.ts';
 import { defaultFeatures, namesOfEnabled } from '../wiring/features.ts';
+import { serverUser } from './bootstrap.ts';
 import { formedObjects, makeInitialForms } from './make-initial-forms.ts';
 
 const features = namesOfEnabled(defaultFeatures);
@@ -44,4 +47,16 @@ describe('forms of initial objects', () => {
 
     it(`${name}: are not in the sources`, async () => assert.equal(await loadForms(dialect), undefined));
   }
+
+  it('are what is written where there are some', async () => {
+    await using fixture = await RegistryFixture.open();
+    const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'formed' } };
+    const initial = { served: fixture.served('/api/v1/namespaces'), object, user: serverUser, manager: 'orch' };
+    const parts = { dialect: dialects.orch, features, clock: fixture.clock, random: seededRandom(7) };
+    const text = writeForms(parts, [initial]).replace('"formed"', '"by-form"');
+    assert.ok(await createInitial({ ...parts, store: fixture.store }, initial, readForms('orch', text)));
+    await fixture.cache.fresh();
+    const stored = fixture.served('/api/v1/namespaces').collection.get('/core/namespaces/formed');
+    assert.match(stored?.bytes.toString() ?? '', /"name":"by-form"/);
+  });
 });
