@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { builtinModules } from './builtin-modules.ts';
+import { initialForms } from './initial-forms.ts';
 import { logPlaces } from './log-places.ts';
 import { type Merged, mergeModules } from './merge-modules.ts';
 
@@ -108,7 +109,12 @@ export async function build(root: string): Promise<BuildResult> {
   });
   const builtins = builtinModules(root);
   const results = await Promise.all([
-    bundle({ ...shared, splitting: true, entryPoints: { ...own, ...together }, plugins: [builtins, plugin] }),
+    bundle({
+      ...shared,
+      splitting: true,
+      entryPoints: { ...own, ...together },
+      plugins: [builtins, initialForms(root), plugin],
+    }),
     bundle({ ...shared, entryPoints: { ...alone }, plugins: [builtins] }),
   ]);
   // A warning here is, for one, an import that cannot be found and that the code guards: then it fails when it runs.

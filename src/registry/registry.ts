@@ -25,6 +25,7 @@ import { getScale, writeScale } from './verbs/scale.ts';
 import { update } from './verbs/update.ts';
 import { watch } from './verbs/watch.ts';
 import { checkCreation } from './write/check-creation.ts';
+import { type InitialForms, loadForms } from './write/initial-forms.ts';
 import { createInitial, type InitialObject } from './write/initial-object.ts';
 import { type InTurn, ObjectWriter } from './write/object-writer.ts';
 
@@ -35,6 +36,7 @@ import { type InTurn, ObjectWriter } from './write/object-writer.ts';
 export class Registry {
   readonly #parts: RegistryParts;
   readonly #writer: ObjectWriter;
+  #forms: Promise<InitialForms | undefined> | undefined;
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
@@ -52,8 +54,9 @@ export class Registry {
   }
 
   /** See `createInitial`. */
-  createInitial(initial: InitialObject): Promise<boolean> {
-    return createInitial(this.#parts, initial);
+  async createInitial(initial: InitialObject): Promise<boolean> {
+    this.#forms ??= loadForms(this.#parts.dialect);
+    return createInitial(this.#parts, initial, await this.#forms);
   }
 
   #serveObject(request: VerbRequest): Reply | Promise<Reply> {

@@ -15,7 +15,7 @@ import { schemaOf } from '../../schema/schema.ts';
 export function setNewMetadata(
   { metadata }: ApiObject,
   { nameIfNone }: Pick<Kind, 'nameIfNone'>,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  { clock, random }: { readonly clock: Pick<Clock, 'now'>; readonly random: Random },
 ): void {
   if (metadata.name === undefined && metadata.generateName !== undefined) {
     metadata.name = `${metadata.generateName.slice(0, limits.labelLengthMax - nameSuffixLength)}${nameSuffix(random)}`;

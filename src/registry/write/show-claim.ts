@@ -2,7 +2,7 @@ import { encodeObject } from '../../codec/json.ts';
 import type { UserInfo } from '../../request/user-info.ts';
 import type { RegistryParts } from '../verb.ts';
 import type { ShowClaim } from './claims.ts';
-import { completeObject } from './initial-object.ts';
+import { completeObject } from './complete-object.ts';
 
 /**
  * Makes the objects by which clients see claims, as requests of the server would, but without requests of their own: each is

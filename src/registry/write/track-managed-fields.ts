@@ -28,7 +28,8 @@ export const writeSource = (
     served,
     info,
     manager,
-  }: Pick<WriteContext, 'served' | 'manager'> & {
+  }: Pick<WriteContext, 'manager'> & {
+    readonly served: Pick<WriteContext['served'], 'kind' | 'apiVersion'>;
     readonly info: Pick<WriteContext['info'], 'subresource'>;
   },
   nowMs: number,
