@@ -66,9 +66,13 @@ enableCompileCache(import.meta.dirname + '/.compile-cache');
 await import('./main.js');
 `;
 
-/** Bundled CommonJS packages call `require` for the modules of Node.js itself. */
-const banner =
-  "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);";
+/**
+ * Bundled CommonJS packages call `require` for the modules of Node.js itself. Some globals of Node.js are accessors, which
+ * its compilers cannot look through: each use would be two calls.
+ */
+const banner = `import { createRequire as createRequireOfBundle } from 'node:module';
+const require = createRequireOfBundle(import.meta.url);
+const { Buffer, process } = globalThis;`;
 
 /** Files of earlier builds that a running server may still load lazily are left for this long. Milliseconds. */
 const leftoverMs = 60 * 60_000;

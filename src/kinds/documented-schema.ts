@@ -26,7 +26,8 @@ export function contentOfLazy(kind: Kind): string | undefined {
   const lazy = lazySchemaOf(kind);
   if (!lazy) return undefined;
   const names = Object.keys(kind).filter((name) => name !== 'schema') as (keyof Kind)[];
-  return JSON.stringify([lazy.revision, ...names.map((name) => [name, kind[name]])]);
+  const values = names.map((name) => [name, kind[name]] as const).filter(([, value]) => value !== undefined);
+  return JSON.stringify([lazy.revision, ...values]);
 }
 
 /** As published: `com.example.v1.Widget`. */

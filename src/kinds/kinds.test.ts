@@ -33,6 +33,12 @@ const bodies = all.flatMap(({ subresources }) =>
 const roots = [...all.map(({ schema }) => schema), ...bodies, deleteOptions, labelSelector, listMeta, status];
 const everyStruct = new Set(roots.flatMap((root) => [...structs(root)]));
 
+test('kinds have the same fields in the same order, so that each look at one costs little', () => {
+  const [first] = all;
+  assert.ok(first);
+  for (const kind of all) assert.deepEqual(Object.keys(kind), Object.keys(first), kind.kind);
+});
+
 test('kinds: names, groups, scopes and verbs', () => {
   const facts = all.map((kind) => [
     kind.version,

@@ -37,14 +37,15 @@ export const lazySchemaOf = (kind: object): LazySchema | undefined => schemas.ge
 
 /** The kind with another schema. Copies of it have the schema that was built. */
 export function withLazySchema(kind: Omit<Kind, 'schema'>, schema: LazySchema): Kind {
-  const made: Kind = {
-    ...kind,
-    get schema() {
-      return schema.value;
-    },
-  };
+  const made = { ...kind };
+  Object.defineProperty(made, 'schema', { get: builtSchema, enumerable: true, configurable: true });
   schemas.set(made, schema);
-  return made;
+  return made as Kind;
+}
+
+/** One function for all, so that they have one hidden class. */
+function builtSchema(this: object): StructSchema | undefined {
+  return schemas.get(this)?.value;
 }
 
 /** What all schemas that are built later have in common: the fields of every object. None has a protobuf form. */

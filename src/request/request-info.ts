@@ -30,16 +30,18 @@ export interface ResourceRequest {
    * The path below a subresource whose requests are passed on, as it was sent: percent-encoded, with its first slash. Undefined
    * if there is none.
    */
-  readonly below?: string;
+  readonly below?: string | undefined;
   /**
    * Set for the deprecated watch paths, `/api/v1/watch/...`. Such a request is authorized as a watch whatever its
    * method; only GET and HEAD are served.
    */
-  readonly watchPath?: {
-    /** Name of the single object in the path; '' if there is none. */
-    readonly name: string;
-    readonly reads: boolean;
-  };
+  readonly watchPath?:
+    | {
+        /** Name of the single object in the path; '' if there is none. */
+        readonly name: string;
+        readonly reads: boolean;
+      }
+    | undefined;
   /**
    * Selectors of collection requests, for authorizers: parsed on access, undefined if absent or malformed. The verb
    * itself rejects malformed ones.
@@ -98,7 +100,8 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   if (first === 'watch' && watched.length > 0) {
     if (below !== undefined) throw noSuchPath();
     const { group, version } = rest;
-    return { type: 'resource', path, query, group, version, ...locateWatched(watched, query, verbs[0] === 'get') };
+    const located = locateWatched(watched, query, verbs[0] === 'get');
+    return new ParsedRequest({ path, query, group, version, ...located, below });
   }
   const place = locate(rest.segments);
   const verb = place.name === '' && !(place.resource === '') ? collectionVerb(verbs[1], query) : verbs[0];
@@ -106,9 +109,8 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   const { group, version } = rest;
   const { namespace, inNamespace, resource, subresource } = place;
   if (below !== undefined && subresource !== passingSubresource) throw noSuchPath();
-  // Each field by name: objects that are put together of others cost more to make, and more at each look at them.
-  const info: ResourceRequest = {
-    type: 'resource',
+  // Each field by name: to put it together of others costs more than the rest.
+  return new ParsedRequest({
     path,
     query,
     verb,
@@ -119,34 +121,72 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
     resource,
     name,
     subresource,
-  };
-  if (below !== undefined) return { ...info, below };
-  return selects(info) ? withSelectors(info) : info;
+    below,
+    watchPath: undefined,
+  });
 }
 
-const selects = ({ verb, query }: ResourceRequest): boolean =>
-  query.size > 0 &&
-  (verb === 'list' || verb === 'watch' || verb === 'deletecollection') &&
-  Boolean(query.get('fieldSelector') || query.get('labelSelector'));
+/** One class for all: where requests differ in their fields, each look at one is a look-up by its name. */
+class ParsedRequest implements ResourceRequest {
+  readonly type = 'resource';
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly verb: ResourceVerb;
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly inNamespace: boolean;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  readonly below: string | undefined;
+  readonly watchPath: ResourceRequest['watchPath'];
+  #selectors: RequestSelectors | undefined;
 
-function withSelectors(info: ResourceRequest): ResourceRequest {
-  const { query } = info;
-  let fields: { readonly selector: Selector | undefined } | undefined;
-  let labels: { readonly selector: Selector | undefined } | undefined;
-  return {
-    ...info,
-    get fieldSelector() {
-      fields ??= { selector: readable(query.get('fieldSelector'), parseFieldSelector) };
-      return fields.selector;
-    },
-    get labelSelector() {
-      labels ??= {
-        selector: readable(query.get('labelSelector'), (text) => parseLabelSelector(text, anything, anything)),
-      };
-      return labels.selector;
-    },
-  };
+  constructor(parts: Required<Omit<ResourceRequest, 'type' | keyof RequestSelectors>>) {
+    this.path = parts.path;
+    this.query = parts.query;
+    this.verb = parts.verb;
+    this.group = parts.group;
+    this.version = parts.version;
+    this.namespace = parts.namespace;
+    this.inNamespace = parts.inNamespace;
+    this.resource = parts.resource;
+    this.subresource = parts.subresource;
+    this.name = parts.name;
+    this.below = parts.below;
+    this.watchPath = parts.watchPath;
+  }
+
+  get fieldSelector(): Selector | undefined {
+    return this.#read().fieldSelector;
+  }
+
+  get labelSelector(): Selector | undefined {
+    return this.#read().labelSelector;
+  }
+
+  #read(): RequestSelectors {
+    this.#selectors ??= this.#selects
+      ? {
+          fieldSelector: readable(this.query.get('fieldSelector'), parseFieldSelector),
+          labelSelector: readable(this.query.get('labelSelector'), (text) =>
+            parseLabelSelector(text, anything, anything),
+          ),
+        }
+      : noSelectors;
+    return this.#selectors;
+  }
+
+  get #selects(): boolean {
+    const { verb, watchPath } = this;
+    return !watchPath && (verb === 'list' || verb === 'watch' || verb === 'deletecollection');
+  }
 }
+
+type RequestSelectors = Pick<ResourceRequest, 'fieldSelector' | 'labelSelector'>;
+
+const noSelectors: RequestSelectors = { fieldSelector: undefined, labelSelector: undefined };
 
 /** The verb validates names and values; an invalid one matches nothing and is harmless for an authorizer. */
 const anything = (): readonly string[] => [];

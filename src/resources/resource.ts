@@ -147,28 +147,40 @@ export function makeResource(
   { kind: stored, others, builtIn, custom, before }: ResourceKinds,
   { cache, scope }: ResourcePlace,
 ): Resource {
-  const versions: ServedResource[] = [];
   const prefix = keyPrefix(scope, stored);
   const collection = storesObjects(stored) ? cache.collection(prefix) : neverStored(stored);
   const kinds = [stored, ...others];
   const conversion = others.length === 0 ? undefined : custom ? customConversion(custom) : converter(kinds);
-  const resource: Resource = {
-    ...{ kind: stored, collection, versions, kinds, builtIn, custom },
-    normalise: custom && new Normaliser(kinds).normalise,
-    get stored() {
-      return storedVersion;
-    },
-  };
-  const storedVersion: ServedResource = makeVersion(resource, stored, {
-    ...{ prefix, conversion },
-    forms: formsOf(before, stored),
-  });
-  if (stored.served !== false) versions.push(storedVersion);
-  for (const kind of others) {
-    if (kind.served === false) continue;
-    versions.push(makeVersion(resource, kind, { prefix, conversion, forms: formsOf(before, kind) }));
+  return new VersionedResource({ kind: stored, collection, kinds, builtIn, custom }, (resource, kind) =>
+    makeVersion(resource, kind, { prefix, conversion, forms: formsOf(before, kind) }),
+  );
+}
+
+class VersionedResource implements Resource {
+  readonly kind: Kind;
+  readonly collection: Collection;
+  readonly kinds: readonly Kind[];
+  readonly builtIn: boolean;
+  readonly custom: CustomVersions | undefined;
+  readonly normalise: CachedResource['normalise'];
+  readonly stored: ServedResource;
+  readonly versions: readonly ServedResource[];
+
+  constructor(
+    { kind, collection, kinds, builtIn, custom }: Omit<Resource, 'normalise' | 'stored' | 'versions'>,
+    versionOf: (resource: Resource, kind: Kind) => ServedResource,
+  ) {
+    this.kind = kind;
+    this.collection = collection;
+    this.kinds = kinds;
+    this.builtIn = builtIn;
+    this.custom = custom;
+    this.normalise = custom && new Normaliser(kinds).normalise;
+    this.stored = versionOf(this, kind);
+    this.versions = kinds
+      .filter(({ served }) => served !== false)
+      .map((each) => (each === kind ? this.stored : versionOf(this, each)));
   }
-  return resource;
 }
 
 /** The forms of the same version in a replaced resource. Versions of built-in kinds do not change. */

@@ -1,0 +1,11 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { limits } from './limits.ts';
+
+setFlagsFromString('--allow-natives-syntax');
+const isFast = new Function('object', 'return %HasFastProperties(object)');
+
+test('limits are no dictionary', () => {
+  assert.equal(isFast(limits), true);
+});
