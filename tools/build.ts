@@ -4,7 +4,9 @@
  * their own and cost nothing until they are used.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { OutputFile } from 'esbuild';
+import { asScript } from './as-script.ts';
 import { builtinModules } from './builtin-modules.ts';
 import { initialForms } from './initial-forms.ts';
 import { logPlaces } from './log-places.ts';
@@ -26,7 +28,13 @@ const threads: Readonly<Record<string, string>> = {
 
 /** What every command loads, what stands in for a store, and what every server does, with the store that it has by default. */
 const merged: readonly Merged[] = [
-  { name: 'shell', roots: ['src/cli/run-command-line.ts', 'src/cli/error-output.ts', 'src/cli/commands/version.ts'] },
+  {
+    name: 'shell',
+    roots: [
+      ...['src/cli/run-command-line.ts', 'src/cli/error-output.ts', 'src/cli/commands/version.ts'],
+      'src/cli/compiled-code.ts',
+    ],
+  },
   { name: 'stand-in', roots: ['src/cli/commands/stand-in-etcd.ts'] },
   {
     name: 'server',
@@ -70,9 +78,8 @@ await import('./main.js');
  * Bundled CommonJS packages call `require` for the modules of Node.js itself. Some globals of Node.js are accessors, which
  * its compilers cannot look through: each use would be two calls.
  */
-const banner = `import { createRequire as createRequireOfBundle } from 'node:module';
-const require = createRequireOfBundle(import.meta.url);
-const { Buffer, process } = globalThis;`;
+const banner = `const { Buffer, process } = globalThis;
+const require = process.getBuiltinModule('module').createRequire(import.meta.url);`;
 
 /** Files of earlier builds that a running server may still load lazily are left for this long. Milliseconds. */
 const leftoverMs = 60 * 60_000;
@@ -124,7 +131,7 @@ export async function build(root: string): Promise<BuildResult> {
   // A warning here is, for one, an import that cannot be found and that the code guards: then it fails when it runs.
   const [warning] = results.flatMap(({ warnings }) => warnings);
   if (warning) throw new Error(`${warning.location?.file ?? ''}:${warning.location?.line ?? ''} ${warning.text}`);
-  const outputFiles = results.flatMap((result) => result.outputFiles);
+  const outputFiles = results.flatMap((result) => result.outputFiles).flatMap(scripted);
   const files = outputFiles.filter(({ path }) => path.endsWith('.js'));
   for (const { path, text } of files) refuseWide(path, text);
   mkdirSync(dist, { recursive: true });
@@ -151,6 +158,24 @@ export async function build(root: string): Promise<BuildResult> {
   return { files: written.size, bytes };
 }
 
+/** What is large and runs at every start is a script, and a module in its place. */
+function scripted(output: Output): readonly Output[] {
+  const server = /^(part-\w+-)server\.js(\.map)?$/.exec(basename(output.path));
+  if (!server) return [output];
+  const [, version = '', map = ''] = server;
+  const file = `${version}server-script.js`;
+  const path = join(dirname(output.path), `${file}${map}`);
+  if (map !== '') return [{ path, text: output.text, contents: output.contents }];
+  const runner = `import { "src/cli/compiled-code.ts runScript" as runScript } from "./${version}shell.js";`;
+  const { script, module } = asScript({ file, text: output.text, runner });
+  return [
+    { path, text: script, contents: Buffer.from(script) },
+    { path: output.path, text: module, contents: Buffer.from(module) },
+  ];
+}
+
+type Output = Pick<OutputFile, 'path' | 'text' | 'contents'>;
+
 /** Of these sources, those that are there: a checkout for a test may have few. */
 const existing = (root: string, sources: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(sources).filter(([, source]) => existsSync(join(root, source))));
@@ -169,7 +194,9 @@ function replaceFile(path: string, contents: Uint8Array): void {
   renameSync(temporary, path);
 }
 
+/** Also code that was compiled of earlier builds. */
 function removeLeftovers(dist: string, written: ReadonlySet<string>, now: Date): void {
+  rmSync(join(dist, '.compile-cache'), { recursive: true, force: true });
   for (const name of readdirSync(dist)) {
     const path = join(dist, name);
     if (written.has(name) || !/\.js(\.\d+)?$/.test(name)) continue;

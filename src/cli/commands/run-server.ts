@@ -1,9 +1,9 @@
-import { flushCompileCache } from 'node:module';
 import { createServer } from 'node:net';
 import { systemClock } from '../../base/time/clock.ts';
 import type { ThreadSeat } from '../../server/threads/thread-seat.ts';
 import type { ListenAddress, ServerConfig } from '../../server/wiring/config.ts';
 import type { Environment } from '../../server/wiring/environment.ts';
+import { keepCompiledCode } from '../compiled-code.ts';
 import { failureText } from '../failure.ts';
 import { untilStopped } from '../until-stopped.ts';
 import { UsageError } from '../usage-error.ts';
@@ -32,7 +32,7 @@ export async function runServer(config: ServerConfig, options: RunOptions): Prom
       throw explainListenError(error, config);
     });
     started(server);
-    const kept = systemClock.after(keepCompiledMs, flushCompileCache);
+    const kept = systemClock.after(keepCompiledMs, () => void keepCompiledCode());
     await Promise.race([stopped, server.done]);
     kept.close();
     await server.stop();
@@ -53,7 +53,7 @@ async function serveOnThread(given: ServerConfig, seat: ThreadSeat): Promise<num
   try {
     const server = await startServer(config, seat.environment());
     seat.ready(server);
-    const kept = systemClock.after(keepCompiledMs, flushCompileCache);
+    const kept = systemClock.after(keepCompiledMs, () => void keepCompiledCode());
     await Promise.race([seat.stopped, server.done]);
     kept.close();
     await server.stop();
