@@ -163,6 +163,20 @@ test('update of an absent object: created if its kind allows it, else 404', asyn
   assert.equal((await fixture.refusal('PUT', `${configMaps}/a`, configMap('a'))).code, 404);
 });
 
+for (const [what, path] of [
+  ['of a kind that updates do not create', `${configMaps}/s`],
+  ['of a kind that updates create', '/api/v1/namespaces/n/serviceaccounts/s'],
+  ['and a view of it', '/apis/apps/v1/namespaces/n/deployments/s/status'],
+  ['and its scale', '/apis/apps/v1/namespaces/n/deployments/s/scale'],
+] as const) {
+  test(`an update of an absent object with a uid is a conflict: ${what}`, async () => {
+    await using fixture = await RegistryFixture.open();
+    const { code, message } = await fixture.refusal('PUT', path, { metadata: { name: 's', uid: 'u' } });
+    assert.equal(code, 409);
+    assert.match(message, / "s": Precondition failed: UID in precondition: u, UID in object meta: $/);
+  });
+}
+
 test('an update requires the permission to create only if it creates', async () => {
   const asked: string[] = [];
   await using fixture = await RegistryFixture.open({
