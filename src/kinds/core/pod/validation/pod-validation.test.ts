@@ -356,21 +356,6 @@ const bad: readonly (readonly [string, Sent, ...string[]])[] = [
     `FieldValueRequired ${c}.resources.limits`,
   ],
   ['huge pages alone', resources({ limits: { 'hugepages-2Mi': '4Mi' } }), `FieldValueForbidden ${c}.resources`],
-  [
-    'a part of a huge page',
-    resources({ limits: { 'hugepages-2Mi': '3Mi', memory: '1Gi' } }),
-    `FieldValueInvalid ${c}.resources.limits[hugepages-2Mi]`,
-    `FieldValueInvalid ${c}.resources.requests[hugepages-2Mi]`,
-  ],
-  ...['foo', '0', '500m', '-1'].map(
-    (size) =>
-      [
-        `huge pages of size ${size}`,
-        resources({ limits: { [`hugepages-${size}`]: '2Mi', memory: '1Gi' } }),
-        `FieldValueInvalid ${c}.resources.limits[hugepages-${size}]`,
-        `FieldValueInvalid ${c}.resources.requests[hugepages-${size}]`,
-      ] as const,
-  ),
   ['unknown claim', resources({ claims: [{ name: 'x' }] }), `FieldValueNotFound ${c}.resources.claims[0].name`],
   ['negative overhead', podWith({ overhead: { cpu: '-1' } }), 'FieldValueInvalid spec.overhead.limits[cpu]'],
   ['claim from nothing', podWith({ resourceClaims: [{ name: 'a' }] }), 'FieldValueInvalid spec.resourceClaims[0]'],
@@ -566,7 +551,6 @@ const good: readonly (readonly [string, Sent])[] = [
   ],
   ['ports of the node', containerWith({ ports: [{ containerPort: 80 }] }, { hostNetwork: true })],
   ['devices by limit', resources({ limits: { 'example.com/gpu': 2 } })],
-  ['no huge pages', resources({ limits: { 'hugepages-2Mi': '0', memory: '1Gi' } })],
   ['huge pages with memory', resources({ limits: { 'hugepages-2Mi': '4Mi', memory: '1Gi' } })],
   ['every taint tolerated', podWith({ tolerations: [{ operator: 'Exists' }] })],
   ['a file named with dots', volumes({ name: 's', secret: { secretName: 's', items: [{ key: 'a', path: 'a..b' }] } })],
