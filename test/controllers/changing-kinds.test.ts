@@ -382,6 +382,7 @@ describe('what an owner leaves that went with its kind', () => {
     await held();
     const owner = await world.make(inNamespace);
     const owned = await world.make(configMaps, owner);
+    await world.looksFor(pathIn(inNamespace, owner), 0);
     await world.remove(pathIn(inNamespace, owner));
     await world.removeKind(resource);
     await world.gone(pathIn(configMaps, owned));
