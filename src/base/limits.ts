@@ -499,6 +499,8 @@ const all = {
   removedWatchMsMax: 2_000,
   /** How long a definition of a custom resource without objects stays for watches that do not know yet that they are gone. */
   laggingWatchMsMax: 10_000,
+  /** Kinds whose definitions were removed that servers tell collectors; the latest. About 150 bytes each, in one object. */
+  removedKindsMax: 300,
   /** A file that a flag names: configuration, keys, certificates, tokens, policies. */
   configurationFileBytesMax: 64 * 1024 * 1024,
   /** Parts of schemas of custom resources that are kept built, of about 2 kB each. A usual definition has 300. */

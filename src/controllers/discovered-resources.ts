@@ -137,6 +137,7 @@ export class DiscoveredResources implements Closable {
     this.#isRequested = true;
     this.#inTurn(() => this.#discoverChanged()).then(
       (failures) => {
+        if (!this.#stop.signal.aborted) this.#options.looked?.();
         if (failures.length > 0) this.#retry(failures);
       },
       (error: unknown) => this.#retry(error),

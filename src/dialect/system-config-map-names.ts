@@ -5,4 +5,5 @@ import type { Dialect } from './dialect.ts';
 export const systemConfigMapNames = (dialect: Dialect) => ({
   authentication: 'extension-apiserver-authentication',
   legacyTokens: `${components(dialect).apiServer}-legacy-service-account-token-tracking`,
+  removedKinds: `${components(dialect).apiServer}-removed-kinds`,
 });

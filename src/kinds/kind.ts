@@ -196,6 +196,9 @@ export interface ScaleSubresource {
    * schema may say anything.
    */
   readonly selectorForm?: 'labels' | 'labelSelector';
+  /** How errors name a Scale that is not there to be read, and one that a patch is not for. Default: as the object. */
+  readonly absentName?: ResourceName;
+  readonly patchedName?: ResourceName;
   /** Columns of a Scale in a table. Default: those of the kind. */
   readonly columns?: readonly Column[];
 }

@@ -337,6 +337,7 @@ test('core kinds and roles: finalizers in the metadata have a domain', () => {
   assert.deepEqual(create(kindOf('Role'), sent).errors, [error]);
   assert.deepEqual(create(kindOf('PriorityLevelConfiguration'), sent).errors.includes(error), true);
   assert.deepEqual(create(kindOf('Lease'), sent).errors, []);
+  assert.ok(!create(kindOf('CustomResourceDefinition'), sent).errors.includes(error));
 });
 
 test('kinds: strategic merge patches replace the conditions of definitions, as published, and merge those of requests', () => {

@@ -101,7 +101,7 @@ export function kinds(dialect: Dialect): readonly Kind[] {
     ...[role, roleBinding, clusterRole, clusterRoleBinding].map((make) => refusingFinalizers(make(dialect))),
     trustBundle,
     betaClusterTrustBundle(trustBundle),
-    refusingFinalizers(customResourceDefinition(dialect)),
+    customResourceDefinition(dialect),
     validatingWebhookConfiguration(dialect),
     mutatingWebhookConfiguration(dialect),
     ...validatingAdmissionPolicies(dialect),

@@ -32,6 +32,8 @@ export interface FieldError {
   readonly toldAfter?: string;
   /** The text shows the value as Go prints one of a custom resource. Printed when the text is made: most errors have none. */
   readonly asGo?: true;
+  /** An update may leave it where the object had such an error before: the rule came later than the objects. */
+  readonly mayStay?: true;
 }
 
 /** The same errors, behind all others of a field that may hold theirs. */

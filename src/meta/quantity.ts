@@ -13,7 +13,7 @@ export interface Quantity {
 /** `decimal`: m k M G; `binary`: Ki Mi Gi; `exponent`: e3 e6. */
 type QuantityFamily = 'decimal' | 'binary' | 'exponent';
 
-const nanosPerUnit = 10n ** 9n;
+export const nanosPerUnit = 10n ** 9n;
 /** Cap of binary quantities, as in Kubernetes. */
 const binaryMax = (2n ** 63n - 1n) * nanosPerUnit;
 

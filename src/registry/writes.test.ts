@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock } from '../base/time/clock.ts';
 import { StatusError } from '../meta/status-error.ts';
+import { formatTime } from '../meta/time.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
 import { StoreError } from '../store/store.ts';
 import { RegistryFixture } from './registry-fixture.ts';
@@ -14,7 +16,8 @@ const configMap = (name: string, value = '1', metadata = {}) => ({
 });
 
 test('create gives the object its uid, time, namespace and version, whatever the client says', async () => {
-  await using fixture = await RegistryFixture.open();
+  const clock = new ManualClock();
+  await using fixture = await RegistryFixture.open({ clock });
   const sent = configMap('a', '1', {
     uid: 'mine',
     creationTimestamp: '2001-01-01T00:00:00Z',
@@ -24,7 +27,7 @@ test('create gives the object its uid, time, namespace and version, whatever the
   });
   const { metadata } = await fixture.object('POST', configMaps, sent);
   assert.match(metadata.uid ?? '', /^[0-9a-f]{8}-/);
-  assert.ok(Math.abs(Date.parse(metadata.creationTimestamp ?? '') - Date.now()) < 10_000);
+  assert.equal(metadata.creationTimestamp, formatTime(clock.now()));
   assert.equal(metadata.namespace, 'n');
   assert.match(metadata.resourceVersion ?? '', /^\d+$/);
   assert.deepEqual(
@@ -159,6 +162,20 @@ test('update of an absent object: created if its kind allows it, else 404', asyn
   assert.ok(again.type === 'object' && again.status === 200);
   assert.equal((await fixture.refusal('PUT', `${configMaps}/a`, configMap('a'))).code, 404);
 });
+
+for (const [what, path] of [
+  ['of a kind that updates do not create', `${configMaps}/s`],
+  ['of a kind that updates create', '/api/v1/namespaces/n/serviceaccounts/s'],
+  ['and a view of it', '/apis/apps/v1/namespaces/n/deployments/s/status'],
+  ['and its scale', '/apis/apps/v1/namespaces/n/deployments/s/scale'],
+] as const) {
+  test(`an update of an absent object with a uid is a conflict: ${what}`, async () => {
+    await using fixture = await RegistryFixture.open();
+    const { code, message } = await fixture.refusal('PUT', path, { metadata: { name: 's', uid: 'u' } });
+    assert.equal(code, 409);
+    assert.match(message, / "s": Precondition failed: UID in precondition: u, UID in object meta: $/);
+  });
+}
 
 test('an update requires the permission to create only if it creates', async () => {
   const asked: string[] = [];

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Closable } from '../../src/base/disposable.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { noJitter } from '../../src/base/time/backoff-fixture.ts';
 import { ManualClock } from '../../src/base/time/clock.ts';
@@ -15,6 +16,8 @@ import type { ApiObject, OwnerReference } from '../../src/meta/api-object.ts';
 import { internalError } from '../../src/meta/status-error.ts';
 import { RegistryFixture } from '../../src/registry/registry-fixture.ts';
 import type { Resource } from '../../src/resources/resource.ts';
+import { RemovedKindsRecord } from '../../src/server/definitions/removed-kinds-record.ts';
+import { definitionOf, definitionPath } from '../support/custom-resources.ts';
 import { RegistryTransport } from '../support/registry-transport.ts';
 
 /* The garbage collector while kinds come, go and change, with answers that take as long as a test wants. */
@@ -31,19 +34,27 @@ const widgets: Kind = {
 };
 const configMaps = '/api/v1/namespaces/default/configmaps';
 const inNamespace = `/apis/${group}/v1/namespaces/default/widgets`;
+const definition = definitionOf({ group });
 const inCluster = `/apis/${group}/v1/widgets`;
 
 class World implements AsyncDisposable {
   readonly fixture: RegistryFixture;
   readonly clock = new ManualClock();
   readonly transport: RegistryTransport;
-  readonly #collector: Disposable;
+  readonly #removed: RemovedKindsRecord;
+  #collector: Closable | undefined;
   #next = 0;
 
   private constructor(fixture: RegistryFixture) {
     this.fixture = fixture;
     this.transport = new RegistryTransport(fixture);
-    const collector = startGarbageCollector({
+    const client = new ApiClient(new RegistryTransport(fixture), 'server');
+    this.#removed = new RemovedKindsRecord({ client, clock: this.clock, dialect: orch });
+  }
+
+  start(): void {
+    const { fixture } = this;
+    this.#collector = startGarbageCollector({
       client: new ApiClient(this.transport, 'collector'),
       dialect: orch,
       clock: this.clock,
@@ -55,18 +66,30 @@ class World implements AsyncDisposable {
           listener(new Set([...added, ...removed].map(({ kind }) => kind.group))),
         ),
     });
-    this.#collector = { [Symbol.dispose]: () => collector.close() };
+  }
+
+  stop(): void {
+    this.#collector?.close();
   }
 
   /** A collector that has listed all resources. */
   static async open(): Promise<World> {
     const world = new World(await RegistryFixture.open());
+    world.start();
     await world.collects();
     return world;
   }
 
   async serve(kind: Kind = widgets): Promise<Resource> {
     return (await this.fixture.resources.addResource(kind)).resource;
+  }
+
+  /** Removes a kind of which no object is left, as servers do whose definitions go. */
+  async removeKind(resource: Resource): Promise<void> {
+    const { kind, scope } = resource.kind;
+    const defined = { uid: 'uid-of-definition', kind, namespaced: scope === 'Namespaced' };
+    await this.#removed.add(definition.metadata.name, defined);
+    this.fixture.resources.remove(resource);
   }
 
   /** Waits until the collector has listed and watches the widgets. */
@@ -144,7 +167,7 @@ class World implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#collector[Symbol.dispose]();
+    this.stop();
     await this.fixture[Symbol.asyncDispose]();
   }
 }
@@ -152,6 +175,9 @@ class World implements AsyncDisposable {
 const pathIn = (collection: string, { metadata }: ApiObject): string => `${collection}/${metadata.name}`;
 const isEmpty = (collection: Collection): boolean => collection.snapshot().count(collection.prefix) === 0;
 const exactly = (path: string): RegExp => new RegExp(`^GET ${path.replaceAll('.', '\\.')}$`);
+/** Interval of discovery. */
+const discoveryMs = 30_000;
+const aboutGroup = /^GET \/apis\/(late\.example$|apiextensions.*\.late\.example$)/;
 const discoveryOfGroup = /^GET \/apis\/late\.example$/;
 const firstList = /^GET \/apis\/late\.example\/v1\/widgets\?(?!watch)/;
 
@@ -329,5 +355,126 @@ describe('the collector, while kinds come and go', () => {
     const from = world.clock.now();
     await world.until(() => world.requests(/late\.example\/v1\/widgets\?watch/).length > 0, 'it is not followed');
     assert.ok(world.clock.now() - from <= 2_000, `after ${world.clock.now() - from} ms`);
+  });
+});
+
+describe('what an owner leaves that went with its kind', () => {
+  it('goes when the collector heard of the kind after it had gone', async () => {
+    await using world = await World.open();
+    const { release, held } = world.hold(discoveryOfGroup);
+    const resource = await world.serve();
+    await held();
+    const owner = await world.make(inNamespace);
+    const owned = await world.make(configMaps, owner);
+    await world.collects();
+    await world.remove(pathIn(inNamespace, owner));
+    await world.removeKind(resource);
+    await world.collects();
+    assert.ok(await world.isThere(pathIn(configMaps, owned)), 'the group has not been looked at');
+    release();
+    await world.gone(pathIn(configMaps, owned));
+  });
+
+  it('goes when the kind went before its objects were listed', async () => {
+    await using world = await World.open();
+    const { release, held } = world.hold(firstList);
+    const resource = await world.serve();
+    await held();
+    const owner = await world.make(inNamespace);
+    const owned = await world.make(configMaps, owner);
+    await world.looksFor(pathIn(inNamespace, owner), 0);
+    await world.remove(pathIn(inNamespace, owner));
+    await world.removeKind(resource);
+    await world.gone(pathIn(configMaps, owned));
+    release();
+  });
+
+  it('goes when it is first seen after the kind has gone', async () => {
+    await using world = await World.open();
+    const resource = await world.serve();
+    await world.watches();
+    const owner = await world.make(inNamespace);
+    world.stop();
+    const owned = await world.make(configMaps, owner);
+    await world.remove(pathIn(inNamespace, owner));
+    await world.removeKind(resource);
+    world.start();
+    await world.gone(pathIn(configMaps, owned));
+  });
+
+  it('goes when its owner was read just before it went', async () => {
+    await using world = await World.open();
+    const resource = await world.serve();
+    await world.watches();
+    const owner = await world.make(inNamespace);
+    const path = pathIn(inNamespace, owner);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const answered = new Promise<void>((seen) => {
+      world.transport.holdAnswer = ({ method, target }) => {
+        if (`${method} ${target}` !== `GET ${path}`) return undefined;
+        seen();
+        return promise;
+      };
+    });
+    const owned = await world.make(configMaps, owner);
+    await answered;
+    const { store } = world.fixture;
+    const { records } = await store.list(resource.collection.prefix);
+    // Its watch has ended when it goes: no event tells of it.
+    await world.removeKind(resource);
+    for (const { key, revision } of records) await store.delete(key, revision);
+    await world.collects();
+    resolve();
+    await world.gone(pathIn(configMaps, owned));
+  });
+
+  for (const [what, prepare] of [
+    [
+      'something defines the kind that is not served',
+      (world: World) => world.fixture.call('POST', definitionPath(), definition),
+    ],
+    [
+      'its group cannot be discovered',
+      (world: World) => {
+        world.transport.failure = ({ target }) =>
+          target === `/apis/${group}` ? internalError(new Error('away')) : undefined;
+      },
+    ],
+  ] as const) {
+    it(`stays as long as ${what}`, async () => {
+      await using world = await World.open();
+      const resource = await world.serve();
+      await world.watches();
+      world.stop();
+      const owner = await world.make(inNamespace);
+      const owned = await world.make(configMaps, owner);
+      await world.remove(pathIn(inNamespace, owner));
+      await world.removeKind(resource);
+      await prepare(world);
+      world.start();
+      const before = world.requests(aboutGroup).length;
+      await world.until(() => world.requests(aboutGroup).length > before, 'nobody asks for the kind');
+      await world.collects();
+      assert.ok(await world.isThere(pathIn(configMaps, owned)));
+      world.transport.failure = () => undefined;
+      await world.fixture.call('DELETE', definitionPath()).catch(() => {});
+      const path = definitionPath(definition.metadata.name);
+      if (await world.isThere(path)) await world.fixture.call('PATCH', path, { metadata: { finalizers: [] } });
+      world.clock.advance(discoveryMs);
+      await world.gone(pathIn(configMaps, owned));
+    });
+  }
+
+  it('stays if it is in the whole cluster, which an owner in a namespace is not', async () => {
+    await using world = await World.open();
+    const resource = await world.serve();
+    await world.watches();
+    const owner = await world.make(inNamespace);
+    await world.remove(pathIn(inNamespace, owner));
+    const owned = await world.make('/api/v1/nodes', owner);
+    await world.removeKind(resource);
+    await world.collects();
+    await world.collects();
+    assert.ok(await world.isThere(pathIn('/api/v1/nodes', owned)));
   });
 });

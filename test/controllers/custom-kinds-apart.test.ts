@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../src/base/waits-fixture.ts';
-import { rbacPath } from '../support/authorization.ts';
+import { Folder, rbacPath } from '../support/authorization.ts';
 import type { Command } from '../support/command.ts';
 import { ControllersApart } from '../support/controllers-apart.ts';
 import { definitionOf, definitionPath } from '../support/custom-resources.ts';
@@ -68,10 +68,10 @@ const pens = `/apis/${group}/v1/namespaces/default/pens`;
 
 /** Requests that must succeed. */
 class Client {
-  readonly #arrangement: Arrangement;
+  readonly #arrangement: Pick<Arrangement, 'send'>;
   #next = 0;
 
-  constructor(arrangement: Arrangement) {
+  constructor(arrangement: Pick<Arrangement, 'send'>) {
     this.#arrangement = arrangement;
   }
 
@@ -153,4 +153,43 @@ describe('kinds that are defined while controllers run', () => {
       await client.gone(at(configMaps, orphan));
     });
   }
+});
+
+/** Makes an object of a new kind and what it owns, and removes the kind; returns the path of what is left. */
+async function leftBehind(client: Client, isThere: (path: string) => Promise<boolean>): Promise<string> {
+  await client.define('Pen');
+  const owned = at(configMaps, await client.make(configMaps, await client.make(pens)));
+  await client.remove(definitionPath(`pens.${group}`));
+  await client.gone(definitionPath(`pens.${group}`));
+  assert.ok(await isThere(owned));
+  return owned;
+}
+
+describe('what objects owned whose kind went before anybody collected goes', () => {
+  it('after a restart of the server', async () => {
+    const folder = new Folder();
+    try {
+      const dataDir = folder.path;
+      const flags = ['--controllers=*,-garbage-collector-controller'];
+      let owned = '';
+      {
+        await using server = await OrchProcess.start({ dataDir, flags });
+        const client = new Client({ send: (method, path, body) => server.request(method, path, { body }) });
+        owned = await leftBehind(client, async (path) => (await server.get(path)).status === 200);
+      }
+      await using server = await OrchProcess.start({ dataDir });
+      await until(async () => (await server.get(owned)).status === 404, `${owned} is still there`);
+    } finally {
+      folder[Symbol.dispose]();
+    }
+  });
+
+  it('by controllers apart that start later', async () => {
+    await using servers = await ControllersApart.start();
+    const client = new Client({ send: (method, path, body) => servers.send(method, path, body) });
+    const owned = await leftBehind(client, async (path) => (await servers.status(path)) === 200);
+    await using running = servers.manager(controllers);
+    await running.prints(/"msg":"controllers run"/);
+    await servers.gone(owned);
+  });
 });

@@ -15,6 +15,8 @@ export class RegistryTransport implements Transport {
   failure: (request: ClientRequest) => Error | undefined = () => undefined;
   /** What a request waits for before it is served. */
   hold: (request: ClientRequest) => Promise<void> | undefined = () => undefined;
+  /** What its answer waits for. */
+  holdAnswer: (request: ClientRequest) => Promise<void> | undefined = () => undefined;
 
   constructor(fixture: RegistryFixture) {
     this.#fixture = fixture;
@@ -29,7 +31,9 @@ export class RegistryTransport implements Transport {
       const held = this.hold(request);
       if (held) await held;
       request.signal?.throwIfAborted();
-      return this.#discovery(request.target) ?? (await this.#serve(request));
+      const answer = this.#discovery(request.target) ?? (await this.#serve(request));
+      await this.holdAnswer(request);
+      return answer;
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       return document(error.code, error.toStatus());

@@ -19,6 +19,7 @@ import {
   OwnershipGraph,
   orphanFinalizer,
 } from './ownership-graph.ts';
+import { RemovedKinds } from './removed-kinds.ts';
 
 type GarbageCollectorOptions = Pick<
   ControllerContext,
@@ -66,18 +67,24 @@ class GarbageCollector implements Closable {
   readonly #stop = new AbortController();
   readonly #resources: DiscoveredResources;
   readonly #awaited = new AwaitedKinds();
+  readonly #removed: RemovedKinds;
+  /** One item: objects whose owners may be of kinds that were removed. */
+  readonly #toLookAgain: WorkQueue<string>;
 
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
     this.#client = options.client;
     const queue = (name: string, work: (uid: string) => Promise<void>): WorkQueue<string> =>
       new WorkQueue({ ...options, name: `garbage_collector_${name}`, parallel, work });
+    this.#removed = new RemovedKinds({ ...options, signal: this.#stop.signal });
+    this.#toLookAgain = queue('removed_kinds', () => this.#lookAgain());
     this.#toDelete = queue('attempt_to_delete', (uid) => this.#attemptToDelete(uid));
     this.#toOrphan = queue('attempt_to_orphan', (uid) => this.#attemptToOrphan(uid));
     this.#foreignOwners = new ForeignOwners({ ...options, signal: this.#stop.signal });
     this.#resources = new DiscoveredResources({
       ...options,
       isFollowed: isCollected,
+      looked: () => this.#looked(),
       entered: (monitor) => this.#follow(monitor),
       left: (monitors) => this.#left(monitors),
     });
@@ -85,6 +92,22 @@ class GarbageCollector implements Closable {
 
   start(): void {
     this.#resources.start();
+  }
+
+  #looked(): void {
+    this.#removed.expire();
+    if (this.#awaited.size > 0) this.#toLookAgain.add('all');
+  }
+
+  /** Looks again at objects with owners of kinds that were removed. */
+  async #lookAgain(): Promise<void> {
+    for (const [key, kind] of await this.#removed.all()) {
+      if (this.#resources.ofOwner({ ...kind, apiVersion: `${kind.group}/` })) continue;
+      for (const uid of this.#awaited.take(key)) {
+        await this.#slices.step();
+        this.#toDelete.add(uid);
+      }
+    }
   }
 
   #follow(monitor: Monitor): void {
@@ -322,7 +345,10 @@ class GarbageCollector implements Closable {
     // Before the owner is looked for: it may go before the first list, and be in no event.
     if (lists === 0 && this.#graph.get(node.uid)) this.#awaited.add(groupKindOf(reference), node.uid);
     // Its kind may have gone after it, as custom resources do.
-    if (!monitor) return this.#wasSeenToGo(node, reference) ? 'dangling' : 'unknown';
+    if (!monitor)
+      return this.#wasSeenToGo(node, reference) || (await this.#wentWithItsKind(node, reference))
+        ? 'dangling'
+        : 'unknown';
     const { resource } = monitor;
     // A cluster-scoped object cannot have a namespaced owner: the namespace would be ambiguous. The reference is
     // ignored.
@@ -340,7 +366,7 @@ class GarbageCollector implements Closable {
     }
     if (nodeOf(resource, owner).waitsForDependents) return 'waiting';
     // A delete event may have arrived during the request, or a list that it is missing from.
-    if (lists > 0 && lists === monitor.lists && !this.#isAbsent(reference.uid, namespace)) {
+    if (lists > 0 && lists === monitor.lists && monitor.isServed && !this.#isAbsent(reference.uid, namespace)) {
       this.#rememberPresent(reference.uid, referenceText(node, reference));
     }
     return 'solid';
@@ -358,6 +384,12 @@ class GarbageCollector implements Closable {
   /** In the namespace of the object, or without one. */
   #wasSeenToGo({ namespace }: GraphNode, { uid }: OwnerReference): boolean {
     return this.#isAbsent(uid, namespace) || this.#isAbsent(uid, '');
+  }
+
+  /** What the object says of its owners was read before. */
+  async #wentWithItsKind({ resource }: GraphNode, reference: OwnerReference): Promise<boolean> {
+    const kind = await this.#removed.find(reference);
+    return kind !== undefined && (resource.namespaced || !kind.namespaced) && (await this.#removed.isGone(kind));
   }
 
   /** Removes only references to others: to owners that are gone or waiting where some remain, or that were orphaned. */
@@ -440,6 +472,7 @@ class GarbageCollector implements Closable {
     this.#stop.abort(new Error('the controller was stopped'));
     this.#resources.close();
     this.#toDelete.close();
+    this.#toLookAgain.close();
     this.#toOrphan.close();
   }
 }

@@ -150,8 +150,10 @@ export const deployment = (dialect: Dialect): Kind =>
         prepareForUpdate: keepLabels,
         resetFields: [['spec'], ['metadata', 'labels']],
       },
-      replicasScale('labelSelector'),
+      replicasScale('labelSelector', { absentName: scaleName, patchedName: scaleName }),
     ],
     generation: true,
     generationCounts: 'annotations',
   });
+
+const scaleName = { group: 'apps', resource: 'deployments/scale' };

@@ -50,6 +50,8 @@ export const replicaSet = (dialect: Dialect): Kind =>
       validateUpdate: (object, _old, context) => validate(object, context),
       warnings: ownerWarnings(templateOf, dialect),
     },
-    subresources: [statusView((object) => validateCountParts(object, replicaParts)), replicasScale('labelSelector')],
+    subresources: [statusView((object) => validateCountParts(object, replicaParts)), replicasScale('labelSelector', { absentName: scaleName, patchedName: scaleName })],
     generation: true,
   });
+
+const scaleName = { group: 'apps', resource: 'replicasets/scale' };

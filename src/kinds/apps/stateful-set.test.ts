@@ -84,6 +84,11 @@ test('StatefulSet: amounts of claims are whole thousandths', () => {
   assert.deepEqual(made?.spec.resources, { requests: { storage: '1Gi', cpu: '2m' }, limits: { cpu: '1m' } });
 });
 
+test('StatefulSet: claims are checked when they are made', () => {
+  const volumeClaimTemplates = [{ ...claim, spec: { ...claim.spec, volumeMode: 'x' } }];
+  assert.deepEqual(create(kind, filled(kind, { spec: { ...valid, volumeClaimTemplates } })).errors, []);
+});
+
 test('StatefulSet: pods mount the volumes of their claims', () => {
   assert.deepEqual(
     create(kind, filled(kind, { spec: { ...valid, template: mounted, volumeClaimTemplates: [claim] } })).errors,

@@ -193,6 +193,9 @@ export const statefulSet = (dialect: Dialect): Kind =>
       validateUpdate: (object, old, context) => [...validate(object, context), ...validateKept(object, old)],
       warnings: (object, old) => [...(old && equalValues(object['spec'], old['spec']) ? [] : templateWarnings(templateOf(object), 'spec.template', dialect)), ...claimWarnings(object, old)],
     },
-    subresources: [statusView((object, old) => [...validateCountParts(object, parts), ...validateCollisionCount(object, old)]), replicasScale('labelSelector')],
+    subresources: [
+      statusView((object, old) => [...validateCountParts(object, parts), ...validateCollisionCount(object, old)]),
+      replicasScale('labelSelector', { patchedName: { group: 'apps', resource: 'statefulsets/scale' } }),
+    ],
     generation: true,
   });

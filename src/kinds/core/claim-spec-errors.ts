@@ -1,4 +1,4 @@
-import { type FieldError, invalid, required } from '../../meta/field-error.ts';
+import { type FieldError, invalid, notSupported, required } from '../../meta/field-error.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../meta/formats.ts';
 import { parseQuantity } from '../../meta/quantity.ts';
 import { equalValues } from '../../schema/equal-values.ts';
@@ -29,14 +29,18 @@ function validateSources({ dataSource, dataSourceRef }: Spec, path: string): Fie
   return equalValues(ref, dataSource) ? errors : [...errors, invalid(path, `${path}.dataSource`, 'must match dataSourceRef')];
 }
 
+const volumeModes = ['Block', 'Filesystem'];
+
 /** The spec of a claim, or of one that is made for a pod. */
 export function validateClaimSpec(spec: Spec, path: string): FieldError[] {
+  const { volumeMode } = spec;
   const storage = spec.resources?.requests?.['storage'];
   return [
     ...validateAccessModes(spec.accessModes ?? [], `${path}.accessModes`, 'at least 1 access mode is required'),
     ...(storage === undefined ? [required(`${path}.resources[storage]`)] : []),
     ...(storage !== undefined && nanosOf(storage) <= 0n ? [invalid(`${path}.resources[storage]`, storage, 'must be greater than zero')] : []),
     ...(spec.storageClassName ? failing(isDnsSubdomain, `${path}.storageClassName`, spec.storageClassName) : []),
+    ...(volumeMode === undefined || volumeModes.includes(volumeMode) ? [] : [notSupported(`${path}.volumeMode`, volumeMode, volumeModes)]),
     ...validateSources(spec, path),
   ];
 }

@@ -200,6 +200,36 @@ test('Node: fields that are always written', () => {
   });
 });
 
+const avoided = (text: string): Sent => ({
+  metadata: { annotations: { 'scheduler.alpha.orch.io/preferAvoidPods': text } },
+});
+const entry = (podController?: object) => ({ podSignature: { podController }, reason: 'r' });
+const owner = { apiVersion: 'v1', kind: 'ReplicationController', name: 'a', uid: 'u' };
+const avoidedKey = 'metadata.annotations.scheduler.alpha.orch.io/preferAvoidPods';
+const unreadable = 'metadata.annotations.AvoidPods: Invalid value: "scheduler.alpha.orch.io/preferAvoidPods":';
+for (const [text, ...errors] of [
+  [''],
+  ['null'],
+  ['{}'],
+  [JSON.stringify({ preferAvoidPods: [entry({ ...owner, controller: true })] })],
+  ['x', `${unreadable} must be a JSON object`],
+  ['[]', `${unreadable} expected object, got array`],
+  ['{"preferAvoidPods":{}}', `${unreadable} preferAvoidPods: expected array, got object`],
+  ['{"preferAvoidPods":[{"reason":5}]}', `${unreadable} preferAvoidPods[0].reason: expected string, got number`],
+  [
+    JSON.stringify({ preferAvoidPods: [null, entry(), entry({ ...owner, controller: false })] }),
+    `${avoidedKey}[0].PodSignature: Required value`,
+    `${avoidedKey}[1].PodSignature: Required value`,
+    `${avoidedKey}[2].PodSignature.PodController.Controller: Invalid value: false: must point to a controller`,
+  ],
+] as const) {
+  test(`Node: pods to avoid by annotation: ${text}`, () => {
+    assert.deepEqual(create(kind, avoided(text)).errors, errors);
+    assert.deepEqual(update(kind, create(kind, {}).object, avoided(text)).errors, errors);
+    assert.deepEqual(update(kind, create(kind, {}).object, avoided(text), 'status').errors, errors);
+  });
+}
+
 test('Node: warns of fields that do nothing', () => {
   const sent = { spec: { externalID: 'x', configSource: {} } };
   assert.deepEqual(kind.strategy.warnings?.(read(kind, sent), undefined), [

@@ -9,6 +9,7 @@ import { defineKind } from '../define-kind.ts';
 import type { Column, Kind } from '../kind.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
+import { validateAvoidedPods } from './avoided-pods.ts';
 import { nodeProxy } from './node-proxy.ts';
 import { nodeSpec } from './node-spec.ts';
 import { nodeStatus } from './node-status.ts';
@@ -91,8 +92,8 @@ export const node = (dialect: Dialect): Kind =>
       default: setDefaults,
       prepareForCreate: (object) => dropConfiguration(object),
       prepareForUpdate: dropConfiguration,
-      validateCreate: (object) => [...validateSpec(specOf(object)), ...validateStatus(statusOf(object))],
-      validateUpdate: (object) => [...validateSpec(specOf(object)), ...validateStatusUpdate(statusOf(object))],
+      validateCreate: (object) => [...validateAvoidedPods(object, dialect), ...validateSpec(specOf(object)), ...validateStatus(statusOf(object))],
+      validateUpdate: (object) => [...validateAvoidedPods(object, dialect), ...validateSpec(specOf(object)), ...validateStatusUpdate(statusOf(object))],
       warnings: (object) => warnings(object, dialect),
     },
     subresources: [
@@ -105,7 +106,7 @@ export const node = (dialect: Dialect): Kind =>
           object['spec'] = cloneJson(old['spec']);
           dropConfiguration(object, old);
         },
-        validateUpdate: (object) => validateStatusUpdate(statusOf(object)),
+        validateUpdate: (object) => [...validateAvoidedPods(object, dialect), ...validateStatusUpdate(statusOf(object))],
       },
       nodeProxy,
     ],

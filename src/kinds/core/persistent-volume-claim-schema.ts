@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../meta/api-object.ts';
-import { always, documentedEnum, enumOf, type Infer, list, map, mergeList, opt, ptr, quantity, string, struct, time } from '../../schema/schema.ts';
+import { always, documentedEnum, type Infer, list, map, mergeList, opt, ptr, quantity, string, struct, time } from '../../schema/schema.ts';
 import { kindSchema } from '../meta/kind-schema.ts';
 import { typed } from '../typed.ts';
 import { persistentVolumeClaimSpec } from './pod/volumes/claim-volumes.ts';
@@ -20,7 +20,7 @@ const modifyVolumeStatus = struct('api.core.v1.ModifyVolumeStatus', 'How far a c
 
 const status = struct('api.core.v1.PersistentVolumeClaimStatus', 'What a claim was given.', {
   phase: opt(1, documentedEnum('Bound', 'Lost', 'Pending'), '`Pending`, `Bound`, or `Lost` when its volume is gone.', { default: 'Pending' }),
-  accessModes: opt(2, list(enumOf('ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod')), 'Ways in which the volume can be mounted.'),
+  accessModes: opt(2, list(documentedEnum('ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod')), 'Ways in which the volume can be mounted.'),
   capacity: opt(3, map(quantity()), 'Storage of the volume.'),
   conditions: opt(4, mergeList('type', condition, { duplicatesAllowed: true }), 'What is known of the state.'),
   allocatedResources: opt(5, map(quantity()), 'Storage that is set aside, while a volume grows.'),

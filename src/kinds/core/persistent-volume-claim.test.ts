@@ -153,6 +153,8 @@ test('PersistentVolumeClaim: a new one is pending, and its source stands in both
 });
 
 const growing: readonly (readonly [status: Sent, errors: readonly string[]])[] = [
+  // As in kube-apiserver, only what is asked for is checked.
+  [{ accessModes: ['', 'x'], phase: 'x' }, []],
   [{ allocatedResourceStatuses: { storage: 'NodeResizePending', 'example.com/x': 'NodeResizeInProgress' } }, []],
   [
     { allocatedResourceStatuses: { cpu: 'x' } },

@@ -66,7 +66,12 @@ export const replicationController = (dialect: Dialect): Kind =>
       validateUpdate: (object, _old, context) => validate(object, context),
       warnings: ownerWarnings((object) => specOf(object).template, dialect),
     },
-    subresources: [statusView((object) => validateCountParts(object, replicaParts)), replicasScale('labels')],
+    subresources: [
+      statusView((object) => validateCountParts(object, replicaParts)),
+      replicasScale('labels', { absentName: { group: 'autoscaling', resource: scaleResource }, patchedName: { group: '', resource: scaleResource } }),
+    ],
     generation: true,
     orphansByDefault: {},
   });
+
+const scaleResource = 'replicationcontrollers/scale';

@@ -1,7 +1,7 @@
 import { type FieldError, invalid, invalidName } from '../../meta/field-error.ts';
 import { isQualifiedName } from '../../meta/formats.ts';
 import { goQuantity } from '../../meta/go-values.ts';
-import { parseQuantity } from '../../meta/quantity.ts';
+import { nanosPerUnit, parseQuantity } from '../../meta/quantity.ts';
 
 /** Names of resources that are counted in whole objects. */
 const counted = ['pods', 'resourcequotas', 'services', 'replicationcontrollers', 'secrets', 'configmaps', 'persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'] as const;
@@ -41,8 +41,6 @@ const isContainerResource = (name: string): boolean => containerResources.has(na
 
 /** Native resources have no domain or the product's own. All others are extended resources and must be whole numbers. */
 export const isNative = (name: string, domain: string): boolean => !name.includes('/') || name.includes(`${domain}/`);
-
-const nanosPerUnit = 10n ** 9n;
 
 /** An amount is not negative; of what is counted in objects, and of resources of other domains, it is whole. */
 export function validateResourceAmount(name: string, amount: string, field: string, domain: string): FieldError[] {

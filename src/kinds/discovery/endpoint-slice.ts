@@ -54,9 +54,9 @@ const schema = kindSchema(
   'api.discovery.v1.EndpointSlice',
   'Some of the endpoints of a service. The label of the service says whose they are.',
   {
+    addressType: always(4, documentedEnum('FQDN', 'IPv4', 'IPv6'), '`IPv4`, `IPv6` or `FQDN`. Cannot change.', { immutable: 'always' }),
     endpoints: always(2, list(endpoint), 'The endpoints, at most 1000.', { documented: 'required' }),
     ports: always(3, list(endpointPort), 'Ports of every endpoint; none means that there are no ports.'),
-    addressType: always(4, documentedEnum('FQDN', 'IPv4', 'IPv6'), '`IPv4`, `IPv6` or `FQDN`. Cannot change.', { immutable: 'always' }),
   },
   { checkedFirst: ['metadata', 'addressType'] },
 );

@@ -24,8 +24,8 @@ const ingressBackend = struct('api.networking.v1.IngressBackend', 'What takes th
 
 const httpIngressPath = struct('api.networking.v1.HTTPIngressPath', 'A path, and where requests for it go.', {
   path: opt(1, string(), 'The path, from `/` on. Required unless the type is `ImplementationSpecific`.'),
-  backend: always(2, ingressBackend, 'What takes the requests.', { documented: 'required' }),
   pathType: ptr(3, documentedEnum('Exact', 'ImplementationSpecific', 'Prefix'), '`Exact`, `Prefix` (by segments of the path) or `ImplementationSpecific`.', { documented: 'required' }),
+  backend: always(2, ingressBackend, 'What takes the requests.', { documented: 'required' }),
 });
 
 const httpIngressRuleValue = struct('api.networking.v1.HTTPIngressRuleValue', 'Where HTTP requests go by their paths.', {

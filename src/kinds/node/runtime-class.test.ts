@@ -24,6 +24,13 @@ const rows: readonly { readonly why: string; readonly sent: Sent; readonly error
     errors: ['overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0'],
   },
   {
+    why: 'overhead of a part of a huge page',
+    sent: { handler: 'h', overhead: { podFixed: { 'hugepages-2Mi': '3Mi', cpu: '1' } } },
+    errors: [
+      'overhead.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi',
+    ],
+  },
+  {
     why: 'overhead of an unknown resource',
     sent: { handler: 'h', overhead: { podFixed: { disk: '1' } } },
     errors: [

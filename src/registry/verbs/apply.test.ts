@@ -225,7 +225,6 @@ const refusedApplies: readonly RefusedApply[] = [
     code: 422,
     message: /metadata\.labels/,
   },
-  { what: 'of another uid', body: intent(configMap, { metadata: { uid: 'u' } }), code: 409, message: /uid mismatch/ },
   {
     what: 'of another version of the object',
     body: intent(configMap, { metadata: { resourceVersion: '77' } }),
@@ -267,6 +266,32 @@ for (const state of ['absent', 'there'] as const) {
     });
   }
 }
+
+test('4.7 a uid that no object has is a conflict; another one than that of the object may not be given', async () => {
+  await using managers = await Managers.open();
+  const body = intent(configMap, { metadata: { uid: 'u' } });
+  const absent = await managers.refusedApply('m', configMap, body);
+  assert.deepEqual(
+    [absent.code, absent.message],
+    [
+      409,
+      'Operation cannot be fulfilled on configmaps "a": uid mismatch: the provided object specified uid u, and no existing object was found',
+    ],
+  );
+  await managers.create('other', configMap, { data: { k: 'v' } });
+  const other = await managers.refusedApply('m', configMap, body);
+  assert.equal(other.code, 422);
+  assert.deepEqual(causes(other), ['metadata.uid: Invalid value: "u": field is immutable']);
+  const stale = intent(configMap, { metadata: { uid: 'u', resourceVersion: '77' } });
+  assert.equal((await managers.refusedApply('m', configMap, stale)).code, 409, 'the version counts first');
+});
+
+test('4.7 the version 0 is that of any object', async () => {
+  await using managers = await Managers.open();
+  await managers.create('other', configMap, { data: { k: 'v' } });
+  await managers.apply('m', configMap, { metadata: { resourceVersion: '0' }, data: { l: 'v' } });
+  assert.deepEqual((await managers.get(configMap))['data'], { k: 'v', l: 'v' });
+});
 
 test('4.7 a body that does not produce a valid object fails: a required field is missing', async () => {
   await using managers = await Managers.open();

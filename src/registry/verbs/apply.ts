@@ -1,7 +1,7 @@
 import { applyConfiguration, keepTimesOfNoOp } from '../../apply/apply.ts';
 import { applyConflict } from '../../apply/conflict.ts';
 import type { GroupVersionKind } from '../../kinds/kind.ts';
-import type { ApiObject } from '../../meta/api-object.ts';
+import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { badRequest, conflict, staleObject } from '../../meta/status-error.ts';
 import { isRecord } from '../../schema/own-property.ts';
 import { type Reply, shownBytes } from '../reply.ts';
@@ -13,6 +13,7 @@ import { writeSource } from '../write/track-managed-fields.ts';
 import { withConversions } from '../write/with-conversions.ts';
 import { parseWriteOptions, type WriteOptions } from '../write/write-options.ts';
 import { placeInNamespace, writeContext } from './create.ts';
+import { requireSameUid } from './update.ts';
 
 /**
  * Server-side apply (spec sections 4.6 and 4.7). The body is the manager's desired configuration; it is merged into the
@@ -42,7 +43,7 @@ export async function apply(
     view
       ? undefined
       : async () => {
-          checkIdentity(request, config, undefined);
+          refuseIdentity(request, config);
           requireName(request, body);
           await writer.requireCreate(request);
           const object = await applied(writer, request, context, { config, options, stored: undefined });
@@ -87,20 +88,29 @@ const otherVersion = (sent: string, wanted: string): string =>
   `Incorrect version specified in apply patch. Specified patch version: ${sent}, expected: ${wanted}`;
 
 /** A configuration may require a resourceVersion or a uid. */
-export function checkIdentity({ served, info }: VerbRequest, config: Configuration, stored: Stored | undefined): void {
-  const { uid, resourceVersion } = config['metadata'] as Record<string, unknown>;
-  if (uid !== undefined && uid !== '' && uid !== stored?.object.metadata.uid) {
-    const found = stored ? `UID in object meta: ${stored.object.metadata.uid}` : 'no existing object was found';
-    throw conflict(served.name, info.name, `uid mismatch: the provided object specified uid ${uid}, and ${found}`);
-  }
-  if (
-    resourceVersion !== undefined &&
-    resourceVersion !== '' &&
-    resourceVersion !== stored?.object.metadata.resourceVersion
-  ) {
-    throw conflict(served.name, info.name, staleObject);
-  }
+function checkIdentity(request: VerbRequest, config: Configuration, stored: Stored): void {
+  checkAppliedVersion(request, config, stored);
+  requireSameUid(request, config, stored);
 }
+
+/** A resourceVersion of 0 is that of any existing object. */
+export function checkAppliedVersion({ served, info }: VerbRequest, config: Configuration, stored: Stored): void {
+  const { resourceVersion = '' } = metadataIn(config);
+  if (resourceVersion === '' || resourceVersion === '0') return;
+  if (resourceVersion !== stored.object.metadata.resourceVersion) throw conflict(served.name, info.name, staleObject);
+}
+
+/** There is no object that could have them. */
+function refuseIdentity({ served, info }: VerbRequest, config: Configuration): void {
+  const { uid = '', resourceVersion = '' } = metadataIn(config);
+  if (uid !== '') {
+    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+    throw conflict(served.name, info.name, why);
+  }
+  if (resourceVersion !== '') throw conflict(served.name, info.name, staleObject);
+}
+
+const metadataIn = (config: Configuration): ObjectMeta => config['metadata'] as ObjectMeta;
 
 interface Application {
   readonly config: Configuration;

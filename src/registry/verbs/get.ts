@@ -1,5 +1,5 @@
 import { untilAborted } from '../../base/time/until-aborted.ts';
-import { notFound } from '../../meta/status-error.ts';
+import { notFound, type ResourceName } from '../../meta/status-error.ts';
 import { getConsistency } from '../read/list-options.ts';
 import { refuseCorrupt } from '../read/read-checks.ts';
 import { awaitConsistency } from '../read/read-consistency.ts';
@@ -7,20 +7,27 @@ import type { Reply } from '../reply.ts';
 import { toStatusError } from '../store-errors.ts';
 import type { RegistryParts, VerbRequest } from '../verb.ts';
 
-/** GET of an object or a view of it: replies with the cached bytes, synchronously if there is nothing to wait for. */
-export function get(parts: RegistryParts, request: VerbRequest): Reply | Promise<Reply> {
+/**
+ * GET of an object or a view of it: replies with the cached bytes, synchronously if there is nothing to wait for. `name` is
+ * that of the resource in an error.
+ */
+export function get(
+  parts: RegistryParts,
+  request: VerbRequest,
+  name: ResourceName = request.served.name,
+): Reply | Promise<Reply> {
   const { served, info } = request;
   const waiting = awaitConsistency(parts, getConsistency(info.query), request);
-  if (!waiting) return read(request);
+  if (!waiting) return read(request, name);
   return waiting.then(
-    () => read(request),
+    () => read(request, name),
     (error) => {
       throw toStatusError(error, served.name, info.name);
     },
   );
 }
 
-function read(request: VerbRequest): Reply | Promise<Reply> {
+function read(request: VerbRequest, name: ResourceName): Reply | Promise<Reply> {
   const { served, info } = request;
   const key = served.objectKey(info.namespace, info.name);
   const entry = served.collection.get(key);
@@ -29,7 +36,7 @@ function read(request: VerbRequest): Reply | Promise<Reply> {
     return bytes instanceof Promise ? converted(request, bytes) : { type: 'object', status: 200, served, bytes };
   }
   refuseCorrupt(served.collection.snapshot(), key);
-  throw notFound(served.name, info.name);
+  throw notFound(name, info.name);
 }
 
 async function converted({ served, signal }: VerbRequest, bytes: Promise<Buffer>): Promise<Reply> {

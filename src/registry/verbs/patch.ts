@@ -1,17 +1,14 @@
-import type { ApiObject } from '../../meta/api-object.ts';
-import { invalid } from '../../meta/field-error.ts';
-import { badRequest, invalidObject } from '../../meta/status-error.ts';
+import { badRequest } from '../../meta/status-error.ts';
 import { applyPatch } from '../../patch/apply-patch.ts';
 import { unknownMembers } from '../../patch/json-patch.ts';
 import { type Reply, shownBytes } from '../reply.ts';
 import type { RequestBody, VerbRequest } from '../verb.ts';
 import { checkUnknown, decodeObject, duplicateFields } from '../write/decode-body.ts';
 import type { ObjectWriter, UpdateView } from '../write/object-writer.ts';
-import type { Stored } from '../write/stored-object.ts';
 import { parseWriteOptions } from '../write/write-options.ts';
 import { apply } from './apply.ts';
 import { placeInNamespace, writeContext } from './create.ts';
-import { checkName, checkVersion } from './update.ts';
+import { checkName, checkVersion, requireSameUid } from './update.ts';
 
 /**
  * PATCH of an object or a view of it (spec section 4.6): applies the patch to the stored object and continues like an
@@ -43,12 +40,6 @@ export async function patch(writer: ObjectWriter, request: VerbRequest, view?: U
     return writer.prepareUpdate(context, object, stored, view ?? served.kind.strategy);
   });
   return { type: 'object', status: 200, served, bytes: shownBytes(served, written.bytes) };
-}
-
-/** The uid of an object is a precondition of an update, and a field that never changes for a patch. */
-function requireSameUid({ served, info }: VerbRequest, { metadata: { uid } }: ApiObject, stored: Stored): void {
-  if (uid === undefined || uid === '' || uid === stored.object.metadata.uid) return;
-  throw invalidObject(served.kind, info.name, [invalid('metadata.uid', uid, 'field is immutable')]);
 }
 
 /** Field validation problems of the patch document, in addition to those of the patched object. */

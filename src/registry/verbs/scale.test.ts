@@ -96,3 +96,34 @@ for (const [name, [method, patchType, body]] of Object.entries(writes)) {
     assert.deepEqual((await fixture.object('GET', `${path}/one`))['spec'], { replicas: 1, text: 'x' });
   });
 }
+
+/** As in kube-apiserver. */
+for (const [collection, read, patched] of [
+  ['/apis/apps/v1/namespaces/n/deployments', 'deployments/scale.apps', 'deployments/scale.apps'],
+  ['/apis/apps/v1/namespaces/n/replicasets', 'replicasets/scale.apps', 'replicasets/scale.apps'],
+  ['/apis/apps/v1/namespaces/n/statefulsets', 'statefulsets.apps', 'statefulsets/scale.apps'],
+  [
+    '/api/v1/namespaces/n/replicationcontrollers',
+    'replicationcontrollers/scale.autoscaling',
+    'replicationcontrollers/scale',
+  ],
+] as const) {
+  test(`how errors name a Scale: ${read}`, async () => {
+    await using fixture = await RegistryFixture.open();
+    const scale = `${collection}/one/scale`;
+    const message = async (...[method, target, body]: Parameters<RegistryFixture['refusal']>) =>
+      (await fixture.refusal(method, target, body)).message;
+    assert.equal(await message('GET', scale), `${read} "one" not found`);
+    assert.match(await message('PUT', scale, { metadata: { name: 'one' } }), /^[a-z]+(\.apps)? "one" not found$/);
+    const labels = { a: 'b' };
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+    const selector = collection.includes('controllers') ? labels : { matchLabels: labels };
+    await fixture.object('POST', collection, { metadata: { name: 'one' }, spec: { selector, template } });
+    const refused = `Operation cannot be fulfilled on ${patched} "one": Precondition failed: UID in precondition: u, UID in`;
+    const patch = { metadata: { uid: 'u' }, spec: { replicas: 2 } };
+    assert.ok((await message('PATCH', scale, patch)).startsWith(refused));
+    fixture.patchType = 'apply';
+    const applied = { ...patch, apiVersion: 'autoscaling/v1', kind: 'Scale' };
+    assert.ok((await message('PATCH', `${scale}?fieldManager=m&force=true`, applied)).startsWith(refused));
+  });
+}

@@ -5,7 +5,7 @@ import { parseStored, stringifyJson } from '../../codec/json.ts';
 import { replicasOf, scale, scaleOf, setReplicas, validateScale } from '../../kinds/autoscaling/scale.ts';
 import type { ScaleSubresource } from '../../kinds/kind.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
-import { badRequest, internalFailure, invalidObject } from '../../meta/status-error.ts';
+import { badRequest, internalFailure, invalidObject, notFound, type ResourceName } from '../../meta/status-error.ts';
 import { applyPatch } from '../../patch/apply-patch.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { decode } from '../../schema/decode.ts';
@@ -20,11 +20,11 @@ import type { Stored } from '../write/stored-object.ts';
 import { writeSource } from '../write/track-managed-fields.ts';
 import { withConversions } from '../write/with-conversions.ts';
 import { parseWriteOptions, type WriteOptions } from '../write/write-options.ts';
-import { checkIdentity, readConfiguration } from './apply.ts';
+import { checkAppliedVersion, readConfiguration } from './apply.ts';
 import { placeInNamespace, writeContext } from './create.ts';
 import { get } from './get.ts';
 import { problemsOf } from './patch.ts';
-import { checkGivenPreconditions, checkName } from './update.ts';
+import { checkGivenVersion, checkName, checkUid, refuseUid } from './update.ts';
 
 /** GET of a Scale: a part of the object, with its identity. */
 export function getScale(
@@ -39,7 +39,7 @@ export function getScale(
       throw internalFailure(`the spec replicas field ${quoted(subresource)} does not exist`);
     return answerOf(found);
   };
-  const reply = get(parts, request);
+  const reply = get(parts, request, subresource.absentName);
   return reply instanceof Promise ? reply.then(read) : read(reply);
 }
 
@@ -54,17 +54,25 @@ export async function writeScale(
   subresource: ScaleSubresource,
 ): Promise<Reply> {
   const options = parseWriteOptions(request, writer.dialect.group('meta'));
-  const change = changeOf(writer, request, { options, subresource });
+  const { change, sent } = changeOf(writer, request, { options, subresource });
   const context = writeContext(request, options, request.body?.patch === 'apply' ? 'applied' : 'tracked');
-  const written = await writer.change(context, request.info.name, async (stored) => {
-    const old = readScale(stored.object, subresource);
-    const { wanted, object } = await change(old, stored);
-    await admit(parts, context, wanted, old);
-    const replicas = replicasOf(wanted);
-    if (replicas === undefined) throw badRequest(`the spec replicas field ${quoted(subresource)} cannot be empty`);
-    setReplicas(object, subresource, replicas);
-    return writer.prepareUpdate({ ...context, admission: 'done' }, object, stored, {});
-  });
+  const written = await writer.change(
+    context,
+    request.info.name,
+    async (stored) => {
+      const old = readScale(stored.object, subresource);
+      const { wanted, object } = await change(old, stored);
+      await admit(parts, context, wanted, old);
+      const replicas = replicasOf(wanted);
+      if (replicas === undefined) throw badRequest(`the spec replicas field ${quoted(subresource)} cannot be empty`);
+      setReplicas(object, subresource, replicas);
+      return writer.prepareUpdate({ ...context, admission: 'done' }, object, stored, {});
+    },
+    async () => {
+      if (sent) refuseUid(request, sent);
+      throw notFound(request.served.name, request.info.name);
+    },
+  );
   return answerOf(readScale(parseStored(written.bytes) as ApiObject, subresource));
 }
 
@@ -87,34 +95,44 @@ interface ScaleWrite {
   readonly subresource: ScaleSubresource;
 }
 
-function changeOf(writer: ObjectWriter, request: VerbRequest, write: ScaleWrite): MakeChange {
+interface ScaleChange {
+  readonly change: MakeChange;
+  /** The whole Scale, where one was sent. */
+  readonly sent?: ApiObject;
+}
+
+function changeOf(writer: ObjectWriter, request: VerbRequest, write: ScaleWrite): ScaleChange {
   const { body, info } = request;
   if (info.verb === 'update') {
     const sent = decodeBody(request, scale, write.options);
-    return (old, stored) => replaced(request, sent, { old, stored });
+    return { sent, change: (old, stored) => replaced(request, sent, { old, stored }) };
   }
   if (body?.patch === undefined) throw badRequest('a patch is expected in the body of the request');
-  if (body.patch === 'apply') return appliedChange(writer, request, body, write);
+  if (body.patch === 'apply') return { change: appliedChange(writer, request, body, write) };
   const { patch: type, value } = body;
   const misread = problemsOf(body);
-  return (old, stored) => {
-    const patched = applyPatch({ type, schema: scale.schema, original: old, patch: value });
+  const change: MakeChange = (old, stored) => {
+    const result = applyPatch({ type, schema: scale.schema, original: old, patch: value });
     const report = (fields: readonly string[]): void => checkUnknown(request, write.options, [...misread, ...fields]);
-    return replaced(request, decodeObject(patched, scale, report), { old, stored });
+    return replaced(request, decodeObject(result, scale, report), { old, stored, by: write.subresource.patchedName });
   };
+  return { change };
 }
 
 interface Replaced {
   readonly old: ApiObject;
   readonly stored: Stored;
+  /** What another uid does not fit. Default: the object. */
+  readonly by?: ResourceName | undefined;
 }
 
 /** A Scale in the place of the old one. Its status stays. */
-function replaced(request: VerbRequest, sent: ApiObject, { old, stored }: Replaced): Change {
+function replaced(request: VerbRequest, sent: ApiObject, { old, stored, by }: Replaced): Change {
   const wanted = { ...cloneJson(sent), status: old['status'] };
   placeInNamespace(wanted, request);
   checkName(wanted, request.info.name);
-  checkGivenPreconditions(request, wanted, stored);
+  checkUid(request, wanted, stored, by);
+  checkGivenVersion(request, wanted, stored);
   return { wanted, object: cloneJson(stored.object) };
 }
 
@@ -141,7 +159,8 @@ function appliedChange(
   if (wantsReplicas) setReplicas(own, subresource, replicasOf(sent) ?? 0);
   const context = writeContext(request, options, 'applied');
   return async (old, stored) => {
-    checkIdentity(request, config, stored);
+    checkAppliedVersion(request, config, stored);
+    checkUid(request, sent, stored, subresource.patchedName);
     const [now, live] = [writer.now(), served.fromWritten(stored.object)];
     const result = await withConversions(served, request, 'throws', (convert) =>
       applyConfiguration({ ...writeSource(context, now, convert), live, config: own, force: options.force }),

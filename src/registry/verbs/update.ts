@@ -1,6 +1,14 @@
-import type { ApiObject } from '../../meta/api-object.ts';
+import type { ApiObject, ObjectMeta } from '../../meta/api-object.ts';
 import { invalid } from '../../meta/field-error.ts';
-import { badRequest, conflict, invalidObject, staleObject } from '../../meta/status-error.ts';
+import {
+  badRequest,
+  conflict,
+  invalidObject,
+  notFound,
+  type ResourceName,
+  type StatusError,
+  staleObject,
+} from '../../meta/status-error.ts';
 import { cloneJson } from '../../patch/json-value.ts';
 import { parseResourceVersion } from '../read/list-options.ts';
 import { type Reply, shownBytes } from '../reply.ts';
@@ -25,13 +33,13 @@ export async function update(writer: ObjectWriter, request: VerbRequest, view?: 
     context,
     info.name,
     (stored) => step(writer, request, context, { sent, stored, view: view ?? served.kind.strategy }),
-    served.kind.createOnUpdate && !view
-      ? async () => {
-          const object = refuseVersioned(cloneJson(sent), request);
-          await writer.requireCreate(request);
-          return writer.create(context, object);
-        }
-      : undefined,
+    async () => {
+      refuseUid(request, sent);
+      if (!served.kind.createOnUpdate || view) throw notFound(served.name, info.name);
+      const object = refuseVersioned(cloneJson(sent), request);
+      await writer.requireCreate(request);
+      return writer.create(context, object);
+    },
   );
   return {
     type: 'object',
@@ -77,13 +85,7 @@ export function checkVersion(request: VerbRequest, object: ApiObject, stored: St
   ]);
 }
 
-/** The same for objects that need neither. */
-export function checkGivenPreconditions(request: VerbRequest, object: ApiObject, stored: Stored): void {
-  checkUid(request, object, stored);
-  checkGivenVersion(request, object, stored);
-}
-
-function checkGivenVersion({ served, info }: VerbRequest, object: ApiObject, stored: Stored): void {
+export function checkGivenVersion({ served, info }: VerbRequest, object: ApiObject, stored: Stored): void {
   const revision = givenRevision(object);
   if (revision !== 0 && revision !== stored.revision) throw conflict(served.name, info.name, staleObject);
 }
@@ -92,21 +94,43 @@ function checkGivenVersion({ served, info }: VerbRequest, object: ApiObject, sto
 const givenRevision = ({ metadata: { resourceVersion = '' } }: ApiObject): number =>
   resourceVersion === '' ? 0 : parseResourceVersion(resourceVersion);
 
-/** An object with the same name and another uid is a different object. */
-function checkUid({ served, info }: VerbRequest, { metadata: { uid } }: ApiObject, stored: Stored): void {
-  const oldUid = stored.object.metadata.uid;
-  if (uid === undefined || uid === '' || uid === oldUid) return;
-  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${oldUid}`;
-  throw conflict(served.name, info.name, why);
+/** An object with the same name and another uid is a different object. `by` is the resource that an error names. */
+export function checkUid(
+  { served, info }: VerbRequest,
+  { metadata: { uid } }: ApiObject,
+  stored: Stored,
+  by: ResourceName = served.name,
+): void {
+  const oldUid = stored.object.metadata.uid ?? '';
+  if (uid !== undefined && uid !== '' && uid !== oldUid) throw otherUid(by, info.name, uid, oldUid);
 }
 
-/** An update that would create must not have a uid or resourceVersion: there is no object to match them. */
+/** No object matches a uid where none is. */
+export function refuseUid({ served, info }: VerbRequest, { metadata: { uid = '' } }: ApiObject): void {
+  if (uid !== '') throw otherUid(served.name, info.name, uid, '');
+}
+
+const otherUid = (by: ResourceName, name: string, wanted: string, found: string): StatusError =>
+  conflict(by, name, `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`);
+
+/** An update that would create must not have a resourceVersion: there is no object to match it. */
 function refuseVersioned(object: ApiObject, { served, info }: VerbRequest): ApiObject {
-  const { resourceVersion, uid } = object.metadata;
-  if ((resourceVersion !== undefined && resourceVersion !== '0') || uid !== undefined) {
-    throw conflict(served.name, info.name, 'the object is not there; it cannot have the uid or resourceVersion given');
+  const { resourceVersion } = object.metadata;
+  if (resourceVersion !== undefined && resourceVersion !== '0') {
+    throw conflict(served.name, info.name, 'the object is not there; it cannot have the resourceVersion given');
   }
   return object;
+}
+
+/** The uid of an object is a precondition of an update, and a field that never changes for a patch. */
+export function requireSameUid(
+  { served, info }: VerbRequest,
+  { metadata }: { readonly metadata?: Partial<ObjectMeta> },
+  stored: Stored,
+): void {
+  const uid = metadata?.uid;
+  if (uid === undefined || uid === '' || uid === stored.object.metadata.uid) return;
+  throw invalidObject(served.kind, info.name, [invalid('metadata.uid', uid, 'field is immutable')]);
 }
 
 /** The name in the body must match the name in the path. */

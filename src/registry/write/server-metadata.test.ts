@@ -59,10 +59,10 @@ const fields: Metadata = {
 const refusals: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   uid: {
     'apply that creates': 409,
-    apply: 409,
+    apply: 422,
     update: 409,
     patch: 422,
-    'apply to what is being deleted': 409,
+    'apply to what is being deleted': 422,
     'update of what is being deleted': 409,
     'patch of what is being deleted': 422,
   },

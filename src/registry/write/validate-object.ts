@@ -71,10 +71,20 @@ export function validateChanged(
       ruleErrors(parts, context, object, { old, errors: [...errors, ...ofChange], ratcheting: ratchets(kind, view) }),
       validateScaled(kind, object, context.info.subresource),
       kind.strategy.validateEveryUpdate?.(object, old, strategyContext),
-      view.validateUpdate?.(object, old, strategyContext),
+      withoutLeft(view.validateUpdate?.(object, old, strategyContext), () =>
+        kind.strategy.validateCreate?.(old, strategyContext),
+      ),
     ],
     ofChange,
   });
+}
+
+/** Without errors that may stay, if the object had some before. */
+function withoutLeft(errors: Validation | undefined, before: () => Validation | undefined): Validation | undefined {
+  if (errors === undefined || errors instanceof Promise || !errors.some(({ mayStay }) => mayStay)) return errors;
+  const left = before();
+  const hadSome = left !== undefined && !(left instanceof Promise) && left.some(({ mayStay }) => mayStay);
+  return hadSome ? errors.filter(({ mayStay }) => !mayStay) : errors;
 }
 
 /** Sends the warnings about an object that is valid. */

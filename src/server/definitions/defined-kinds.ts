@@ -26,6 +26,7 @@ import type { ServedChange } from './document-metrics.ts';
 import { FollowedDefinitions, type StoredDefinition } from './followed-definition.ts';
 import { readHead } from './read-head.ts';
 import type { RemoveObjects } from './remove-objects.ts';
+import { RemovedKindsRecord } from './removed-kinds-record.ts';
 import { ServedKinds } from './served-kinds.ts';
 import type { UnservedDefinitions } from './unserved-definitions.ts';
 
@@ -55,6 +56,7 @@ export class DefinedKinds implements Closable {
   readonly #options: DefinedKindsOptions;
   readonly #definitions: FollowedDefinitions;
   readonly #served: ServedKinds;
+  readonly #removed: RemovedKindsRecord;
   /** When the deletion of the objects of a resource was last asked for, monotonic. */
   readonly #removalAskedMs = new WeakMap<Resource, number>();
   /** Empty resources that were served a little longer, for collectors that have just heard of them. */
@@ -78,6 +80,7 @@ export class DefinedKinds implements Closable {
     const { resources, dialect } = options;
     const definitions = resources.finder(dialect.group('apiextensions'), 'v1', 'customresourcedefinitions');
     this.#definitions = new FollowedDefinitions(dialect);
+    this.#removed = new RemovedKindsRecord(options);
     const changed = (change: ServedChange): void => {
       if (this.#tables) options.changed(change);
     };
@@ -191,8 +194,12 @@ export class DefinedKinds implements Closable {
     const { stored, decided, isServed } = this.#definitions.get(name) ?? {};
     // Where it is about to be served this is called again.
     if (!stored || !decided || !isServed) return;
-    if (decided !== stored.status) await this.#writeStatus(stored, decided);
-    else if (stored.isEnding) await this.#end(stored);
+    if (decided === stored.status) return stored.isEnding ? this.#end(stored) : undefined;
+    const { kind } = stored.names;
+    if (kind && isTrue({ status: decided }, 'Established') && !isTrue(stored, 'Established')) {
+      await this.#record(name, this.#removed.drop(name, kind));
+    }
+    await this.#writeStatus(stored, decided);
   }
 
   /** Names in use in its group, those of resources too that nobody has defined, such as those of a library's user. */
@@ -221,8 +228,16 @@ export class DefinedKinds implements Closable {
       this.#statuses?.addAfter(name, recheckMs);
       return;
     }
+    if (resource) await this.#record(name, this.#removed.add(name, definedBy(stored, resource)));
     const finalizers = stored.finalizers.filter((each) => each !== finalizer);
     await this.#write(name, undefined, { metadata: { resourceVersion, finalizers } });
+  }
+
+  /** Without the record a collector may keep what it could collect, as it would in kube-controller-manager. */
+  async #record(definition: string, written: Promise<void>): Promise<void> {
+    await written.catch((error: unknown) => {
+      this.#options.logger.warn('collectors are not told whether a kind was removed', { definition, error });
+    });
   }
 
   /**
@@ -322,5 +337,9 @@ const waitingCondition = (stored: StoredDefinition): DefinitionCondition =>
   findCondition(stored, 'Terminating')?.reason === terminating.unconfirmed.reason
     ? terminating.unconfirmed
     : terminating.inProgress;
+
+const definedBy = ({ uid }: StoredDefinition, { kind: { kind, scope } }: Resource) => ({
+  ...{ uid, kind, namespaced: scope === 'Namespaced' },
+});
 
 const isEmpty = ({ collection }: Resource): boolean => collection.snapshot().count(collection.prefix) === 0;

@@ -288,6 +288,21 @@ test('PersistentVolume: warnings', () => {
   ]);
 });
 
+const mountOptions = { annotations: { 'volume.beta.orch.io/mount-options': 'ro' } };
+const notMounted =
+  'metadata.annotations.volume.beta.orch.io/mount-options: Forbidden: may not specify mount options for this volume type';
+
+test('PersistentVolume: mount options by annotation', () => {
+  const { csi, ...others } = spec({}).spec as Record<string, unknown>;
+  const errorsOf = (source: object) => create(kind, { metadata: mountOptions, spec: { ...others, ...source } }).errors;
+  assert.deepEqual(errorsOf({ nfs: { path: '/a', server: 's' } }), []);
+  assert.deepEqual(errorsOf({ hostPath: { path: '/a' } }), [notMounted]);
+  assert.deepEqual(errorsOf({ csi, storageClassName: '!' }).at(-1), notMounted, 'after the spec');
+  assert.deepEqual(create(kind, spec({ csi, mountOptions: ['ro'] })).errors, []);
+  const stored = create(kind, spec({ csi })).object;
+  assert.deepEqual(update(kind, stored, { ...spec({ csi }), metadata: mountOptions }).errors, [notMounted]);
+});
+
 test('PersistentVolume: warnings of what is on its way out', () => {
   const { csi: _, ...others } = spec({}).spec as Record<string, unknown>;
   const annotations = { 'volume.beta.orch.io/mount-options': 'ro' };

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../../dialect/dialect.ts';
 import type { ApiObject } from '../../../meta/api-object.ts';
-import { type FieldError, forbidden, invalid } from '../../../meta/field-error.ts';
+import { type FieldError, forbidden, invalid, toldAfter } from '../../../meta/field-error.ts';
 import { formatTime } from '../../../meta/time.ts';
 import { cloneJson } from '../../../patch/json-value.ts';
 import { equalValues } from '../../../schema/equal-values.ts';
@@ -14,7 +14,7 @@ import { shownModes } from '../access-modes.ts';
 import { agingSources, nodeTermWarnings, shownAs } from '../pod/pod-warnings.ts';
 import { roundUpAmounts } from '../resource-amounts.ts';
 import { storageClassAnnotation, storageClassNameOf } from '../storage-class-name.ts';
-import { type PersistentVolumeSpec, persistentVolumeSpec, sourceNames } from './persistent-volume-spec.ts';
+import { type PersistentVolumeSpec, persistentVolumeSpec, type SourceName, sourceNames } from './persistent-volume-spec.ts';
 import { validateVolumeSpec } from './spec-validation.ts';
 
 const persistentVolumeStatus = struct('api.core.v1.PersistentVolumeStatus', 'What is known of a volume.', {
@@ -67,9 +67,27 @@ function sourceOf(spec: PersistentVolumeSpec, before: PersistentVolumeSpec): unk
   return { ...source, csi: rest };
 }
 
-function validateUpdate(object: ApiObject, old: ApiObject): FieldError[] {
-  const [spec, before] = [specOf(object), specOf(old)];
+const mountOptionsAnnotation = (dialect: Dialect): string => `volume.beta.${dialect.domain}/mount-options`;
+
+/** Sources that may have mount options by annotation. The field takes them for any. */
+const mountedByAnnotation: readonly SourceName[] = [
+  ...(['nfs', 'iscsi', 'rbd', 'cephfs', 'glusterfs', 'quobyte', 'azureFile', 'azureDisk', 'awsElasticBlockStore'] as const),
+  ...(['gcePersistentDisk', 'cinder', 'vsphereVolume', 'photonPersistentDisk'] as const),
+];
+
+function validateVolume(object: ApiObject, dialect: Dialect): FieldError[] {
+  const spec = specOf(object);
   const errors = validateVolumeSpec(spec, 'spec');
+  const annotation = mountOptionsAnnotation(dialect);
+  const isGiven = Object.hasOwn(object.metadata.annotations ?? {}, annotation);
+  if (!isGiven || mountedByAnnotation.some((source) => spec[source] !== undefined)) return errors;
+  const refused = forbidden(`metadata.annotations.${annotation}`, 'may not specify mount options for this volume type');
+  return [...errors, ...toldAfter('spec', [{ ...refused, mayStay: true }])];
+}
+
+function validateUpdate(object: ApiObject, old: ApiObject, { dialect }: StrategyContext): FieldError[] {
+  const [spec, before] = [specOf(object), specOf(old)];
+  const errors = validateVolume(object, dialect);
   // The published paths of these fields are other ones than their own.
   if (!equalValues(sourceOf(spec, before), sourceOf(before, before))) errors.push(forbidden('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation'));
   if (spec.volumeMode !== before.volumeMode) errors.push(invalid('volumeMode', spec.volumeMode ?? null, 'field is immutable'));
@@ -84,7 +102,7 @@ function warnings(object: ApiObject, dialect: Dialect): string[] {
   const { persistentVolumeReclaimPolicy, nodeAffinity } = specOf(object);
   const aged = {
     [storageClassAnnotation(dialect)]: 'deprecated since v1.8; use "storageClassName" attribute instead',
-    [`volume.beta.${dialect.domain}/mount-options`]: 'deprecated since v1.31; use "mountOptions" attribute instead',
+    [mountOptionsAnnotation(dialect)]: 'deprecated since v1.31; use "mountOptions" attribute instead',
   };
   const terms = nodeAffinity?.required?.nodeSelectorTerms ?? [];
   return [
@@ -128,7 +146,7 @@ export const persistentVolume = (dialect: Dialect): Kind =>
     strategy: {
       default: setDefaults,
       prepareForCreate,
-      validateCreate: (object) => validateVolumeSpec(specOf(object), 'spec'),
+      validateCreate: (object) => validateVolume(object, dialect),
       validateUpdate,
       warnings: (object) => warnings(object, dialect),
     },

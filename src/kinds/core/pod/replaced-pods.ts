@@ -82,7 +82,8 @@ export const validateAtMostAll = (value: number | string | undefined, path: stri
   typeof value === 'string' && percent.test(value) && amountOf(value) > 100 ? [invalidAmount(path, value, 'must not be greater than 100%')] : [];
 
 /** The subresource `scale` of kinds that count `spec.replicas`. */
-export const replicasScale = (selectorForm: NonNullable<ScaleSubresource['selectorForm']>): ScaleSubresource => ({
+export const replicasScale = (selectorForm: NonNullable<ScaleSubresource['selectorForm']>, names: Pick<ScaleSubresource, 'absentName' | 'patchedName'>): ScaleSubresource => ({
+  ...names,
   type: 'scale',
   name: 'scale',
   verbs: ['get', 'update', 'patch'],

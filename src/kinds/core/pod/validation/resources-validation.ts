@@ -1,5 +1,11 @@
 import { errorsOfEach, type FieldError, forbidden, invalid, required } from '../../../../meta/field-error.ts';
-import { compareQuantity, parseQuantity, type Quantity } from '../../../../meta/quantity.ts';
+import {
+  canonicalQuantity,
+  compareQuantity,
+  nanosPerUnit,
+  parseQuantity,
+  type Quantity,
+} from '../../../../meta/quantity.ts';
 import { isNative, validateContainerResourceName, validateResourceAmount } from '../../resource-names.ts';
 import type { ResourceRequirements } from '../container/container-resources.ts';
 import { notFound } from './field-checks.ts';
@@ -12,7 +18,25 @@ export interface ResourceScope {
   readonly claims: ReadonlySet<string>;
 }
 
-const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
+const hugePages = 'hugepages-';
+const isHugePages = (name: string): boolean => name.startsWith(hugePages);
+
+/** Huge pages come as a whole. */
+function validateHugePages(name: string, amount: string, field: string): FieldError[] {
+  if (!isHugePages(name)) return [];
+  const [size, total] = [parseQuantity(name.slice(hugePages.length)), parseQuantity(amount)];
+  const isWhole =
+    size !== undefined && size.nanos > 0n && size.nanos % nanosPerUnit === 0n && roundedUp(total) % size.nanos === 0n;
+  const shown = canonicalQuantity(amount) ?? amount;
+  const detail = `${shown} is not positive integer multiple of ${name}`;
+  return isWhole ? [] : [{ ...invalid(field, shown, detail), mayStay: true }];
+}
+
+/** In nanos. */
+function roundedUp({ nanos }: Pick<Quantity, 'nanos'> = { nanos: 0n }): bigint {
+  const rest = nanos % nanosPerUnit;
+  return rest > 0n ? nanos - rest + nanosPerUnit : nanos - rest;
+}
 
 /** A request may not exceed its limit; resources that cannot be overcommitted require a limit. */
 export function validateResources(
@@ -21,9 +45,13 @@ export function validateResources(
   scope: ResourceScope,
 ): FieldError[] {
   const errors = [
-    ...validateAmounts(limits, `${path}.limits`, scope.domain),
+    ...errorsOfEach(Object.entries(limits), ([name, limit]) => [
+      ...validateAmounts({ [name]: limit }, `${path}.limits`, scope.domain),
+      ...validateHugePages(name, limit, `${path}.limits[${name}]`),
+    ]),
     ...errorsOfEach(Object.entries(requests), ([name, request]) => [
       ...validateAmounts({ [name]: request }, `${path}.requests`, scope.domain),
+      ...validateHugePages(name, request, `${path}.requests[${name}]`),
       ...validateRequest(name, request, limits[name], path, scope.domain),
     ]),
   ];

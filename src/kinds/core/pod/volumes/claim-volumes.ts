@@ -1,4 +1,4 @@
-import { always, bool, documentedEnum, enumOf, list, map, opt, ptr, quantity, req, string, struct } from '../../../../schema/schema.ts';
+import { always, bool, documentedEnum, list, map, opt, ptr, quantity, req, string, struct } from '../../../../schema/schema.ts';
 import { labelSelector } from '../../../meta/label-selector.ts';
 import { objectMeta } from '../../../meta/object-meta.ts';
 import { typedLocalObjectReference, typedObjectReference } from '../../references.ts';
@@ -22,7 +22,7 @@ export const persistentVolumeClaimSpec = struct(
     resources: always(2, volumeResourceRequirements, 'Least and most storage of the volume.'),
     volumeName: opt(3, string(), 'Name of the persistent volume that the claim is bound to.'),
     storageClassName: ptr(5, string(), 'Storage class that the claim requires.'),
-    volumeMode: ptr(6, enumOf('Block', 'Filesystem'), 'Whether the volume is a file system or a block device.', { default: 'Filesystem' }),
+    volumeMode: ptr(6, documentedEnum('Block', 'Filesystem'), 'Whether the volume is a file system or a block device.', { default: 'Filesystem' }),
     dataSource: ptr(7, typedLocalObjectReference, 'Snapshot or claim that the volume is filled from.'),
     dataSourceRef: ptr(8, typedObjectReference, 'Object that the volume is filled from, of any kind and namespace.'),
     volumeAttributesClassName: ptr(9, string(), 'Volume attributes class that the claim uses.', { gate: 'VolumeAttributesClass' }),
