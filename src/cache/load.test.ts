@@ -38,7 +38,7 @@ for (const [count, bytes, isExpected] of cases) {
   test(`pages are bounded in bytes: ${count} records of ${bytes} bytes`, async () => {
     const store = storeOf(count, bytes);
     const seen: string[] = [];
-    for await (const records of readPages(store, '/', 1)) seen.push(...records.map(({ key }) => key));
+    for await (const records of readPages(store, '/', { at: 1 })) seen.push(...records.map(({ key }) => key));
     assert.equal(seen.length, count);
     assert.deepEqual(seen, seen.toSorted(), 'in order');
     const [limit, ...others] = store.asked;

@@ -1,7 +1,7 @@
-import { asBuffer } from '../base/collections/byte-span.ts';
+import { asBuffer, type ByteSpan } from '../base/collections/byte-span.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { encodeObject } from './json.ts';
-import { skipValue } from './json-bytes.ts';
+import { JsonBytes } from './json-bytes.ts';
 
 /** Marks the position of `resourceVersion` in the bytes of a stored object; see `insertResourceVersion`. */
 const marker = Buffer.from('"metadata":{');
@@ -33,6 +33,19 @@ export function insertResourceVersion(
   return result;
 }
 
+/**
+ * The same in memory that has `versionBytes` of room in front of the bytes: only what precedes the field is moved. Returns
+ * where the object starts then.
+ */
+export function insertVersionInRoom({ memory, start, end }: ByteSpan, revision: number): number {
+  const inserted = versionField(revision);
+  const at = memory.subarray(start, end).indexOf(marker) + marker.length;
+  const from = start - inserted.length;
+  memory.copyWithin(from, start, start + at);
+  memory.write(inserted, from + at, 'latin1');
+  return from;
+}
+
 const versionField = (revision: number): string => `"resourceVersion":"${revision}",`;
 
 /** Number of bytes that `insertResourceVersion` adds. */
@@ -48,5 +61,5 @@ export function replaceResourceVersion(bytes: Buffer, from: number, to: number):
 /** A view of the bytes of an object's metadata, including the braces. */
 export function metadataOf(bytes: Buffer): Buffer {
   const start = bytes.indexOf(marker) + marker.length - 1;
-  return bytes.subarray(start, skipValue(bytes, start));
+  return bytes.subarray(start, new JsonBytes(bytes).skipValue(start));
 }

@@ -1,7 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { asBuffer, type ByteSpan, spanOf } from '../../base/collections/byte-span.ts';
-import { quote } from '../../codec/json-characters.ts';
-import { insertResourceVersion, replaceResourceVersion } from '../../codec/object-bytes.ts';
+import { comma, quote } from '../../codec/json-characters.ts';
+import {
+  insertResourceVersion,
+  insertVersionInRoom,
+  replaceResourceVersion,
+  versionBytes,
+} from '../../codec/object-bytes.ts';
 import type { FieldPath, SelectableField } from '../../meta/selectable-field.ts';
 import { type Revision, StoreError, type StoreRecord } from '../../store/store.ts';
 import type { CachedResource, CacheEntry } from '../cache.ts';
@@ -23,7 +28,7 @@ export type Place = (bytes: number) => ByteSpan;
 export interface EntryCodec {
   /** The object that a key refers to; undefined if the key does not have the resource's form. */
   locate(key: string): ObjectLocation | undefined;
-  /** Throws StoreError `corrupt` if the key or value is not an object of the resource. Does not retain the record's value. */
+  /** Throws StoreError `corrupt` if the key or value is not an object of the resource. Does not retain the record's value, but for one with room for the entry (`entryRoom`), which it changes. */
   decode(record: StoreRecord, place?: Place): CacheEntry;
   /** See `CachedResource`. */
   readonly ready?: CachedResource['ready'];
@@ -55,7 +60,8 @@ export function objectCodec({
   return {
     locate,
     ready,
-    decode({ key, value: stored, revision, stale, corrupt }, place = allocate) {
+    decode(record, place = allocate) {
+      const { key, value: stored, revision, stale, corrupt } = record;
       if (corrupt) throw corrupt;
       const location = locate(key);
       if (!location) throw corruptObject(key, 'the key is not one of the resource');
@@ -67,7 +73,7 @@ export function objectCodec({
           key,
           namespace: namespaces.of(location.namespace),
           revision,
-          at: versioned(value, revision, place),
+          at: placed(value === stored ? record : { value, revision }, place),
           labels,
           fields: selected.fields(),
         });
@@ -105,6 +111,18 @@ function normalised(key: string, value: Uint8Array, normalise: (value: Uint8Arra
 function asObjectEntry(entry: CacheEntry): ObjectEntry {
   if (!(entry instanceof ObjectEntry)) throw new TypeError('an entry that another codec decoded');
   return entry;
+}
+
+/** Room in front of a stored value, beside its digits: for the rest of its resourceVersion, and for a comma. */
+export const entryRoom = versionBytes(0);
+
+/** The bytes with the resourceVersion: where the value lies, if that has room, else in memory from `place`. */
+function placed({ value, revision, room }: Pick<StoreRecord, 'value' | 'revision' | 'room'>, place: Place): ByteSpan {
+  if (!room || room.end - room.start !== 1 + versionBytes(revision)) return versioned(value, revision, place);
+  const { memory, start, end } = room;
+  const at = { memory, start: end, end: end + value.length };
+  memory[start] = comma;
+  return { memory, start: insertVersionInRoom(at, revision), end: at.end };
 }
 
 /** Copies the stored bytes, with the resourceVersion inserted, into memory from `place`. */

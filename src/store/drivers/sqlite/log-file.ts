@@ -21,6 +21,7 @@ import {
   type WriteRefusal,
 } from './messages.ts';
 import { lockDataFile } from './owner-lock.ts';
+import type { RecordPacker, RecordRow } from './packed-records.ts';
 import { Packer } from './packing.ts';
 import { assertOneName, realFileOf } from './real-file.ts';
 import { toStoreError } from './sqlite-error.ts';
@@ -40,8 +41,8 @@ export interface LogFile {
   commitWrites(writes: readonly (PackedWrite | PackedBatch)[]): GroupOutcome;
   /** The packed record of a key; an empty message if there is none. */
   get(key: string, at: Revision | undefined): ArrayBuffer;
-  /** Packed records in order of key: a slice, which may end early. Empty only if nothing follows. */
-  scan(range: KeyRange, limit: number): ArrayBuffer;
+  /** Adds records in order of key: a slice, which may end early. */
+  scan(range: KeyRange, limit: number, records: RecordPacker): ScannedSlice;
   /** Counts keys, at most `max`: a slice, which ends at `last`. `last` is undefined if nothing follows. */
   count(range: KeyRange, max: number): { readonly count: number; readonly last: string | undefined };
   /** Packed changes after a revision: a slice, which may end early. Empty only if nothing follows. */
@@ -98,6 +99,15 @@ export interface OpenedLog {
   readonly isFull: boolean;
   /** Why what was deleted before the file was opened with `erase` may still be found in it. */
   readonly eraseProblem?: string;
+}
+
+export interface ScannedSlice {
+  /** 0 only if nothing follows. */
+  readonly count: number;
+  /** Of the values. */
+  readonly bytes: number;
+  /** The last key; undefined if there was none. */
+  readonly last: string | undefined;
 }
 
 /** Keys that start with `prefix` and sort after `after`, as of revision `at`. */
@@ -245,16 +255,20 @@ export class SqliteLogFile implements LogFile {
     });
   }
 
-  scan(range: KeyRange, limit: number): ArrayBuffer {
+  scan(range: KeyRange, limit: number, records: RecordPacker): ScannedSlice {
     return this.#reading(({ statements }) => {
-      const packer = new Packer(sliceBytesMax);
+      let [count, bytes] = [0, 0];
+      let last: Uint8Array | undefined;
       const [from, until] = boundsOf(range);
       const rows = statements.scan.iterate(from, until, range.at, Math.min(limit, sliceRowsMax));
       for (const row of rows as Iterable<unknown> as Iterable<RecordRow>) {
-        packRecord(packer, row[0], row[1], row[2]);
-        if (packer.length >= sliceBytesMax) break;
+        records.add(row);
+        count++;
+        bytes += row[2].length;
+        last = row[0];
+        if (bytes >= sliceBytesMax) break;
       }
-      return packer.finish();
+      return { count, bytes, last: last && Buffer.from(last).toString() };
     });
   }
 
@@ -445,7 +459,6 @@ export const assertKept = (revision: Revision, compacted: Revision): void => {
 };
 
 type LatestRow = readonly [revision: Revision, deleted: number];
-type RecordRow = readonly [key: Uint8Array, revision: Revision, value: Uint8Array];
 type HistoryRow = readonly [
   revision: Revision,
   deleted: number,
