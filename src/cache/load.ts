@@ -10,9 +10,12 @@ import { ownMemory, SlabSequence } from './entries/slab.ts';
 import type { LoadedState, ResourceCollection } from './resource-collection.ts';
 import { type CacheSharing, foundPlaces } from './sharing/shared-entries.ts';
 
+/** Pages that are read while one is processed: a store with a thread of its own is then never waited for, nor waits. */
+const pagesAhead = 2;
+
 /**
- * Pages of the records under a prefix at one revision, in key order. The next page is read while the current one is processed.
- * The first page is short and tells how long the others may be: where all objects are large, long ones would take hundreds of
+ * Pages of the records under a prefix at one revision, in key order. Those that follow are read while one is processed. The
+ * first page is short and tells how long the others may be: where all objects are large, long ones would take hundreds of
  * megabytes, which stay with the process.
  */
 export async function* readPages(
@@ -21,16 +24,24 @@ export async function* readPages(
   options: Pick<ListOptions, 'room'> & { readonly at: Revision },
 ): AsyncGenerator<readonly StoreRecord[], void> {
   const each = { ...options, remaining: 'whether' } as const;
-  let next: Promise<Page> | undefined = store.list(prefix, { ...each, limit: limits.cacheFirstPageMax });
-  while (next) {
-    const page: Page = await next;
-    const { records } = page;
-    const after: string | undefined = records.at(-1)?.key;
-    const limit = lengthOfPages(records);
-    next = page.remaining > 0 && after !== undefined ? store.list(prefix, { ...each, limit, after }) : undefined;
-    // Its error surfaces when it is awaited, possibly later.
-    next?.catch(() => {});
-    yield records;
+  const following = async (before: Promise<Page | undefined>): Promise<Page | undefined> => {
+    const { records = [], remaining = 0 } = (await before) ?? {};
+    const after = records.at(-1)?.key;
+    if (remaining === 0 || after === undefined) return undefined;
+    return store.list(prefix, { ...each, limit: lengthOfPages(records), after });
+  };
+  let last: Promise<Page | undefined> = store.list(prefix, { ...each, limit: limits.cacheFirstPageMax });
+  const pages = [last];
+  for (;;) {
+    while (pages.length <= pagesAhead) {
+      last = following(last);
+      // Its error surfaces when it is awaited, possibly later.
+      last.catch(() => {});
+      pages.push(last);
+    }
+    const page = await pages.shift();
+    if (!page) return;
+    yield page.records;
   }
 }
 

@@ -29,14 +29,14 @@ export class JsonBytes {
   /** Position of the value of the member whose name starts at `at`; -1 if there is no member. */
   enterMember(at: number): number {
     if (this.at(at) !== quote) return -1;
-    const end = this.#skipString(at);
+    const end = skipString(this.#view, this.#end, at);
     return end < 0 || this.at(end) !== colon ? -1 : end + 1;
   }
 
   /** Position after the value that starts at `at`; -1 if it is missing or unterminated. */
   skipValue(at: number): number {
     const first = this.at(at);
-    if (first === quote) return this.#skipString(at);
+    if (first === quote) return skipString(this.#view, this.#end, at);
     return first === openBrace || first === openBracket ? this.#skipContainer(at) : this.#skipLiteral(at);
   }
 
@@ -47,7 +47,7 @@ export class JsonBytes {
     for (let index = at; index < end; ) {
       const byte = view.getUint8(index);
       if (byte === quote) {
-        index = this.#skipString(index);
+        index = skipString(view, end, index);
         if (index < 0) return -1;
         continue;
       }
@@ -61,27 +61,6 @@ export class JsonBytes {
     return -1;
   }
 
-  /** Position after the string that starts at `at`; -1 if it is unterminated. */
-  #skipString(at: number): number {
-    const view = this.#view;
-    const end = this.#end;
-    for (let index = at + 1; ; ) {
-      while (index <= end - 4) {
-        const four = view.getInt32(index, true);
-        const found = zeroBytes(four ^ quotes) | zeroBytes(four ^ backslashes);
-        if (found !== 0) {
-          index += lowestByte(found);
-          break;
-        }
-        index += 4;
-      }
-      if (index >= end) return -1;
-      const byte = view.getUint8(index++);
-      if (byte === quote) return index;
-      if (byte === backslash) index++;
-    }
-  }
-
   /** Skips a number, true, false or null. */
   #skipLiteral(at: number): number {
     const view = this.#view;
@@ -93,6 +72,25 @@ export class JsonBytes {
       if (byte === quote || byte === colon || byte === openBrace || byte === openBracket) return -1;
     }
     return index > at ? index : -1;
+  }
+}
+
+/** Position after the string that starts at `at`; -1 if it is unterminated. */
+function skipString(view: DataView, end: number, at: number): number {
+  for (let index = at + 1; ; ) {
+    while (index <= end - 4) {
+      const four = view.getInt32(index, true);
+      const found = zeroBytes(four ^ quotes) | zeroBytes(four ^ backslashes);
+      if (found !== 0) {
+        index += lowestByte(found);
+        break;
+      }
+      index += 4;
+    }
+    if (index >= end) return -1;
+    const byte = view.getUint8(index++);
+    if (byte === quote) return index;
+    if (byte === backslash) index++;
   }
 }
 

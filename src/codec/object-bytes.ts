@@ -1,7 +1,9 @@
 import { asBuffer, type ByteSpan } from '../base/collections/byte-span.ts';
+import { decimalDigits } from '../base/decimal-digits.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import { encodeObject } from './json.ts';
 import { JsonBytes } from './json-bytes.ts';
+import { comma, quote } from './json-characters.ts';
 
 /** Marks the position of `resourceVersion` in the bytes of a stored object; see `insertResourceVersion`. */
 const marker = Buffer.from('"metadata":{');
@@ -34,22 +36,32 @@ export function insertResourceVersion(
 }
 
 /**
- * The same in memory that has `versionBytes` of room in front of the bytes: only what precedes the field is moved. Returns
- * where the object starts then.
+ * The same in memory that has `versionBytes` of room in front of the bytes: only what precedes the field is moved. `metadata`:
+ * where its value starts. Returns where the object starts then.
  */
-export function insertVersionInRoom({ memory, start, end }: ByteSpan, revision: number): number {
-  const inserted = versionField(revision);
-  const at = memory.subarray(start, end).indexOf(marker) + marker.length;
-  const from = start - inserted.length;
-  memory.copyWithin(from, start, start + at);
-  memory.write(inserted, from + at, 'latin1');
-  return from;
+export function insertVersionInRoom({ memory, start }: ByteSpan, metadata: number, revision: number): number {
+  const from = start - versionBytes(revision);
+  memory.copyWithin(from, start, metadata + 1);
+  let at = from + metadata + 1 - start;
+  for (let index = 0; index < beforeVersion.length; index++) memory[at++] = beforeVersion[index] as number;
+  at = metadata;
+  memory[at--] = comma;
+  memory[at--] = quote;
+  for (let rest = revision; ; rest = Math.floor(rest / 10)) {
+    memory[at--] = zero + (rest % 10);
+    if (rest < 10) return from;
+  }
 }
+
+const beforeVersion = Buffer.from('"resourceVersion":"');
+const zero = 0x30;
 
 const versionField = (revision: number): string => `"resourceVersion":"${revision}",`;
 
+const versionFieldBytes = versionField(0).length - 1;
+
 /** Number of bytes that `insertResourceVersion` adds. */
-export const versionBytes = (revision: number): number => versionField(revision).length;
+export const versionBytes = (revision: number): number => versionFieldBytes + decimalDigits(revision);
 
 /** Replaces the revision `from`, inserted by `insertResourceVersion`, with `to`. Returns a copy. */
 export function replaceResourceVersion(bytes: Buffer, from: number, to: number): Buffer {

@@ -32,6 +32,7 @@ export class ObjectScanner {
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
   #json = nothing;
+  #metadata = -1;
 
   constructor(paths: readonly FieldPath[]) {
     this.#starts = new Int32Array(paths.length);
@@ -68,6 +69,11 @@ export class ObjectScanner {
     return this.#ends[path] ?? -1;
   }
 
+  /** Start offset of the metadata of the last object. */
+  get metadata(): number {
+    return this.#metadata;
+  }
+
   /** Scans the top-level members. Returns the end position; -1 if malformed. */
   #scanTop(): number {
     const json = this.#json;
@@ -83,6 +89,7 @@ export class ObjectScanner {
           ? json.at(value) === openBrace && json.at(value + 1) === quote
           : json.at(value) === quote;
         if (!expected) return -1;
+        this.#metadata = value;
       }
       at = this.#scanMember(this.#root, at, value);
       if (at < 0) return -1;

@@ -2,6 +2,7 @@
  * Records on their way from the thread of the data file: values in slabs, which become the memory of whoever keeps them, and
  * all else in one table. Nothing is copied on arrival.
  */
+import { decimalDigits } from '../../../base/decimal-digits.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Revision, StoreRecord } from '../../store.ts';
 import { Packer, Unpacker } from './packing.ts';
@@ -80,4 +81,4 @@ export function unpackRecords({ table, slabs }: PackedRecords, room: number | un
 }
 
 const roomOf = (room: number | undefined, revision: Revision): number =>
-  room === undefined ? 0 : room + String(revision).length;
+  room === undefined ? 0 : room + decimalDigits(revision);
