@@ -258,7 +258,7 @@ export class SqliteLogFile implements LogFile {
   scan(range: KeyRange, limit: number, records: RecordPacker): ScannedSlice {
     return this.#reading(({ statements }) => {
       let [count, bytes] = [0, 0];
-      let last: Uint8Array | undefined;
+      let last: string | undefined;
       const [from, until] = boundsOf(range);
       const rows = statements.scan.iterate(from, until, range.at, Math.min(limit, sliceRowsMax));
       for (const row of rows as Iterable<unknown> as Iterable<RecordRow>) {
@@ -268,7 +268,7 @@ export class SqliteLogFile implements LogFile {
         last = row[0];
         if (bytes >= sliceBytesMax) break;
       }
-      return { count, bytes, last: last && Buffer.from(last).toString() };
+      return { count, bytes, last };
     });
   }
 
@@ -496,7 +496,7 @@ export const prepareStatements = (database: DatabaseSync) => {
     value: prepare('SELECT value FROM log WHERE revision = ?'),
     insert: prepare('INSERT INTO log (revision, deleted, previous, key, value) VALUES (?, ?, ?, ?, ?)'),
     scan: prepare(
-      `SELECT current.key, current.revision, log.value FROM (${currentKeys}) AS current
+      `SELECT CAST(current.key AS TEXT), current.revision, log.value FROM (${currentKeys}) AS current
         CROSS JOIN log ON log.revision = current.revision`,
     ),
     count: prepare(`SELECT count(*), max(key) FROM (${currentKeys})`),

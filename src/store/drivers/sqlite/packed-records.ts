@@ -13,7 +13,7 @@ export interface PackedRecords {
   readonly slabs: readonly ArrayBuffer[];
 }
 
-export type RecordRow = readonly [key: Uint8Array, revision: Revision, value: Uint8Array];
+export type RecordRow = readonly [key: string, revision: Revision, value: Uint8Array];
 
 export class RecordPacker {
   /** See `ListOptions.room`. */
@@ -47,7 +47,7 @@ export class RecordPacker {
     let at = 0;
     for (const [key, revision, value] of this.#rows) {
       this.#table.number(revision);
-      this.#table.bytes(key);
+      this.#table.text(key);
       this.#table.number(value.length);
       at += roomOf(this.#room, revision);
       slab.set(value, at);
