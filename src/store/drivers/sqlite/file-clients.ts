@@ -80,8 +80,9 @@ interface WaitingGroup {
 
 interface CommittedGroup extends WaitingGroup, Pick<GroupOutcome, 'outcomes'> {}
 
-/** Bytes of values after which a part of what is scanned is sent. */
+/** Bytes of values, and records, after which a part of what is scanned is sent: a millisecond of work for who receives it. */
 const scannedBytesMax = 2 * 1024 * 1024;
+const scannedRecordsMax = 1_000;
 
 /** Bytes of writes that are committed together. */
 const togetherBytesMax = 8 * 1024 * 1024;
@@ -218,7 +219,7 @@ export class FileClients {
   async scan(range: KeyRange, { limit, room }: WantedRecords): Promise<PackedRecords> {
     const records = new RecordPacker(room);
     let { after } = range;
-    for (let [left, bytes] = [limit, 0]; left > 0 && bytes < scannedBytesMax; ) {
+    for (let [left, bytes] = [Math.min(limit, scannedRecordsMax), 0]; left > 0 && bytes < scannedBytesMax; ) {
       if (bytes > 0) await turn();
       const slice = this.#file.scan({ ...range, after }, left, records);
       if (slice.last === undefined) break;
