@@ -2,7 +2,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { isStoreError, type Revision, StoreError } from '../../store.ts';
-import { assertKept, type KeyRange, type LogFile, type LogFileOptions, type OpenedLog } from './log-file.ts';
+import type { KeyRange } from './key-range.ts';
+import { assertKept, type LogFile, type LogFileOptions, type OpenedLog } from './log-file.ts';
 import {
   type GroupOutcome,
   type PackedBatch,

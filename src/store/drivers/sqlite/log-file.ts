@@ -8,6 +8,7 @@ import { assertFolder, headOf, openDataFile, pageBytes, readNumber } from './dat
 import { DiskReserve, type ReserveState } from './disk-reserve.ts';
 import { eraseDeleted } from './erased-values.ts';
 import { claimDataFile } from './file-identity.ts';
+import { boundsOf, type KeyRange } from './key-range.ts';
 import {
   type BatchOutcome,
   type GroupOutcome,
@@ -101,20 +102,13 @@ export interface OpenedLog {
   readonly eraseProblem?: string;
 }
 
-export interface ScannedSlice {
+interface ScannedSlice {
   /** 0 only if nothing follows. */
   readonly count: number;
   /** Of the values. */
   readonly bytes: number;
   /** The last key; undefined if there was none. */
   readonly last: string | undefined;
-}
-
-/** Keys that start with `prefix` and sort after `after`, as of revision `at`. */
-export interface KeyRange {
-  readonly prefix: string;
-  readonly after: string | undefined;
-  readonly at: Revision;
 }
 
 /** Bytes after which a slice of records or changes ends. Milliseconds of work, which a write may have to wait for. */
@@ -578,23 +572,6 @@ const valueAt = (statements: Statements, revision: Revision): Uint8Array => {
   const row = statements.value.get(revision) as readonly [Uint8Array] | undefined;
   if (!row) throw new StoreError('corrupt', `the index names revision ${revision}, which is not in the log`);
   return row[0];
-};
-
-/** The keys of a range: from the first bound (inclusive) to the second (exclusive). */
-const boundsOf = ({ prefix, after }: KeyRange): readonly [Buffer, Buffer] => {
-  const first = Buffer.from(prefix);
-  // The smallest key after `after` is that key followed by a zero byte.
-  const next = after === undefined ? first : Buffer.concat([Buffer.from(after), Buffer.of(0)]);
-  return [Buffer.compare(next, first) > 0 ? next : first, endOfPrefix(first)];
-};
-
-/**
- * The smallest bytes that sort after every key of a prefix. UTF-8 has no byte 0xff, so the last byte can be
- * incremented.
- */
-const endOfPrefix = (prefix: Buffer): Buffer => {
-  const last = prefix.at(-1);
-  return last === undefined ? Buffer.of(0xff) : Buffer.concat([prefix.subarray(0, -1), Buffer.of(last + 1)]);
 };
 
 /** Rows, and pages that are full of a value: about what the writes take in the write-ahead log. */

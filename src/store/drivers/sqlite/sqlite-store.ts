@@ -18,7 +18,8 @@ import {
   type UpdateOptions,
 } from '../../store.ts';
 import type { FileNews, PackedStretch, WantedRecords } from './file-clients.ts';
-import type { KeyRange, LogFileOptions } from './log-file.ts';
+import type { KeyRange } from './key-range.ts';
+import type { LogFileOptions } from './log-file.ts';
 import { unpackChanges, unpackRecord, type WriteRequest } from './messages.ts';
 import { unpackRecords } from './packed-records.ts';
 import { RecentChanges } from './recent-changes.ts';
