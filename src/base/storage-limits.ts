@@ -47,6 +47,8 @@ export const storageLimits = {
   storeHealthWaitMs: 2_000,
   /** The server reports not ready if the cache has lacked a revision of the store for longer. */
   cacheBehindMsMax: 10_000,
+  /** Memory of objects that are neighbours. Small enough that one that stays retains little of others. */
+  slabBytes: 128 * 1024,
   /** Records that the cache reads from the store at once, to load or to compare: at first, later, and their bytes, about. */
   cacheFirstPageMax: 100,
   cacheLoadPageMax: 1_000,

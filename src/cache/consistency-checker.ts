@@ -101,7 +101,7 @@ export class ConsistencyChecker implements Closable {
     const slice = new TimeSlice(this.#options.clock);
     for (const { collection, form, snapshot } of pairs) {
       const comparison = new Comparison(collection, snapshot);
-      for await (const records of readPages(this.#options.store, collection.prefix, snapshot.revision)) {
+      for await (const records of readPages(this.#options.store, collection.prefix, { at: snapshot.revision })) {
         for (const record of records) {
           if (slice.over) await slice.next();
           const ready = collection.ready(this.#options.clock, record.value);

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { limits } from '../base/limits.ts';
 import { DecoratedStore } from '../store/decorated-store.ts';
 import { openMemoryStore } from '../store/drivers/memory/memory-store.ts';
+import { openSqliteStore } from '../store/drivers/sqlite/sqlite-store.ts';
 import { type ListOptions, type Page, StoreError, type StoreRecord } from '../store/store.ts';
-import { configMap, configMaps, nodes, openCache } from './cache-fixture.ts';
+import { configMap, configMaps, keyOf, nodes, openCache } from './cache-fixture.ts';
 import { readPages } from './load.ts';
 
 /** A store with so many records of so many bytes, and how long the pages were that it was asked for. */
@@ -38,7 +43,7 @@ for (const [count, bytes, isExpected] of cases) {
   test(`pages are bounded in bytes: ${count} records of ${bytes} bytes`, async () => {
     const store = storeOf(count, bytes);
     const seen: string[] = [];
-    for await (const records of readPages(store, '/', 1)) seen.push(...records.map(({ key }) => key));
+    for await (const records of readPages(store, '/', { at: 1 })) seen.push(...records.map(({ key }) => key));
     assert.equal(seen.length, count);
     assert.deepEqual(seen, seen.toSorted(), 'in order');
     const [limit, ...others] = store.asked;
@@ -46,6 +51,64 @@ for (const [count, bytes, isExpected] of cases) {
     assert.ok(others.every(isExpected), others.join(', '));
     assert.equal(others.length > 0, count > first);
   });
+}
+
+test('pages are read ahead, not all of them, and an error comes when it is its turn', async () => {
+  const store = storeOf(5_000, 100);
+  const refusing = {
+    list: (prefix: string, options?: ListOptions): Promise<Page> =>
+      store.asked.length < 4 ? store.list(prefix, options) : Promise.reject(new StoreError('unavailable', 'gone')),
+  };
+  const pages = readPages(refusing, '/', { at: 1 });
+  assert.equal((await pages.next()).value?.length, first);
+  await setImmediate();
+  assert.equal(store.asked.length, 3);
+  for (let page = 0; page < 3; page++) assert.equal((await pages.next()).value?.length, limits.cacheLoadPageMax);
+  await assert.rejects(pages.next(), StoreError);
+});
+
+test('objects lie where they came from the data file, next to each other, and lists are sent from there', async (context) => {
+  const store = await openSqliteStore({ file: join(folderFor(context), 'data.db') });
+  context.after(() => store.close());
+  const names = Array.from({ length: 1_500 }, (_, at) => `m${String(at).padStart(4, '0')}`);
+  const data = 'x'.repeat(1_000);
+  const writes = names.map((name) => store.create(keyOf(name), configMap(name, { data })));
+  const revisions = await Promise.all(writes);
+  await store.create(keyOf('n'), configMap('n', { data: 'y'.repeat(200_000) }));
+  await store.create(keyOf('o'), Buffer.from('damaged'));
+  const listed = new Set<ArrayBufferLike>();
+  const watched = new (class extends DecoratedStore {
+    override async list(prefix: string, options?: ListOptions): Promise<Page> {
+      const page = await super.list(prefix, options);
+      if (options?.room !== undefined) for (const { value } of page.records) listed.add(value.buffer);
+      return page;
+    }
+  })(store);
+  const { cache, configMaps: collection } = await openCache(context, { store: watched });
+  const snapshot = cache.collection(configMaps.prefix).snapshot();
+  const entries = [...snapshot.entries(configMaps.prefix)];
+  assert.equal(entries.length, names.length + 1);
+  assert.ok(entries.every(({ memory }) => listed.has(memory.buffer)));
+  assert.deepEqual([...snapshot.corrupt.keys()], [keyOf('o')]);
+  for (const [at, name] of names.entries()) {
+    const { kind, apiVersion, metadata, ...rest } = JSON.parse(configMap(name, { data }).toString());
+    const resourceVersion = String(revisions[at]?.revision);
+    const expected = { kind, apiVersion, metadata: { resourceVersion, ...metadata }, ...rest };
+    assert.equal(collection.get(keyOf(name))?.bytes.toString(), JSON.stringify(expected));
+  }
+  const runs = [...snapshot.runs(configMaps.prefix)];
+  assert.ok(runs.length < 60, `${runs.length} runs`);
+  const text = runs.map(({ memory, start, end }) => memory.toString('utf8', start, end)).join(',');
+  assert.deepEqual(
+    JSON.parse(`[${text}]`).map(({ metadata }: { metadata: { name: string } }) => metadata.name),
+    [...names, 'n'],
+  );
+});
+
+function folderFor(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'load-'));
+  context.after(() => rmSync(folder, { recursive: true }));
+  return folder;
 }
 
 /** What is in the store, by key, and how often it is asked for a page when it is loaded. */

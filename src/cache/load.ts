@@ -3,34 +3,45 @@ import { limits } from '../base/limits.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { TimeSlice } from '../base/time/time-slice.ts';
 import { versionBytes } from '../codec/object-bytes.ts';
-import type { Page, Revision, Store, StoreRecord } from '../store/store.ts';
+import type { ListOptions, Page, Revision, Store, StoreRecord } from '../store/store.ts';
 import type { CacheEntry } from './cache.ts';
-import type { EntryCodec } from './entries/entry-codec.ts';
+import { type EntryCodec, entryRoom } from './entries/entry-codec.ts';
 import { ownMemory, SlabSequence } from './entries/slab.ts';
 import type { LoadedState, ResourceCollection } from './resource-collection.ts';
 import { type CacheSharing, foundPlaces } from './sharing/shared-entries.ts';
 
+/** Pages that are read while one is processed: a store with a thread of its own is then never waited for, nor waits. */
+const pagesAhead = 2;
+
 /**
- * Pages of the records under a prefix at one revision, in key order. The next page is read while the current one is processed.
- * The first page is short and tells how long the others may be: where all objects are large, long ones would take hundreds of
+ * Pages of the records under a prefix at one revision, in key order. Those that follow are read while one is processed. The
+ * first page is short and tells how long the others may be: where all objects are large, long ones would take hundreds of
  * megabytes, which stay with the process.
  */
 export async function* readPages(
   store: Pick<Store, 'list'>,
   prefix: string,
-  at: Revision,
+  options: Pick<ListOptions, 'room'> & { readonly at: Revision },
 ): AsyncGenerator<readonly StoreRecord[], void> {
-  const remaining = 'whether';
-  let next: Promise<Page> | undefined = store.list(prefix, { at, limit: limits.cacheFirstPageMax, remaining });
-  while (next) {
-    const page: Page = await next;
-    const { records } = page;
-    const after: string | undefined = records.at(-1)?.key;
-    const limit = lengthOfPages(records);
-    next = page.remaining > 0 && after !== undefined ? store.list(prefix, { at, limit, after, remaining }) : undefined;
-    // Its error surfaces when it is awaited, possibly later.
-    next?.catch(() => {});
-    yield records;
+  const each = { ...options, remaining: 'whether' } as const;
+  const following = async (before: Promise<Page | undefined>): Promise<Page | undefined> => {
+    const { records = [], remaining = 0 } = (await before) ?? {};
+    const after = records.at(-1)?.key;
+    if (remaining === 0 || after === undefined) return undefined;
+    return store.list(prefix, { ...each, limit: lengthOfPages(records), after });
+  };
+  let last: Promise<Page | undefined> = store.list(prefix, { ...each, limit: limits.cacheFirstPageMax });
+  const pages = [last];
+  for (;;) {
+    while (pages.length <= pagesAhead) {
+      last = following(last);
+      // Its error surfaces when it is awaited, possibly later.
+      last.catch(() => {});
+      pages.push(last);
+    }
+    const page = await pages.shift();
+    if (!page) return;
+    yield page.records;
   }
 }
 
@@ -40,7 +51,7 @@ function lengthOfPages(records: readonly StoreRecord[]): number {
   return Math.max(1, Math.min(limits.cacheLoadPageMax, Math.floor(limits.cacheLoadPageBytes / average)));
 }
 
-/** Total bytes of the records' entries, each with its comma. */
+/** Total bytes of the entries of records, each with its comma. */
 function weightOf(records: readonly StoreRecord[]): number {
   let bytes = 0;
   for (const { value, revision } of records) bytes += value.length + versionBytes(revision) + 1;
@@ -77,13 +88,16 @@ export async function readFirst(store: Pick<Store, 'list'>, at: Revision): Promi
 
 /** The records under a prefix, in pages; from the first ones of the store where those have all of them. */
 function pagesOf(
-  { store, first, at }: LoadSource,
+  { store, first, at, sharing }: LoadSource,
   prefix: string,
 ): AsyncIterable<readonly StoreRecord[]> | Iterable<readonly StoreRecord[]> {
   const last = first?.records.at(-1)?.key ?? '';
   // Prefixes are ASCII: the order of keys by UTF-8 is that of text up to where they differ.
   const isComplete = first?.areAll === true || (last > prefix && !last.startsWith(prefix));
-  if (!first || !isComplete || prefix < beforeResources) return readPages(store, prefix, at);
+  if (!first || !isComplete || prefix < beforeResources) {
+    // Shared memory is not the store's.
+    return readPages(store, prefix, sharing?.leads ? { at } : { at, room: entryRoom });
+  }
   const records = first.records.filter(({ key }) => key.startsWith(prefix));
   return records.length === 0 ? [] : [records];
 }
@@ -109,7 +123,7 @@ export async function load(
   const entries: CacheEntry[] = [];
   const corrupt = new Map<string, Revision>();
   for await (const records of pagesOf(source, collection.prefix)) {
-    const slabs = new SlabSequence(weightOf(records), memory);
+    const slabs = new SlabSequence(weightOf(records.filter(({ room }) => !room)), memory);
     const page: CacheEntry[] = [];
     for (const record of records) {
       if (slice.over) await slice.next();

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/time/clock.ts';
 import { TimeSlice } from '../base/time/time-slice.ts';
 import { parseStored } from '../codec/json.ts';
-import { skipValue } from '../codec/json-bytes.ts';
+import { JsonBytes } from '../codec/json-bytes.ts';
 import { closeBracket, comma, openBrace } from '../codec/json-characters.ts';
 import type { ApiObject } from '../meta/api-object.ts';
 import type { ApiClient, ApiList } from './api-client.ts';
@@ -50,11 +50,12 @@ export async function readList(
   const start = bytes.indexOf(itemsStart) + itemsStart.length;
   const slice = new TimeSlice(clock);
   const items: ApiObject[] = [];
+  const json = new JsonBytes(bytes);
   let at = start;
   while (start >= itemsStart.length && bytes[at] === openBrace) {
     if (slice.over) await slice.next();
     signal.throwIfAborted();
-    const end = skipValue(bytes, at);
+    const end = json.skipValue(at);
     if (end < 0) break;
     items.push(readItem(bytes.subarray(at, end)));
     at = bytes[end] === comma ? end + 1 : end;

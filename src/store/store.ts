@@ -18,6 +18,7 @@
  * a view on a larger buffer; callers that retain few of many values for long should copy them.
  */
 
+import type { ByteSpan } from '../base/collections/byte-span.ts';
 import type { Span } from '../base/span.ts';
 
 /** A position in the history of the store. Starts at 1, with no keys; a safe integer. Revision 0 means "none". */
@@ -32,6 +33,8 @@ export interface StoreRecord {
   readonly stale?: boolean;
   /** Why the value cannot be read; the value is then empty. The key can be deleted and written like any other. */
   readonly corrupt?: StoreError;
+  /** See `ListOptions.room`. Ends where the value begins. */
+  readonly room?: ByteSpan;
 }
 
 export interface ListOptions {
@@ -46,6 +49,12 @@ export interface ListOptions {
    * at least 1 if a key follows, else 0, in O(log n) if the driver can; it may still be the exact number.
    */
   readonly remaining?: 'exact' | 'whether';
+  /**
+   * For a reader that keeps all records: in front of each value it has so many bytes, and one more for each decimal digit of
+   * its revision. Values that follow each other do so in memory, with nothing between but this room. Room and value are then
+   * the reader's, who may change them. A store that has no memory of its own to give away ignores it: each record tells.
+   */
+  readonly room?: number;
 }
 
 export interface Page {

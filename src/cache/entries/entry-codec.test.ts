@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { encodeObject } from '../../codec/json.ts';
 import type { ApiObject } from '../../meta/api-object.ts';
 import { type SelectableField, selectable } from '../../meta/selectable-field.ts';
-import { isStoreError } from '../../store/store.ts';
+import { isStoreError, type StoreRecord } from '../../store/store.ts';
 import { configMap, configMaps, keyOf, nodes, parsed } from '../cache-fixture.ts';
-import { objectCodec } from './entry-codec.ts';
+import { entryRoom, objectCodec } from './entry-codec.ts';
 
 const codec = objectCodec(configMaps);
 const corrupt = (error: unknown): boolean => isStoreError(error, 'corrupt');
@@ -124,6 +124,54 @@ test('an entry does not retain the value it was decoded from', () => {
   assert.equal(entry.bytes.buffer.byteLength, entry.bytes.length);
 });
 
+/** A record as a store gives it that leaves room: among other bytes, `more` bytes more than it was asked for. */
+function withRoom(record: StoreRecord, more = 0): StoreRecord & { readonly memory: Buffer } {
+  const { value, revision } = record;
+  const end = 100 + entryRoom + String(revision).length + more;
+  const memory = Buffer.alloc(end + value.length + 100, '#');
+  memory.set(value, end);
+  const room = { memory, start: 100, end };
+  return { ...record, value: memory.subarray(end, end + value.length), room, memory };
+}
+
+test('an entry stays where its value lies, if that has room for the resourceVersion and a comma', () => {
+  const value = configMap('a', { labels: { app: 'web' }, data: 'x'.repeat(50) });
+  for (const revision of [1, 9, 10, 123_456, 2 ** 31, 10 ** 15, Number.MAX_SAFE_INTEGER]) {
+    const record = withRoom({ key: keyOf('a'), value, revision });
+    const expected = codec.decode({ key: keyOf('a'), value, revision });
+    const entry = codec.decode(record);
+    assert.equal(entry.bytes.toString(), expected.bytes.toString());
+    assert.equal(entry.memory, record.memory);
+    assert.deepEqual([entry.start, entry.end], [101, record.memory.length - 100]);
+    assert.equal(entry.label('app'), 'web');
+    assert.equal(codec.restamp(entry, 7).bytes.toString(), codec.restamp(expected, 7).bytes.toString());
+    const around = `${record.memory.toString('latin1', 0, 101)}${record.memory.toString('latin1', entry.end)}`;
+    assert.equal(around, `${'#'.repeat(100)},${'#'.repeat(100)}`);
+  }
+});
+
+test('values without exactly that room are copied, and left as they are', () => {
+  const plain = { key: keyOf('a'), value: configMap('a', { labels: { app: 'web' } }), revision: 42 };
+  const expected = codec.decode(plain).bytes.toString();
+  for (const more of [-1, 1]) {
+    const record = withRoom(plain, more);
+    const before = record.memory.toString();
+    const entry = codec.decode(record);
+    assert.equal(entry.bytes.toString(), expected);
+    assert.notEqual(entry.memory, record.memory);
+    assert.equal(record.memory.toString(), before);
+  }
+  const normalise = (): Buffer => configMap('b');
+  const record = withRoom(plain);
+  const before = record.memory.toString();
+  assert.equal(parsed(objectCodec({ ...configMaps, normalise }).decode(record).bytes).metadata.name, 'b');
+  assert.equal(record.memory.toString(), before);
+  const broken = withRoom({ ...plain, value: configMap('a', { labels: { a: 1 as unknown as string } }) });
+  const unread = broken.memory.toString();
+  assert.throws(() => codec.decode(broken), corrupt);
+  assert.equal(broken.memory.toString(), unread);
+});
+
 test('values that are not stored objects', () => {
   const values = [
     Buffer.alloc(0),
@@ -145,5 +193,10 @@ test('keys that are not keys of the resource', () => {
     assert.equal(codec.locate(key), undefined, key);
     assert.throws(() => codec.decode({ key, value: configMap('a'), revision: 1 }), corrupt, key);
   }
+  // The same after one that is.
+  const namespaceOf = (key: string) => codec.decode({ key, value: configMap('a'), revision: 1 }).namespace;
+  for (const namespace of ['a', 'a', 'ab', 'a']) assert.equal(namespaceOf(keyOf('a', namespace)), namespace);
+  for (const key of [`${prefix}a/`, `${prefix}a/b/c`, `${prefix}a`])
+    assert.throws(() => namespaceOf(key), corrupt, key);
   for (const key of [nodes.prefix, `${nodes.prefix}a/b`]) assert.equal(objectCodec(nodes).locate(key), undefined, key);
 });

@@ -1,7 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { asBuffer, type ByteSpan, spanOf } from '../../base/collections/byte-span.ts';
-import { quote } from '../../codec/json-characters.ts';
-import { insertResourceVersion, replaceResourceVersion } from '../../codec/object-bytes.ts';
+import { comma, quote } from '../../codec/json-characters.ts';
+import {
+  insertResourceVersion,
+  insertVersionInRoom,
+  replaceResourceVersion,
+  versionBytes,
+} from '../../codec/object-bytes.ts';
 import type { FieldPath, SelectableField } from '../../meta/selectable-field.ts';
 import { type Revision, StoreError, type StoreRecord } from '../../store/store.ts';
 import type { CachedResource, CacheEntry } from '../cache.ts';
@@ -23,7 +28,7 @@ export type Place = (bytes: number) => ByteSpan;
 export interface EntryCodec {
   /** The object that a key refers to; undefined if the key does not have the resource's form. */
   locate(key: string): ObjectLocation | undefined;
-  /** Throws StoreError `corrupt` if the key or value is not an object of the resource. Does not retain the record's value. */
+  /** Throws StoreError `corrupt` if the key or value is not an object of the resource. Does not retain the record's value, but for one with room for the entry (`entryRoom`), which it changes. */
   decode(record: StoreRecord, place?: Place): CacheEntry;
   /** See `CachedResource`. */
   readonly ready?: CachedResource['ready'];
@@ -48,29 +53,27 @@ export function objectCodec({
 }: CachedResource): EntryCodec {
   const shape: EntryShape = { fieldLabels: selectableFields.map(({ label }) => label) };
   const selected = new SelectedValues(selectableFields);
-  const namespaces = new Interner(internedMax, (text) => text);
+  const namespaceOf = namespaced ? namespacesOf(prefix) : (key: string) => locateObject(key, prefix, false)?.namespace;
   const labelSets = new Interner<FlatLabels>(internedMax, parseLabels);
   const locate = (key: string) => locateObject(key, prefix, namespaced);
 
   return {
     locate,
     ready,
-    decode({ key, value: stored, revision, stale, corrupt }, place = allocate) {
+    decode(record, place = allocate) {
+      const { key, value: stored, revision, stale, corrupt } = record;
       if (corrupt) throw corrupt;
-      const location = locate(key);
-      if (!location) throw corruptObject(key, 'the key is not one of the resource');
+      const namespace = namespaceOf(key);
+      if (namespace === undefined) throw corruptObject(key, 'the key is not one of the resource');
       const value = normalised(key, stored, normalise);
       if (!selected.read(value) || !isUtf8(value)) throw corruptObject(key, 'the value is not a stored object');
       try {
-        const labels = selected.labels === '' ? noLabels : labelSets.of(selected.labels);
-        return new (stale ? StaleEntry : ObjectEntry)(shape, {
-          key,
-          namespace: namespaces.of(location.namespace),
-          revision,
-          at: versioned(value, revision, place),
-          labels,
-          fields: selected.fields(),
-        });
+        const labels = selected.labels(labelSets);
+        const fields = selected.fields();
+        const room = value === stored ? record.room : undefined;
+        // Last: it changes the value.
+        const at = inRoom(room, record, selected.metadata) ?? versioned(value, revision, place);
+        return new (stale ? StaleEntry : ObjectEntry)(shape, { key, namespace, revision, at, labels, fields });
       } catch (cause) {
         throw corruptObject(key, 'the value is not a stored object', cause);
       } finally {
@@ -107,6 +110,22 @@ function asObjectEntry(entry: CacheEntry): ObjectEntry {
   return entry;
 }
 
+/** Room in front of a stored value, beside its digits: for the rest of its resourceVersion, and for a comma. */
+export const entryRoom = versionBytes(0);
+
+/** The value and its resourceVersion, where they have exactly this room. `metadata`: where it starts in the value. */
+function inRoom(
+  room: ByteSpan | undefined,
+  { value, revision }: Pick<StoreRecord, 'value' | 'revision'>,
+  metadata: number,
+): ByteSpan | undefined {
+  if (!room || room.end - room.start !== 1 + versionBytes(revision)) return undefined;
+  const { memory, start, end } = room;
+  const at = { memory, start: end, end: end + value.length };
+  memory[start] = comma;
+  return { memory, start: insertVersionInRoom(at, end + metadata, revision), end: at.end };
+}
+
 /** Copies the stored bytes, with the resourceVersion inserted, into memory from `place`. */
 function versioned(value: Uint8Array, revision: Revision, place: Place): ByteSpan {
   let at: ByteSpan | undefined;
@@ -128,6 +147,24 @@ function locateObject(key: string, prefix: string, namespaced: boolean): ObjectL
   if (slash <= prefix.length || name === '' || name.includes('/')) return undefined;
   return { namespace: key.slice(prefix.length, slash), name };
 }
+
+/** The namespace in a key; undefined if that does not have the resource's form. Most keys have that of the one before. */
+function namespacesOf(prefix: string): (key: string) => string | undefined {
+  const namespaces = new Interner(internedMax, (text) => text);
+  let last = '';
+  let folder: string | undefined;
+  return (key) => {
+    if (folder !== undefined && isDirectlyIn(folder, key)) return last;
+    const location = locateObject(key, prefix, true);
+    if (!location) return undefined;
+    last = namespaces.of(location.namespace);
+    folder = `${prefix}${last}/`;
+    return last;
+  };
+}
+
+const isDirectlyIn = (folder: string, key: string): boolean =>
+  key.startsWith(folder) && key.length > folder.length && key.indexOf('/', folder.length) < 0;
 
 function parseLabels(json: string): FlatLabels {
   const labels: unknown = JSON.parse(json);
@@ -167,7 +204,7 @@ class SelectedValues {
         length: 0,
         text: '',
       })),
-      texts: new Interner(internedMax, (text) => text),
+      texts: new Interner(internedMax, unescaped),
     }));
     this.#scanner = new ObjectScanner(paths);
   }
@@ -184,10 +221,15 @@ class SelectedValues {
     this.#scanner.forget();
   }
 
-  /** The labels as JSON; empty if there are none. */
-  get labels(): string {
+  /** Where the metadata starts. */
+  get metadata(): number {
+    return this.#scanner.metadata;
+  }
+
+  /** `sets`: by their JSON. */
+  labels(sets: Interner<FlatLabels>): FlatLabels {
     const start = this.#scanner.start(0);
-    return start < 0 ? '' : this.#bytes.toString('utf8', start, this.#scanner.end(0));
+    return start < 0 ? noLabels : sets.ofBytes(this.#bytes, start, this.#scanner.end(0));
   }
 
   fields(): readonly string[] {
@@ -199,7 +241,7 @@ class SelectedValues {
       const [start, end] = [this.#scanner.start(value.path), this.#scanner.end(value.path)];
       if (start < 0) continue;
       if (!isRepeated(value, this.#bytes, start, end)) {
-        value.text = texts.of(this.#scalar(start, end));
+        value.text = this.#scalar(texts, start, end);
         value.length = end - start <= repeatedBytesMax ? this.#bytes.copy(value.written, 0, start, end) : 0;
       }
       if (value.text !== '') return value.text;
@@ -208,13 +250,13 @@ class SelectedValues {
   }
 
   /** A string without its quotes, a number or boolean as written; empty for anything else. */
-  #scalar(start: number, end: number): string {
-    const bytes = this.#bytes;
-    if (bytes[start] !== quote) return /^(?:true|false|-?\d.*)$/.exec(bytes.toString('latin1', start, end))?.[0] ?? '';
-    const text = bytes.toString('utf8', start + 1, end - 1);
-    return text.includes('\\') ? JSON.parse(`"${text}"`) : text;
+  #scalar(texts: Interner<string>, start: number, end: number): string {
+    if (this.#bytes[start] === quote) return texts.ofBytes(this.#bytes, start + 1, end - 1);
+    return /^(?:true|false|-?\d.*)$/.exec(this.#bytes.toString('latin1', start, end))?.[0] ?? '';
   }
 }
+
+const unescaped = (text: string): string => (text.includes('\\') ? JSON.parse(`"${text}"`) : text);
 
 const noFields: readonly string[] = [];
 

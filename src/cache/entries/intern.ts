@@ -12,7 +12,8 @@ const restLength = 16;
 export class Interner<T> {
   readonly #make: (text: string) => T;
   readonly #entriesMax: number;
-  readonly #byText = new Map<string, T>();
+  /** By text, or by the hash of its bytes: those of most are never made to a text. */
+  readonly #made = new Map<string | number, Made<T>>();
   #found = 0;
   /** Strings that are left before it looks again. */
   #resting = 0;
@@ -23,25 +24,66 @@ export class Interner<T> {
   }
 
   of(text: string): T {
-    if (this.#resting > 0) {
-      this.#resting--;
-      return this.#make(text);
-    }
-    if (text.length > textLengthMax) return this.#make(text);
-    const there = this.#byText.get(text);
-    if (there !== undefined) {
+    if (!this.#looks(text.length)) return this.#make(text);
+    return this.#there(text)?.value ?? this.#keep(text, text);
+  }
+
+  /** The same for UTF-8: faster, as a text is only made of what is new. */
+  ofBytes(bytes: Buffer, start: number, end: number): T {
+    if (!this.#looks(end - start)) return this.#make(bytes.toString('utf8', start, end));
+    const hash = hashOf(bytes, start, end);
+    const made = this.#made.get(hash);
+    if (made && isWritten(made.text, bytes, start, end)) {
       this.#found++;
-      return there;
+      return made.value;
     }
-    const made = this.#make(text);
-    if (this.#byText.size >= this.#entriesMax) this.#clear();
-    else this.#byText.set(text, made);
+    const text = bytes.toString('utf8', start, end);
+    if (text.length === end - start) return this.#keep(hash, text);
+    // Not ASCII, which is not compared byte by byte.
+    return this.#there(text)?.value ?? this.#keep(text, text);
+  }
+
+  #looks(length: number): boolean {
+    if (this.#resting === 0) return length <= textLengthMax;
+    this.#resting--;
+    return false;
+  }
+
+  #there(text: string): Made<T> | undefined {
+    const made = this.#made.get(text);
+    if (made) this.#found++;
     return made;
+  }
+
+  #keep(key: string | number, text: string): T {
+    const value = this.#make(text);
+    if (this.#made.size >= this.#entriesMax) this.#clear();
+    else this.#made.set(key, { text, value });
+    return value;
   }
 
   #clear(): void {
     if (this.#found < this.#entriesMax) this.#resting = restLength * this.#entriesMax;
     this.#found = 0;
-    this.#byText.clear();
+    this.#made.clear();
   }
+}
+
+interface Made<T> {
+  readonly text: string;
+  readonly value: T;
+}
+
+/** FNV-1a, in 30 bits: keys that a map need not allocate. */
+function hashOf(bytes: Buffer, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);
+  return (hash ^ (hash >>> 15)) & 0x3fffffff;
+}
+
+/** True if the bytes are that text in ASCII. */
+function isWritten(text: string, bytes: Buffer, start: number, end: number): boolean {
+  if (text.length !== end - start) return false;
+  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) !== bytes[start + index]) return false;
+  return true;
 }

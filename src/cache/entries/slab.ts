@@ -1,8 +1,9 @@
 import type { ByteSpan } from '../../base/collections/byte-span.ts';
+import { limits } from '../../base/limits.ts';
 import { comma } from '../../codec/json-characters.ts';
 
-/** Size of a slab, unless one object is larger. Small enough that one surviving object retains little other memory. */
-export const slabBytes = 128 * 1024;
+/** Size of a slab, unless one object is larger. */
+export const slabBytes = limits.slabBytes;
 
 /** Allocates the memory of a slab, without clearing it. */
 export type SlabMemory = (bytes: number) => Buffer;

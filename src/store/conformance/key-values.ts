@@ -231,6 +231,28 @@ export const listGuarantees = (guarantee: Guarantee): void => {
     }
   });
 
+  guarantee('who asks for room has the same records, and the room where it is said to be', async ({ store }) => {
+    const all: StoreRecord[] = [];
+    for (let index = 10; index < 35; index++) {
+      const value = index % 7 === 0 ? 'x'.repeat(100_000) : `value ${index}`;
+      all.push(await written(store, `/page/${index}`, value));
+    }
+    for (const limit of [10, 100]) {
+      const { records } = await store.list('/page/', { limit, room: 30 });
+      assertSameRecords(records, all.slice(0, limit));
+      for (const { value, revision, room } of records) {
+        if (!room) continue;
+        assert.equal(room.end - room.start, 30 + String(revision).length);
+        assert.equal(room.memory.buffer, value.buffer);
+        assert.equal(room.memory.byteOffset + room.end, value.byteOffset);
+        // Nothing else lies there.
+        room.memory.fill(0, room.start, room.end);
+      }
+      assertSameRecords(records, all.slice(0, limit));
+    }
+    assertSameRecords((await store.list('/page/')).records, all);
+  });
+
   guarantee('a page of no records says what remains', async ({ store }) => {
     for (const name of ['b', 'd', 'f']) await written(store, `/p/${name}`, name);
     for (const [after, expected] of Object.entries({ '': 3, '/p/b': 2, '/p/c': 2, '/p/f': 0, '/z': 0 })) {

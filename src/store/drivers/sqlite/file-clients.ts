@@ -1,6 +1,8 @@
 /** The clients of a data file, on the thread that owns it: the one that started the thread, and those it lets in. */
+import { setImmediate as turn } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { isStoreError, type Revision, StoreError } from '../../store.ts';
+import type { KeyRange } from './key-range.ts';
 import { assertKept, type LogFile, type LogFileOptions, type OpenedLog } from './log-file.ts';
 import {
   type GroupOutcome,
@@ -10,11 +12,14 @@ import {
   packOutcomes,
   unpackWrites,
 } from './messages.ts';
+import { type PackedRecords, RecordPacker } from './packed-records.ts';
 import { Packer } from './packing.ts';
 import { SharedHead } from './shared-head.ts';
 
 /** What clients may call, each on a port of its own: most calls are those of the file. */
-export interface ClientCalls extends Omit<LogFile, 'commitWrites' | 'open'> {
+export interface ClientCalls extends Omit<LogFile, 'commitWrites' | 'open' | 'scan'> {
+  /** Records in order of key: a part of them, which may end early. Empty only if nothing follows. */
+  scan(range: KeyRange, wanted: WantedRecords): PackedRecords | Promise<PackedRecords>;
   /** By the first client, once. */
   open(options: LogFileOptions): OpenedFile;
   /** For the first client: lets another one in. */
@@ -26,6 +31,11 @@ export interface ClientCalls extends Omit<LogFile, 'commitWrites' | 'open'> {
   release(reading: number): void;
   /** Ends the client. */
   leave(): void;
+}
+
+export interface WantedRecords {
+  readonly limit: number;
+  readonly room: number | undefined;
 }
 
 /** `durable`: the memory of a SharedHead. */
@@ -70,6 +80,10 @@ interface WaitingGroup {
 }
 
 interface CommittedGroup extends WaitingGroup, Pick<GroupOutcome, 'outcomes'> {}
+
+/** Bytes of values, and records, after which a part of what is scanned is sent: a millisecond of work for who receives it. */
+const scannedBytesMax = 2 * 1024 * 1024;
+const scannedRecordsMax = 1_000;
 
 /** Bytes of writes that are committed together. */
 const togetherBytesMax = 8 * 1024 * 1024;
@@ -200,6 +214,21 @@ export class FileClients {
     if (this.#head === 0) throw new StoreError('unavailable', 'the data file is not open');
     client.follows = true;
     return { head: this.#head, compacted: this.#compacted, durable: this.#durable.memory };
+  }
+
+  /** Other calls come between its slices. */
+  async scan(range: KeyRange, { limit, room }: WantedRecords): Promise<PackedRecords> {
+    const records = new RecordPacker(room);
+    let { after } = range;
+    for (let [left, bytes] = [Math.min(limit, scannedRecordsMax), 0]; left > 0 && bytes < scannedBytesMax; ) {
+      if (bytes > 0) await turn();
+      const slice = this.#file.scan({ ...range, after }, left, records);
+      if (slice.last === undefined) break;
+      after = slice.last;
+      left -= slice.count;
+      bytes += slice.bytes;
+    }
+    return records.finish();
   }
 
   hold(client: FileClient, reading: number, at: Revision): void {

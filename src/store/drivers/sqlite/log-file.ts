@@ -8,6 +8,7 @@ import { assertFolder, headOf, openDataFile, pageBytes, readNumber } from './dat
 import { DiskReserve, type ReserveState } from './disk-reserve.ts';
 import { eraseDeleted } from './erased-values.ts';
 import { claimDataFile } from './file-identity.ts';
+import { boundsOf, type KeyRange } from './key-range.ts';
 import {
   type BatchOutcome,
   type GroupOutcome,
@@ -21,6 +22,7 @@ import {
   type WriteRefusal,
 } from './messages.ts';
 import { lockDataFile } from './owner-lock.ts';
+import type { RecordPacker, RecordRow } from './packed-records.ts';
 import { Packer } from './packing.ts';
 import { assertOneName, realFileOf } from './real-file.ts';
 import { toStoreError } from './sqlite-error.ts';
@@ -40,8 +42,8 @@ export interface LogFile {
   commitWrites(writes: readonly (PackedWrite | PackedBatch)[]): GroupOutcome;
   /** The packed record of a key; an empty message if there is none. */
   get(key: string, at: Revision | undefined): ArrayBuffer;
-  /** Packed records in order of key: a slice, which may end early. Empty only if nothing follows. */
-  scan(range: KeyRange, limit: number): ArrayBuffer;
+  /** Adds records in order of key: a slice, which may end early. */
+  scan(range: KeyRange, limit: number, records: RecordPacker): ScannedSlice;
   /** Counts keys, at most `max`: a slice, which ends at `last`. `last` is undefined if nothing follows. */
   count(range: KeyRange, max: number): { readonly count: number; readonly last: string | undefined };
   /** Packed changes after a revision: a slice, which may end early. Empty only if nothing follows. */
@@ -100,11 +102,13 @@ export interface OpenedLog {
   readonly eraseProblem?: string;
 }
 
-/** Keys that start with `prefix` and sort after `after`, as of revision `at`. */
-export interface KeyRange {
-  readonly prefix: string;
-  readonly after: string | undefined;
-  readonly at: Revision;
+interface ScannedSlice {
+  /** 0 only if nothing follows. */
+  readonly count: number;
+  /** Of the values. */
+  readonly bytes: number;
+  /** The last key; undefined if there was none. */
+  readonly last: string | undefined;
 }
 
 /** Bytes after which a slice of records or changes ends. Milliseconds of work, which a write may have to wait for. */
@@ -245,16 +249,20 @@ export class SqliteLogFile implements LogFile {
     });
   }
 
-  scan(range: KeyRange, limit: number): ArrayBuffer {
+  scan(range: KeyRange, limit: number, records: RecordPacker): ScannedSlice {
     return this.#reading(({ statements }) => {
-      const packer = new Packer(sliceBytesMax);
+      let [count, bytes] = [0, 0];
+      let last: string | undefined;
       const [from, until] = boundsOf(range);
       const rows = statements.scan.iterate(from, until, range.at, Math.min(limit, sliceRowsMax));
       for (const row of rows as Iterable<unknown> as Iterable<RecordRow>) {
-        packRecord(packer, row[0], row[1], row[2]);
-        if (packer.length >= sliceBytesMax) break;
+        records.add(row);
+        count++;
+        bytes += row[2].length;
+        last = row[0];
+        if (bytes >= sliceBytesMax) break;
       }
-      return packer.finish();
+      return { count, bytes, last };
     });
   }
 
@@ -445,7 +453,6 @@ export const assertKept = (revision: Revision, compacted: Revision): void => {
 };
 
 type LatestRow = readonly [revision: Revision, deleted: number];
-type RecordRow = readonly [key: Uint8Array, revision: Revision, value: Uint8Array];
 type HistoryRow = readonly [
   revision: Revision,
   deleted: number,
@@ -483,7 +490,7 @@ export const prepareStatements = (database: DatabaseSync) => {
     value: prepare('SELECT value FROM log WHERE revision = ?'),
     insert: prepare('INSERT INTO log (revision, deleted, previous, key, value) VALUES (?, ?, ?, ?, ?)'),
     scan: prepare(
-      `SELECT current.key, current.revision, log.value FROM (${currentKeys}) AS current
+      `SELECT CAST(current.key AS TEXT), current.revision, log.value FROM (${currentKeys}) AS current
         CROSS JOIN log ON log.revision = current.revision`,
     ),
     count: prepare(`SELECT count(*), max(key) FROM (${currentKeys})`),
@@ -565,23 +572,6 @@ const valueAt = (statements: Statements, revision: Revision): Uint8Array => {
   const row = statements.value.get(revision) as readonly [Uint8Array] | undefined;
   if (!row) throw new StoreError('corrupt', `the index names revision ${revision}, which is not in the log`);
   return row[0];
-};
-
-/** The keys of a range: from the first bound (inclusive) to the second (exclusive). */
-const boundsOf = ({ prefix, after }: KeyRange): readonly [Buffer, Buffer] => {
-  const first = Buffer.from(prefix);
-  // The smallest key after `after` is that key followed by a zero byte.
-  const next = after === undefined ? first : Buffer.concat([Buffer.from(after), Buffer.of(0)]);
-  return [Buffer.compare(next, first) > 0 ? next : first, endOfPrefix(first)];
-};
-
-/**
- * The smallest bytes that sort after every key of a prefix. UTF-8 has no byte 0xff, so the last byte can be
- * incremented.
- */
-const endOfPrefix = (prefix: Buffer): Buffer => {
-  const last = prefix.at(-1);
-  return last === undefined ? Buffer.of(0xff) : Buffer.concat([prefix.subarray(0, -1), Buffer.of(last + 1)]);
 };
 
 /** Rows, and pages that are full of a value: about what the writes take in the write-ahead log. */

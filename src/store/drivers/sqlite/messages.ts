@@ -183,15 +183,12 @@ export const packRecord = (packer: Packer, key: Uint8Array, revision: Revision, 
   packer.bytes(value);
 };
 
-/** Values are views on the message. */
-export const unpackRecords = (message: ArrayBuffer): StoreRecord[] => {
+/** The value is a view on the message. */
+export const unpackRecord = (message: ArrayBuffer): StoreRecord | undefined => {
   const unpacker = new Unpacker(message);
-  const records: StoreRecord[] = [];
-  while (!unpacker.done) {
-    const revision = unpacker.number();
-    records.push({ key: unpacker.text(), value: unpacker.bytes(), revision });
-  }
-  return records;
+  if (unpacker.done) return undefined;
+  const revision = unpacker.number();
+  return { key: unpacker.text(), value: unpacker.bytes(), revision };
 };
 
 /** A row of the log and the row that it replaced. */

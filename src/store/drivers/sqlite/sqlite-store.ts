@@ -17,9 +17,11 @@ import {
   type StoreRecord,
   type UpdateOptions,
 } from '../../store.ts';
-import type { FileNews, PackedStretch } from './file-clients.ts';
-import type { KeyRange, LogFileOptions } from './log-file.ts';
-import { unpackChanges, unpackRecords, type WriteRequest } from './messages.ts';
+import type { FileNews, PackedStretch, WantedRecords } from './file-clients.ts';
+import type { KeyRange } from './key-range.ts';
+import type { LogFileOptions } from './log-file.ts';
+import { unpackChanges, unpackRecord, type WriteRequest } from './messages.ts';
+import { unpackRecords } from './packed-records.ts';
 import { RecentChanges } from './recent-changes.ts';
 import { SharedHead } from './shared-head.ts';
 import { startSqliteWorker } from './start-sqlite-worker.ts';
@@ -244,7 +246,7 @@ class SqliteStore implements Store {
   async get(key: string, at?: Revision): Promise<StoreRecord | undefined> {
     this.#assertOpen();
     if (at !== undefined) this.#assertReadable(at);
-    return unpackRecords(await this.#calls.call('get', key, at))[0];
+    return unpackRecord(await this.#calls.call('get', key, at));
   }
 
   async list(prefix: string, options: ListOptions = {}): Promise<Page> {
@@ -255,8 +257,8 @@ class SqliteStore implements Store {
     this.#listing.add(reading);
     const held = this.#hold(at);
     try {
-      const { after, limit = Number.MAX_SAFE_INTEGER } = options;
-      const records = await this.#scan({ prefix, after, at }, limit);
+      const { after, limit = Number.MAX_SAFE_INTEGER, room } = options;
+      const records = await this.#scan({ prefix, after, at }, { limit, room });
       await held?.kept;
       const rest = { prefix, after: records.at(-1)?.key ?? after, at };
       const remaining = records.length < limit ? 0 : await this.#count(rest, options.remaining);
@@ -409,14 +411,15 @@ class SqliteStore implements Store {
     if (next >= 0) this.#publish(this.#early.splice(next, 1)[0] ?? []);
   }
 
-  async #scan(range: KeyRange, limit: number): Promise<readonly StoreRecord[]> {
+  async #scan(range: KeyRange, { limit, room }: WantedRecords): Promise<readonly StoreRecord[]> {
     const records: StoreRecord[] = [];
     let after = range.after;
     while (records.length < limit) {
-      const slice = unpackRecords(await this.#calls.call('scan', { ...range, after }, limit - records.length));
-      const last = slice.at(-1);
+      const wanted = { limit: limit - records.length, room };
+      const part = unpackRecords(await this.#calls.call('scan', { ...range, after }, wanted), room);
+      const last = part.at(-1);
       if (!last) break;
-      for (const record of slice) records.push(record);
+      for (const record of part) records.push(record);
       after = last.key;
     }
     return records;

@@ -3,6 +3,7 @@ import { MessagePort, type Transferable, type Worker } from 'node:worker_threads
 import { StoreError } from '../../store.ts';
 import { type ClientCalls, type FileClient, FileClients, type FileNews } from './file-clients.ts';
 import type { LogFile, LogFileOptions } from './log-file.ts';
+import type { PackedRecords } from './packed-records.ts';
 import { toStoreError } from './sqlite-error.ts';
 
 interface Call {
@@ -49,7 +50,13 @@ const serveClient = (port: MessagePort, file: LogFile, clients: FileClients): vo
     clients.flush();
     try {
       const method = calls[name] as (...args: readonly unknown[]) => unknown;
-      client.answer(id, method.apply(calls, [...args]));
+      const result = method.apply(calls, [...args]);
+      if (result instanceof Promise) {
+        result.then(
+          (later) => client.answer(id, later),
+          (error: unknown) => client.refuse(id, error),
+        );
+      } else client.answer(id, result);
     } catch (error) {
       client.refuse(id, error);
     }
@@ -81,7 +88,10 @@ class Outbox {
     const answers = this.#answers;
     if (answers.length === 0) return;
     this.#answers = [];
-    this.#port.postMessage(answers, movable(answers.map((answer) => ('result' in answer ? answer.result : undefined))));
+    this.#port.postMessage(
+      answers,
+      movable(answers.flatMap((answer) => ('result' in answer ? partsOf(answer.result) : []))),
+    );
   }
 }
 
@@ -94,7 +104,7 @@ interface CallParts {
 const callsOf = (client: FileClient, { file, clients, serve }: CallParts): Omit<ClientCalls, 'commit'> => ({
   open: (options: LogFileOptions) => clients.open(options),
   get: (key, at) => file.get(key, at),
-  scan: (range, limit) => file.scan(range, limit),
+  scan: (range, wanted) => clients.scan(range, wanted),
   count: (range, max) => file.count(range, max),
   history: (after) => file.history(after),
   size: () => file.size(),
@@ -162,11 +172,15 @@ export class WorkerCalls {
   call<Name extends keyof ClientCalls>(
     name: Name,
     ...args: Parameters<ClientCalls[Name]>
-  ): Promise<ReturnType<ClientCalls[Name]>> {
+  ): Promise<Awaited<ReturnType<ClientCalls[Name]>>> {
     if (this.#death) return Promise.reject(this.#death);
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { name, resolve: (result) => resolve(result as ReturnType<ClientCalls[Name]>), reject });
+      this.#waiting.set(id, {
+        name,
+        resolve: (result) => resolve(result as Awaited<ReturnType<ClientCalls[Name]>>),
+        reject,
+      });
       this.#peer.postMessage({ id, name, args } satisfies Call, movable(args));
     });
   }
@@ -205,6 +219,13 @@ export class WorkerCalls {
 
 const storeError = ({ code, message, revision }: Failure): StoreError =>
   new StoreError(code, message, { ...(revision !== undefined && { revision }) });
+
+/** What may be moved: the result itself, or the parts of packed records. */
+const partsOf = (result: unknown): readonly unknown[] =>
+  isPackedRecords(result) ? [result.table, ...result.slabs] : [result];
+
+const isPackedRecords = (result: unknown): result is PackedRecords =>
+  typeof result === 'object' && result !== null && 'slabs' in result;
 
 const movable = (values: readonly unknown[]): Transferable[] =>
   values.filter((value) => value instanceof ArrayBuffer || value instanceof MessagePort);
