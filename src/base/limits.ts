@@ -223,8 +223,9 @@ export const limits = {
    * Elements of all lists and objects of a JSON, protobuf or CBOR body, where the smallest take two bytes and cost hundreds.
    */
   elementsMax: 250_000,
-  /** Longer lists in protobuf are encoded twice rather than kept in memory while they are sent. */
+  /** Longer lists in protobuf are encoded twice rather than kept in memory while they are sent; and what all lists may keep. */
   protobufListKeptBytes: 4 * 1024 * 1024,
+  protobufListsKeptBytes: 8 * 1024 * 1024,
   /** Pooled buffers for encoding lists, of 256 KiB, and initial events of watches, of 15 KiB. */
   listChunksKept: 16,
   eventChunksKept: 64,

@@ -292,4 +292,24 @@ describe('events of a watch', () => {
     // Its buffer is used again: none was begun.
     assert.equal(chunks.next().value?.bytes.buffer, first?.bytes.buffer);
   });
+
+  it('are not made before the chunk before them was taken', () => {
+    let made = 0;
+    function* frames(length: number) {
+      for (made = 0; made < 100; ) {
+        made += 1;
+        yield Buffer.alloc(length);
+      }
+    }
+    const large = gatherEvents(frames(4 * smallChunkBytes));
+    for (let taken = 1; taken <= 3; taken++) {
+      large.next();
+      assert.equal(made, taken);
+    }
+    const small = gatherEvents(frames(smallChunkBytes / 2 - 1));
+    for (let taken = 1; taken <= 3; taken++) {
+      small.next();
+      assert.equal(made, 2 * taken + 1, 'one has no room in the chunk');
+    }
+  });
 });
