@@ -217,6 +217,8 @@ export const limits = {
    */
   lingerMs: 1_000,
   lingerBytesMax: 1024 * 1024,
+  /** Lists of all tenants that are compressed while they are sent, which takes 400 KiB each. Further ones are sent as they are. */
+  listCompressorsMax: 64,
   /** Cache of frequently compressed objects and their compressed forms. */
   gzipKeptBytesMax: 8 * 1024 * 1024,
   /**

@@ -68,6 +68,24 @@ describe('a list', () => {
     });
   }
 
+  it('that is long is compressed only where there is a compressor, a short one always', async () => {
+    let asked = 0;
+    const takeCompressor = (): boolean => {
+      asked += 1;
+      return false;
+    };
+    for (const length of [10, 500_000]) {
+      const items = [item('a'.repeat(length))];
+      handle = (exchange) => void sendList(exchange, { head, items, tail }, { ...options, takeCompressor });
+      const received = await over2('gzip');
+      const isShort = length === 10;
+      assert.equal(received.headers['content-encoding'], isShort ? 'gzip' : undefined);
+      const body = isShort ? gunzipSync(received.body) : received.body;
+      assert.ok(body.toString() === joined(items));
+    }
+    assert.equal(asked, 1);
+  });
+
   it('does not mix with lists sent concurrently', async () => {
     handle = (exchange) => {
       const letter = exchange.target.slice(1);
