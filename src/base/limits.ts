@@ -213,14 +213,17 @@ const all = {
    */
   lingerMs: 1_000,
   lingerBytesMax: 1024 * 1024,
+  /** Lists of all tenants that are compressed while they are sent, which takes 400 KiB each. Further ones are sent as they are. */
+  listCompressorsMax: 64,
   /** Cache of frequently compressed objects and their compressed forms. */
   gzipKeptBytesMax: 8 * 1024 * 1024,
   /**
    * Elements of all lists and objects of a JSON, protobuf or CBOR body, where the smallest take two bytes and cost hundreds.
    */
   elementsMax: 250_000,
-  /** Longer lists in protobuf are encoded twice rather than kept in memory while they are sent. */
+  /** Longer lists in protobuf are encoded twice rather than kept in memory while they are sent; and what all lists may keep. */
   protobufListKeptBytes: 4 * 1024 * 1024,
+  protobufListsKeptBytes: 8 * 1024 * 1024,
   /** Pooled buffers for encoding lists, of 256 KiB, and initial events of watches, of 15 KiB. */
   listChunksKept: 16,
   eventChunksKept: 64,

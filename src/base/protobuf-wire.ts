@@ -294,10 +294,17 @@ export class WireWriter {
   /** The bytes written. The writer must not be used afterwards. */
   finish(): Buffer {
     const written = Buffer.from(this.#buffer.subarray(this.#start));
+    this.discard();
+    return written;
+  }
+
+  /** The length of what was written. Like `finish` otherwise. */
+  discard(): number {
+    const { length } = this;
     if (this.#buffer.length <= spareBytesMax) spare = this.#buffer;
     this.#buffer = nothing;
     this.#start = 0;
-    return written;
+    return length;
   }
 
   #halves(low: number, high: number): void {

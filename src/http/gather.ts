@@ -1,4 +1,4 @@
-import { type ByteSpan, spanOf } from '../base/collections/byte-span.ts';
+import type { ByteSpan } from '../base/collections/byte-span.ts';
 import { limits } from '../base/limits.ts';
 import type { TimeSlice } from '../base/time/time-slice.ts';
 
@@ -83,67 +83,69 @@ export function* gatherList(
   for (let chunk = builder.next(); chunk; chunk = builder.next()) yield chunk;
 }
 
-const noFraming: Framing = { head: '', separator: '', tail: '' };
-const eventFraming: Framing = { ...noFraming, chunkBytes: smallChunkBytes };
-
-/** The same for pieces without separators. */
-const gatherPieces = (
-  pieces: Iterable<Uint8Array | string>,
-  slice: Pick<TimeSlice, 'over'> | undefined,
-  chunkBytes: number,
-): Generator<Chunk, void> => gatherList({ ...noFraming, chunkBytes }, spansOf(pieces), slice);
-
-/** The same for events of a watch. */
+/** The same for frames of a watch, without separators. */
 export const gatherEvents = (
   frames: Iterable<Uint8Array | string>,
   slice?: Pick<TimeSlice, 'over'>,
-): Generator<Chunk, void> => gatherList(eventFraming, spansOf(frames), slice);
+): Generator<Chunk, void> => gatherPieces(frames, { slice, chunkBytes: smallChunkBytes }) as Generator<Chunk, void>; // nothing is promised
 
 /** The same for pieces of which some are promised: each of those is a chunk to be awaited. */
-export function* gatherAwaited(
-  pieces: Iterable<Uint8Array | string | Promise<Uint8Array>>,
+export const gatherAwaited = (
+  pieces: Iterable<Piece>,
   slice?: Pick<TimeSlice, 'over'>,
-  chunkBytes = largeChunkBytes,
+  chunkBytes: number = largeChunkBytes,
+): Generator<Chunk | Promise<Chunk>, void> => gatherPieces(pieces, { slice, chunkBytes });
+
+type Piece = Uint8Array | string | Promise<Uint8Array>;
+
+interface GatherOptions {
+  readonly slice: Pick<TimeSlice, 'over'> | undefined;
+  readonly chunkBytes: number;
+}
+
+/**
+ * Pieces are usually made as they are taken, for one client. So one that does not read holds a chunk, and a piece only if
+ * that had no room for it.
+ */
+function* gatherPieces(
+  pieces: Iterable<Piece>,
+  { slice, chunkBytes }: GatherOptions,
 ): Generator<Chunk | Promise<Chunk>, void> {
   const iterator = pieces[Symbol.iterator]();
+  const builder = new ChunkBuilder(noBytes, chunkBytes);
   try {
-    for (let last: Stretch['last']; last !== 'end'; ) {
-      const stretch: Stretch = { last: 'end' };
-      yield* gatherPieces(untilPromise(iterator, stretch), slice, chunkBytes);
-      ({ last } = stretch);
-      if (last instanceof Promise) yield last.then((bytes) => ({ bytes }));
+    for (let reached: Reached; reached !== 'end'; ) {
+      reached = fill(builder, iterator, slice);
+      for (let chunk = builder.next(); chunk; chunk = builder.next()) yield chunk;
+      if (reached instanceof Promise) yield reached.then((bytes) => ({ bytes }));
     }
   } finally {
     iterator.return?.();
   }
 }
 
-interface Stretch {
-  /** What ended it: a promised piece, or the end of the pieces. */
-  last: Promise<Uint8Array> | 'end' | undefined;
-}
+/** What no chunk holds: a promised piece, or the end of the pieces. */
+type Reached = Promise<Uint8Array> | 'end' | undefined;
 
-function* untilPromise(
-  pieces: Iterator<Uint8Array | string | Promise<Uint8Array>>,
-  stretch: Stretch,
-): Generator<Uint8Array | string, void> {
-  for (let next = pieces.next(); !next.done; next = pieces.next()) {
-    if (next.value instanceof Promise) {
-      stretch.last = next.value;
-      return;
-    }
-    yield next.value;
+/** Takes pieces until a chunk is complete. A function of its own, as a generator that waits may keep what it last took. */
+function fill(builder: ChunkBuilder, pieces: Iterator<Piece>, slice: GatherOptions['slice']): Reached {
+  while (!builder.isReady) {
+    const { value, done } = pieces.next();
+    if (done || value instanceof Promise) builder.finish();
+    if (done) return 'end';
+    if (value instanceof Promise) return value;
+    builder.add(typeof value === 'string' ? Buffer.from(value) : value);
+    if (slice?.over) builder.finish();
   }
-}
-
-function* spansOf(pieces: Iterable<Uint8Array | string>): Generator<ByteSpan, void> {
-  for (const piece of pieces) yield spanOf(typeof piece === 'string' ? Buffer.from(piece) : piece);
+  return undefined;
 }
 
 /** Gathers bytes into chunks. */
 class ChunkBuilder {
   readonly #ready: Chunk[] = [];
   #open: OpenChunk | undefined;
+  /** Begins the chunk after those that are ready. */
+  #waiting: Uint8Array | undefined;
   readonly #bytesMax: number;
 
   constructor(head: Uint8Array, bytesMax = largeChunkBytes) {
@@ -169,17 +171,52 @@ class ChunkBuilder {
     this.#open.put(bytes === memory.length ? memory : memory.subarray(start, end));
   }
 
+  /** Like `put`, but begins no chunk while another is ready. */
+  add(bytes: Uint8Array): void {
+    if (this.fits(bytes.length)) this.put(bytes, 0, bytes.length);
+    else {
+      this.#closeOpen();
+      this.#waiting = inOwnMemory(bytes);
+    }
+  }
+
   /** Closes the chunk being filled. */
   finish(): void {
+    this.#putWaiting();
+    this.#closeOpen();
+  }
+
+  #closeOpen(): void {
     if (this.#open) this.#ready.push(this.#open);
     this.#open = undefined;
   }
 
+  get isReady(): boolean {
+    return this.#ready.length > 0;
+  }
+
   /** The next complete chunk. */
   next(): Chunk | undefined {
+    if (this.#ready.length === 0) this.#putWaiting();
     return this.#ready.length === 0 ? undefined : this.#ready.shift();
   }
+
+  #putWaiting(): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting) this.put(waiting, 0, waiting.length);
+  }
 }
+
+/** Short buffers lie in a pool of 64 KiB, all of which a client that does not read would keep. */
+function inOwnMemory(bytes: Uint8Array): Uint8Array {
+  if (bytes.length >= longRunBytes || bytes.buffer.byteLength === bytes.length) return bytes;
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  own.set(bytes);
+  return own;
+}
+
+const noBytes = Buffer.alloc(0);
 
 /**
  * Free list of sent buffers. Allocating memory outside the heap makes the garbage collector run early and often:

@@ -68,6 +68,24 @@ describe('a list', () => {
     });
   }
 
+  it('that is long is compressed only where there is a compressor, a short one always', async () => {
+    let asked = 0;
+    const takeCompressor = (): boolean => {
+      asked += 1;
+      return false;
+    };
+    for (const length of [10, 500_000]) {
+      const items = [item('a'.repeat(length))];
+      handle = (exchange) => void sendList(exchange, { head, items, tail }, { ...options, takeCompressor });
+      const received = await over2('gzip');
+      const isShort = length === 10;
+      assert.equal(received.headers['content-encoding'], isShort ? 'gzip' : undefined);
+      const body = isShort ? gunzipSync(received.body) : received.body;
+      assert.ok(body.toString() === joined(items));
+    }
+    assert.equal(asked, 1);
+  });
+
   it('does not mix with lists sent concurrently', async () => {
     handle = (exchange) => {
       const letter = exchange.target.slice(1);
@@ -291,5 +309,25 @@ describe('events of a watch', () => {
     first?.sent?.();
     // Its buffer is used again: none was begun.
     assert.equal(chunks.next().value?.bytes.buffer, first?.bytes.buffer);
+  });
+
+  it('are not made before the chunk before them was taken', () => {
+    let made = 0;
+    function* frames(length: number) {
+      for (made = 0; made < 100; ) {
+        made += 1;
+        yield Buffer.alloc(length);
+      }
+    }
+    const large = gatherEvents(frames(4 * smallChunkBytes));
+    for (let taken = 1; taken <= 3; taken++) {
+      large.next();
+      assert.equal(made, taken);
+    }
+    const small = gatherEvents(frames(smallChunkBytes / 2 - 1));
+    for (let taken = 1; taken <= 3; taken++) {
+      small.next();
+      assert.equal(made, 2 * taken + 1, 'one has no room in the chunk');
+    }
   });
 });

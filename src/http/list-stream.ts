@@ -16,6 +16,11 @@ export interface ListBody {
 }
 
 interface ListOptions extends Omit<Answer, 'body'> {
+  /**
+   * Takes what a compressor needs that works while the body is sent, until the exchange ends. False: there is too little, and the
+   * body is not compressed. Default: there is enough.
+   */
+  readonly takeCompressor?: () => boolean;
   /** Time slice for producing items that are encoded on demand. */
   readonly slice?: TimeSlice;
 }
@@ -62,7 +67,7 @@ function sendChunks(exchange: Exchange, chunks: Chunks, options: ListOptions): P
   }
   if (exchange.method === 'HEAD') {
     chunks.return();
-    exchange.stream(options.status, streamHeaders(exchange, options)).end();
+    exchange.stream(options.status, streamHeaders(options, compresses(exchange, options))).end();
     return undefined;
   }
   const writer = startStream(exchange, options);
@@ -71,15 +76,16 @@ function sendChunks(exchange: Exchange, chunks: Chunks, options: ListOptions): P
 }
 
 function startStream(exchange: Exchange, options: ListOptions): BodyWriter {
-  const writer = exchange.stream(options.status, streamHeaders(exchange, options));
-  return compresses(exchange, options) ? gzipWriter(writer) : writer;
+  const isCompressed = compresses(exchange, options) && options.takeCompressor?.() !== false;
+  const writer = exchange.stream(options.status, streamHeaders(options, isCompressed));
+  return isCompressed ? gzipWriter(writer) : writer;
 }
 
 const compresses = (exchange: Exchange, { compress }: ListOptions): boolean => compress === true && wantsGzip(exchange);
 
-const streamHeaders = (exchange: Exchange, options: ListOptions): Headers => ({
-  'content-type': options.contentType,
-  ...(compresses(exchange, options) && gzipHeaders),
+const streamHeaders = ({ contentType }: ListOptions, isCompressed: boolean): Headers => ({
+  'content-type': contentType,
+  ...(isCompressed && gzipHeaders),
 });
 
 async function streamChunks(

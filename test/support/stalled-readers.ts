@@ -8,16 +8,22 @@ import type { OrchProcess } from './orch-process.ts';
 /** Clients of one user that ask, and never read from their sockets; in HTTP/2 with windows as wide as they may be. */
 export class StalledReaders implements Disposable {
   readonly #server: OrchProcess;
-  readonly #token: string;
   readonly #protocol: 'h2' | 'http/1.1';
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #sockets: TLSSocket[] = [];
   /** Connections that the server has ended, as far as `probe` has shown. */
   ended = 0;
 
-  constructor(server: OrchProcess, name: string, protocol: 'h2' | 'http/1.1') {
+  /** `headers`: of each request; their names in lower case. */
+  constructor(
+    server: OrchProcess,
+    name: string,
+    protocol: 'h2' | 'http/1.1',
+    headers: Readonly<Record<string, string>> = {},
+  ) {
     this.#server = server;
-    this.#token = as(name).token;
     this.#protocol = protocol;
+    this.#headers = { authorization: `Bearer ${as(name).token}`, ...headers };
   }
 
   /** Each connection sends so many requests at once. */
@@ -46,7 +52,7 @@ export class StalledReaders implements Disposable {
   #frames(path: string, requests: number): Buffer {
     const fields = {
       ...{ ':method': 'GET', ':scheme': 'https', ':path': path, ':authority': '127.0.0.1' },
-      authorization: `Bearer ${this.#token}`,
+      ...this.#headers,
     };
     const block = Buffer.concat(Object.entries(fields).map(([name, value]) => rawField(name, value)));
     return Buffer.concat([
@@ -59,7 +65,8 @@ export class StalledReaders implements Disposable {
   }
 
   #text(path: string, requests: number): Buffer {
-    const lines = [`GET ${path} HTTP/1.1`, 'host: 127.0.0.1', `authorization: Bearer ${this.#token}`];
+    const headers = Object.entries(this.#headers).map(([name, value]) => `${name}: ${value}`);
+    const lines = [`GET ${path} HTTP/1.1`, 'host: 127.0.0.1', ...headers];
     return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`.repeat(requests));
   }
 

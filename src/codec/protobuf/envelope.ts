@@ -109,7 +109,7 @@ function writeText(writer: WireWriter, number: number, text: string): void {
 }
 
 /** The bytes of a list before and after its items, which are encoded as they are sent. */
-interface ListEnvelope {
+export interface ListEnvelope {
   /** Includes the metadata of the list. */
   readonly head: Buffer;
   readonly tail: Buffer;
@@ -139,4 +139,12 @@ export function encodeItem(number: number, schema: StructSchema, object: Readonl
   writeMessage(writer, schema, object);
   writer.delimit(number, 0);
   return writer.finish();
+}
+
+/** The length of what `encodeItem` returns. */
+export function itemLength(number: number, schema: StructSchema, object: Readonly<Record<string, unknown>>): number {
+  const writer = new WireWriter();
+  writeMessage(writer, schema, object);
+  writer.delimit(number, 0);
+  return writer.discard();
 }

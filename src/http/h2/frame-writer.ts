@@ -25,6 +25,12 @@ export interface DataSource {
   taken(): void;
 }
 
+/** A stream that has more, and how many bytes in all the system must have taken before it makes it. */
+interface Waiting {
+  readonly source: DataSource;
+  readonly bytes: number;
+}
+
 /** The part of a socket that the sending side uses. */
 interface ByteSink {
   readonly destroyed: boolean;
@@ -43,8 +49,8 @@ export class FrameWriter implements Outlet {
   readonly #mayWriteLarge: () => boolean;
   readonly #buffer = new OutputBuffer();
   #sources: DataSource[] = [];
-  /** Streams that have more, and how many bytes in all the system must have taken before they make it. */
-  readonly #waiting = new Map<DataSource, number>();
+  /** Those that wait for less come first. Mostly one at a time: a map would make new memory whenever it becomes empty. */
+  readonly #waiting: Waiting[] = [];
   /** All bytes that the system has taken. */
   #taken = 0;
   /** Bytes of the write under way, if one is. */
@@ -107,9 +113,13 @@ export class FrameWriter implements Outlet {
 
   /** Calls `taken` when the system has taken all that was added until now, whatever others add meanwhile. */
   tellWhenTaken(source: DataSource): void {
-    // Behind those that wait for less.
-    this.#waiting.delete(source);
-    this.#waiting.set(source, this.#taken + this.#untaken);
+    this.#forgetWaiting(source);
+    this.#waiting.push({ source, bytes: this.#taken + this.#untaken });
+  }
+
+  #forgetWaiting(source: DataSource): void {
+    const at = this.#waiting.findIndex((waiting) => waiting.source === source);
+    if (at >= 0) this.#waiting.splice(at, 1);
   }
 
   /** Adds a frame with a small payload, or one shared with other connections: the payload is copied. */
@@ -216,7 +226,7 @@ export class FrameWriter implements Outlet {
   }
 
   removeSource(source: DataSource): void {
-    this.#waiting.delete(source);
+    this.#forgetWaiting(source);
     const at = this.#sources.indexOf(source);
     if (at >= 0) this.#sources.splice(at, 1);
   }
@@ -242,10 +252,9 @@ export class FrameWriter implements Outlet {
   }
 
   #tellTaken(): void {
-    for (const [source, bytes] of this.#waiting) {
-      if (bytes > this.#taken) return;
-      this.#waiting.delete(source);
-      source.taken();
+    for (let first = this.#waiting[0]; first && first.bytes <= this.#taken; first = this.#waiting[0]) {
+      this.#waiting.shift();
+      first.source.taken();
     }
   }
 
@@ -279,7 +288,7 @@ export class FrameWriter implements Outlet {
    * `setImmediate`, a client that reads fast would starve the others.
    */
   #goOn(): void {
-    if (this.#scheduled || (this.#buffer.length === 0 && this.#sources.length + this.#waiting.size === 0)) return;
+    if (this.#scheduled || (this.#buffer.length === 0 && this.#sources.length + this.#waiting.length === 0)) return;
     this.#scheduled = true;
     setImmediate(flush, this);
   }

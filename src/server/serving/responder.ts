@@ -366,9 +366,10 @@ export class Responder {
     reply: ListReply,
     presentation: Presentation,
   ): void | Promise<void> {
-    const { exchange } = context;
+    const { exchange, ticket } = context;
     const { mediaType } = presentation.negotiated;
-    const options = { status: 200, contentType: mediaType, compress: this.#compresses, slice };
+    const takeCompressor = (): boolean => ticket?.holdCompressor() ?? true;
+    const options = { status: 200, contentType: mediaType, compress: this.#compresses, slice, takeCompressor };
     const send = (list: ListRepresentation): void | Promise<void> => {
       const sent =
         list.type === 'items' ? sendList(exchange, list, options) : sendPieces(exchange, list.pieces, options);

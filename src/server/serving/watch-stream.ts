@@ -241,9 +241,7 @@ class WatchStream implements WatchSink, Pending {
     isLarge: (entry: CacheEntry) => boolean,
   ): Generator<ByteSpan, void> {
     while (cursor.entry && !cursor.isLarge) {
-      const object = this.#object(cursor.entry);
-      this.#counts.sent(object.length);
-      yield spanOf(object);
+      yield this.#span(cursor.entry);
       cursor.entry = next();
       cursor.isLarge = cursor.entry !== undefined && isLarge(cursor.entry);
     }
@@ -258,10 +256,11 @@ class WatchStream implements WatchSink, Pending {
     return { bytes: made.frame };
   }
 
-  #object(entry: CacheEntry): Uint8Array {
+  #span(entry: CacheEntry): ByteSpan {
     const bytes = this.#encoding.object(entry, this.#first);
     this.#first = false;
-    return bytes;
+    this.#counts.sent(bytes.length);
+    return spanOf(bytes);
   }
 
   #endInitial(): void {

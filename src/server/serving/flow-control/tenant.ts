@@ -17,6 +17,7 @@ export class Tenant {
   readonly webhookWaits: Holding = { held: 0 };
   /** Connections to nodes and pods. */
   readonly connections: Holding = { held: 0 };
+  readonly compressors: Holding = { held: 0 };
   readonly bodies: Holding = { held: 0 };
   readonly bodyBytes: Holding = { held: 0 };
   readonly unreadBytes: Holding = { held: 0 };
@@ -51,6 +52,8 @@ export class SharedLimits {
   readonly webhookWaits = new FairShare(limits.webhookWaitsMax);
   /** Connections to nodes and pods, for as long as they are open. */
   readonly connections = new FairShare(limits.backendConnectionsMax);
+  /** Lists that are compressed while they are sent. */
+  readonly compressors = new FairShare(limits.listCompressorsMax);
   /** Bodies being received. */
   readonly bodies = new FairShare(limits.bodiesReceivedAtOnceMax);
   /** Bytes of bodies, from their arrival until the request is answered. */

@@ -11,26 +11,27 @@ import { FlowControl } from './flow-control.ts';
 import { SharedCapacity } from './shared-capacity.ts';
 import type { Ticket } from './ticket.ts';
 
-/** Requests that wait for webhooks, without their seats. */
+/** What requests hold and give back beside their seats. */
 
 const clock = new ManualClock();
 const target = '/api/v1/namespaces/n/pods/x';
 const info = parseRequestInfo('GET', target);
 const isTooMany = { code: 429, reason: 'TooManyRequests' } as const;
 
-describe('a request that waits for a webhook', () => {
-  let control: FlowControl;
-  beforeEach(() => {
-    const max = { reads: 40, writes: 40 };
-    const metrics = new Metrics();
-    const capacity = new SharedCapacity({ clock, dialect: orch, metrics, max, requestMsMax: limits.requestMsMax });
-    control = new FlowControl(capacity, { name: '', isLoopback: () => false, hasRole: () => true });
-  });
+let control: FlowControl;
+beforeEach(() => {
+  const max = { reads: 40, writes: 40 };
+  const metrics = new Metrics();
+  const capacity = new SharedCapacity({ clock, dialect: orch, metrics, max, requestMsMax: limits.requestMsMax });
+  control = new FlowControl(capacity, { name: '', isLoopback: () => false, hasRole: () => true });
+});
 
-  const admit = (username = 'jane'): Ticket & { readonly exchange: ExchangeFixture } => {
-    const user = { username, uid: '', groups: ['system:authenticated'], extra: {} };
-    return control.admit({ exchange: new ExchangeFixture('GET', target), info, user }) as never;
-  };
+const admit = (username = 'jane'): Ticket & { readonly exchange: ExchangeFixture } => {
+  const user = { username, uid: '', groups: ['system:authenticated'], extra: {} };
+  return control.admit({ exchange: new ExchangeFixture('GET', target), info, user }) as never;
+};
+
+describe('a request that waits for a webhook', () => {
   /** A request with a seat; undefined if there is none. */
   const seated = (username?: string) => {
     const ticket = admit(username);
@@ -136,4 +137,14 @@ describe('a request that waits for a webhook', () => {
     for (const { status } of await Promise.allSettled(waiting)) assert.equal(status, 'rejected');
     assert.equal(tickets[0]?.tenant.webhookWaits.held, 0);
   });
+});
+
+it('a list is compressed while it is sent unless its tenant has half of all compressors, until it ends', () => {
+  const lists = Array.from({ length: limits.listCompressorsMax / 2 }, () => admit());
+  assert.ok(lists.every((list) => list.holdCompressor()));
+  assert.ok(!admit().holdCompressor());
+  assert.ok(admit('kate').holdCompressor());
+  for (const { exchange } of lists) exchange.end();
+  assert.equal(lists[0]?.tenant.compressors.held, 0);
+  assert.ok(admit().holdCompressor());
 });

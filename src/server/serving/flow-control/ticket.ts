@@ -4,6 +4,7 @@ import type { Exchange } from '../../../http/exchange.ts';
 import type { RequestInfo } from '../../../request/request-info.ts';
 import type { UserInfo } from '../../../request/user-info.ts';
 import type { ReceivedBody } from './body-intake.ts';
+import type { FairShare, Holding } from './fair-share.ts';
 import type { SchemaUsage } from './flow-metrics.ts';
 import type { FlowSchema } from './flow-schemas.ts';
 import type { Tenant } from './tenant.ts';
@@ -132,8 +133,18 @@ export class Ticket implements Flow {
   /** Takes a place among connections to other servers until the exchange ends; false if the tenant has too many. */
   holdConnection(): boolean {
     const { shared, connections } = this.tenant;
-    if (!shared.connections.take(connections, 1)) return false;
-    this.exchange.onEnd(() => shared.connections.release(connections, 1));
+    return this.#hold(shared.connections, connections);
+  }
+
+  /** The same for a list that is compressed while it is sent. */
+  holdCompressor(): boolean {
+    const { shared, compressors } = this.tenant;
+    return this.#hold(shared.compressors, compressors);
+  }
+
+  #hold(share: FairShare, holding: Holding): boolean {
+    if (!share.take(holding, 1)) return false;
+    this.exchange.onEnd(() => share.release(holding, 1));
     return true;
   }
 
