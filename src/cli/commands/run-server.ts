@@ -37,12 +37,14 @@ export async function runServer(config: ServerConfig, options: RunOptions): Prom
     kept.close();
     await server.stop();
     await server.done;
+    await keepCompiledCode();
   });
 }
 
 /**
  * How long after its start a server keeps its compiled code for later starts, if none did: what it begins with has run then.
- * Otherwise that would wait for its orderly end, which may never come, and what was read of the kept code stay in memory.
+ * Otherwise that would wait for its orderly end, which may never come, and what was read of the kept code stay in memory. A server
+ * that ends earlier keeps it then.
  */
 const keepCompiledMs = 3_000;
 
@@ -58,6 +60,7 @@ async function serveOnThread(given: ServerConfig, seat: ThreadSeat): Promise<num
     kept.close();
     await server.stop();
     await server.done;
+    await keepCompiledCode();
     return 0;
   } catch (error) {
     const explained = explainListenError(error, config);
