@@ -16,7 +16,7 @@ const fresh: FreshScript[] = [];
 
 /**
  * Runs a file of the bundle that is a script (`tools/as-script.ts`), and returns its value: a function. The compile cache of
- * Node.js keeps of a module what is compiled when it is loaded, which is nothing that it calls later: half of a start was
+ * Node.js keeps of a module what is compiled when it is loaded, which is nothing that it calls later: a quarter of a start was
  * compiling the same functions again. A script can be asked for its code when it has run for a while (`keepCompiledCode`).
  */
 export function runScript<T>(path: string): T {
