@@ -71,8 +71,9 @@ export class EtcdConnection {
   /** What follows the files of the client certificate. */
   readonly #certificate: Closable | undefined;
   #preferred = 0;
-  /** Since when no call has succeeded. */
+  /** Since when no call has succeeded: the beginning of the first that failed. */
   #awaySince: number | undefined;
+  #answeredAt = Number.NEGATIVE_INFINITY;
   /** The cluster of the first member that told. */
   #cluster: { readonly id: StatusResponse['clusterId']; readonly endpoint: string } | undefined;
 
@@ -115,7 +116,8 @@ export class EtcdConnection {
       const leftMs = this.#giveUpAt(startedAt, patience) - this.#clock.monotonic();
       // One time for both calls: an attempt that began in time is late by that at most.
       const msMax = Math.min(limits.etcdReadMsMax, Math.max(leftMs, limits.etcdOutageRetryMsMax));
-      const answerBy = this.#clock.monotonic() + msMax;
+      const begunAt = this.#clock.monotonic();
+      const answerBy = begunAt + msMax;
       try {
         await this.#assertOurs(member, msMax);
         const response = await member.call(method, request, {
@@ -128,7 +130,7 @@ export class EtcdConnection {
         if (!isServiceError(error)) throw error;
         if (!isTransient(error)) throw toStoreError(error, member.endpoint);
         failures.set(member.endpoint, reasonOf(error));
-        this.#noteFailure(member, error);
+        this.#noteFailure(member, error, begunAt);
         const giveUpAt = this.#giveUpAt(startedAt, patience);
         if (this.#clock.monotonic() >= giveUpAt) throw unreachable(failures, error);
         await this.#pauseAfter(attempt, giveUpAt);
@@ -146,7 +148,8 @@ export class EtcdConnection {
     for (let attempt = 1; ; attempt++) {
       const member = await this.#readyMember({ giveUpAt: this.#giveUpAt(startedAt, patience) });
       this.#assertOpen();
-      const leftMs = Math.max(answerBy - this.#clock.monotonic(), limits.etcdOutageRetryMsMax);
+      const begunAt = this.#clock.monotonic();
+      const leftMs = Math.max(answerBy - begunAt, limits.etcdOutageRetryMsMax);
       try {
         const send = (metadata?: Metadata): Promise<Response> =>
           this.#track(member.call(method, request, { kind: 'write', msMax: Math.min(msMax, leftMs), metadata }));
@@ -155,7 +158,7 @@ export class EtcdConnection {
         return response;
       } catch (error) {
         if (!isServiceError(error)) throw error;
-        if (isTransient(error)) this.#noteFailure(member, error);
+        if (isTransient(error)) this.#noteFailure(member, error, begunAt);
         const failure = toWriteError(error, member.endpoint);
         const giveUpAt = this.#giveUpAt(startedAt, patience);
         const isOver = this.#clock.monotonic() >= giveUpAt;
@@ -248,11 +251,12 @@ export class EtcdConnection {
   }
 
   /** Directs later calls to the next member. Logged once, until this member answers again. */
-  #noteFailure(member: MemberConnection, error: ServiceError): void {
+  #noteFailure(member: MemberConnection, error: ServiceError, begunAt = this.#clock.monotonic()): void {
     if (this.ended.aborted) return;
     const { endpoint } = member;
     member.forgetCluster();
-    this.#awaySince ??= this.#clock.monotonic();
+    // A member without a quorum keeps a call for seconds before it fails.
+    this.#awaySince ??= Math.max(begunAt, this.#answeredAt);
     if (!this.#failing.has(endpoint)) this.#logger.warn('etcd does not answer', { endpoint, reason: reasonOf(error) });
     this.#failing.add(endpoint);
     if (this.#members[this.#preferred] === member) this.#preferred = (this.#preferred + 1) % this.#members.length;
@@ -260,6 +264,7 @@ export class EtcdConnection {
 
   #noteAnswer({ endpoint }: MemberConnection): void {
     this.#awaySince = undefined;
+    this.#answeredAt = this.#clock.monotonic();
     if (this.#failing.delete(endpoint)) this.#logger.info('etcd answers again', { endpoint });
   }
 

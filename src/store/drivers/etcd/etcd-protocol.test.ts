@@ -100,6 +100,31 @@ test('a member that took long to say whose it is has the rest of an attempt for 
   assert.ok(allowedMs <= limits.etcdReadMsMax - slowMs, `${allowedMs} ms`);
 });
 
+test('an outage begins with the first call that fails, not with its failure: a member without a quorum keeps it', async (context) => {
+  let passedMs = 0;
+  let calls = 0;
+  const { endpoint, close } = await startFakeEtcd({
+    range: () => {
+      calls++;
+      passedMs += passedMs === 0 ? limits.etcdReadMsMax : 100;
+      throw grpcError(status.UNAVAILABLE, 'etcdserver: no leader');
+    },
+  });
+  const clock = { ...hurriedClock(50), monotonic: () => passedMs };
+  const [random, logger] = [systemRandom, silentLogger];
+  const connection = new EtcdConnection({ endpoints: [endpoint], clock, random, logger, probeKey: Buffer.from('/') });
+  context.after(async () => {
+    await connection.close();
+    close();
+  });
+  const read = () => connection.read(rangeMethod, { key: Buffer.from('/a') });
+  await assert.rejects(read(), (error) => isStoreError(error, 'unavailable'));
+  assert.equal(passedMs, limits.etcdRetryMsMax);
+  calls = 0;
+  await assert.rejects(read(), (error) => isStoreError(error, 'unavailable'));
+  assert.equal(calls * 100, limits.etcdOutageRetryMsMax);
+});
+
 describe('etcd protocol: writes', () => {
   test('a role without the compaction key: the error says what to grant', async (context) => {
     const txn = () => {
