@@ -7,8 +7,8 @@ type KindDefinition = Pick<Kind, 'kind' | 'schema'> & Partial<Kind>;
 type OptionalName = { [Name in keyof Kind]-?: object extends Pick<Kind, Name> ? Name : never }[keyof Kind];
 
 /**
- * All fields that a kind may lack. It has them without a value: every request reads some of many kinds, which is a third of
- * the work where all have the same fields in the same order, and so one hidden class.
+ * All fields that a kind may lack. It has them without a value, so that all kinds have the same fields in the same order, and
+ * with that one hidden class: every request reads some.
  */
 const absent: Readonly<Record<OptionalName, undefined>> = {
   gate: undefined,

@@ -28,7 +28,10 @@ export type Place = (bytes: number) => ByteSpan;
 export interface EntryCodec {
   /** The object that a key refers to; undefined if the key does not have the resource's form. */
   locate(key: string): ObjectLocation | undefined;
-  /** Throws StoreError `corrupt` if the key or value is not an object of the resource. Does not retain the record's value, but for one with room for the entry (`entryRoom`), which it changes. */
+  /**
+   * Throws StoreError `corrupt` if the key or value is not an object of the resource. Does not retain the record's value, but
+   * for one with room for the entry (`entryRoom`), which it changes.
+   */
   decode(record: StoreRecord, place?: Place): CacheEntry;
   /** See `CachedResource`. */
   readonly ready?: CachedResource['ready'];

@@ -6,7 +6,8 @@ let heldBytes = 0;
 
 /**
  * Items of a list that were encoded before they can be sent, so that they need not be encoded again. A list that is too long
- * keeps none; where all lists keep too much, those that began first give up theirs: their clients are the slowest to read.
+ * keeps none; where all lists keep too much, those that began first give up theirs: their clients are the slowest to read, or
+ * were told something else before they were sent anything.
  */
 export class EncodedAhead {
   #items: (Uint8Array | undefined)[] | undefined = [];
@@ -39,7 +40,7 @@ export class EncodedAhead {
     return item;
   }
 
-  /** Must be called at the end. */
+  /** To be called when the list is over. */
   giveUp(): void {
     holders.delete(this);
     this.#items = undefined;

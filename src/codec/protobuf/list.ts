@@ -22,7 +22,7 @@ interface ListParts<T> {
 /**
  * Encodes a list in protobuf, in pieces (spec section 4.3). It starts with its length, so all items are encoded before the
  * first byte is sent. What is not kept until then is encoded again while it is sent, which costs time instead of memory.
- * Rejects with the signal's reason. The pieces must be read, to their end or until `return`.
+ * Rejects with the signal's reason. Who begins to read the pieces reads them to their end, or calls `return`.
  */
 export async function encodeProtobufList<T>(parts: ListParts<T>): Promise<Iterable<Piece>> {
   const { listSchema, head } = parts;
